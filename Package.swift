@@ -1,0 +1,106 @@
+// swift-tools-version: 6.2
+import Foundation
+import PackageDescription
+
+/// Every target of ours compiles in Swift 6 mode, and a warning fails the build.
+let strict: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .treatAllWarnings(as: .error),
+]
+
+/// The READMEs of a folder that is a target: they are for people, and no source.
+func readmes(in folder: String) -> [String] {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(folder)
+    let files = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []
+    return files.filter { $0.hasSuffix(".md") }.sorted()
+}
+
+let package = Package(
+    name: "errand",
+    products: [
+        .library(name: "Errand", targets: ["Errand"]),
+        .library(name: "ErrandTestKit", targets: ["ErrandTestKit"]),
+        .executable(name: "errand", targets: ["Command"]),
+        .executable(name: "errand-image", targets: ["ImageProcess"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
+        .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    ],
+    targets: [
+        // The database.
+        .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+        .target(
+            name: "Postgres",
+            dependencies: ["CLibpq", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict),
+
+        // The schema: the folder of SQL is the module.
+        .executableTarget(name: "EmbedSQL", swiftSettings: strict),
+        .plugin(
+            name: "EmbedSQLPlugin", capability: .buildTool(), dependencies: ["EmbedSQL"],
+            path: "Sources/EmbedSQLPlugin"),
+        .target(
+            name: "Schema", path: "sql", exclude: readmes(in: "sql"), swiftSettings: strict,
+            plugins: ["EmbedSQLPlugin"]),
+
+        // Pictures: only `errand-image` links libvips.
+        .systemLibrary(name: "CVipsSystem", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
+        .target(name: "CVips", dependencies: ["CVipsSystem"]),
+        .target(
+            name: "Images",
+            dependencies: [
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: strict),
+        .executableTarget(name: "ImageProcess", dependencies: ["CVips", "Images"], swiftSettings: strict),
+
+        // The world outside the database.
+        .target(
+            name: "Outbound", dependencies: [.product(name: "Logging", package: "swift-log")], swiftSettings: strict),
+
+        // The engine.
+        .target(
+            name: "Errand",
+            dependencies: [
+                "Postgres",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+        .target(name: "ErrandTestKit", dependencies: ["Errand", "Postgres", "Schema"], swiftSettings: strict),
+
+        // The jobs and the program.
+        .target(
+            name: "Jobs", dependencies: ["Errand", "Images", "Outbound"], path: "jobs", exclude: readmes(in: "jobs"),
+            swiftSettings: strict),
+        .executableTarget(
+            name: "Command",
+            dependencies: [
+                "Errand", "Images", "Jobs", "Outbound", "Postgres", "Schema",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "SystemPackage", package: "swift-system"),
+            ],
+            swiftSettings: strict),
+
+        // A mirror of each target, and the program as a whole.
+        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "ErrandTestKit"], swiftSettings: strict),
+        .testTarget(name: "ImagesTests", dependencies: ["Images"], swiftSettings: strict),
+        .testTarget(name: "OutboundTests", dependencies: ["Outbound"], swiftSettings: strict),
+        .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTestKit"], swiftSettings: strict),
+        .testTarget(name: "JobsTests", dependencies: ["Jobs", "ErrandTestKit"], swiftSettings: strict),
+        .testTarget(name: "CommandTests", dependencies: ["Command", "ErrandTestKit"], swiftSettings: strict),
+        .testTarget(name: "EndToEndTests", dependencies: ["ErrandTestKit"], swiftSettings: strict),
+    ]
+)

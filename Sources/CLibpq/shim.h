@@ -1,0 +1,3 @@
+#include <libpq-fe.h>
+/* Glibc's Swift module leaves eventfd out. */
+#include <sys/eventfd.h>

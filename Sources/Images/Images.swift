@@ -1,0 +1,1 @@
+/// Room laid out; filled by the commits that follow.
