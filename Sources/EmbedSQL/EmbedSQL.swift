@@ -1,0 +1,35 @@
+import Foundation
+
+/// Writes the Swift file that holds the texts of the SQL scripts; the build runs it through `EmbedSQLPlugin`.
+///
+/// Arguments: the file to write, the folder that the scripts' names start from, the scripts.
+/// Ends with 1 where a script breaks a rule, and says `file:line: error: rule` in the compiler's own form.
+@main enum EmbedSQL {
+    static func main() {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        guard arguments.count >= 2 else { exit(64) }
+        let folder = arguments[1].hasSuffix("/") ? arguments[1] : arguments[1] + "/"
+        do {
+            let files = try arguments.dropFirst(2).map { try read($0, in: folder) }
+            let swift = SwiftText(of: try ScriptLists(files))
+            try Data(swift.text.utf8).write(to: URL(fileURLWithPath: arguments[0]))
+        } catch let error as RuleError {
+            complain("\(folder)\(error.path):\(error.line): error: \(error.rule)")
+        } catch {
+            complain("error: \(error.localizedDescription)")
+        }
+    }
+
+    private static func read(_ path: String, in folder: String) throws -> ScriptFile {
+        let name = String(path.dropFirst(path.hasPrefix(folder) ? folder.count : 0))
+        guard let text = String(data: try Data(contentsOf: URL(fileURLWithPath: path)), encoding: .utf8) else {
+            throw RuleError(path: name, rule: "a script is UTF-8 text")
+        }
+        return ScriptFile(path: name, text: text)
+    }
+
+    private static func complain(_ message: String) -> Never {
+        FileHandle.standardError.write(Data((message + "\n").utf8))
+        exit(1)
+    }
+}

@@ -1,0 +1,19 @@
+import Testing
+
+@testable import EmbedSQL
+
+@Suite("SQL as a Swift literal") struct SwiftTextTests {
+    @Test("quotes and backslashes of the text neither end nor escape the literal")
+    func fencesTheText() {
+        #expect(SwiftText.literal(#"select E'\n'"#) == "#\"\"\"\nselect E'\\n'\n\"\"\"#")
+        #expect(SwiftText.literal(##"a \#(b)"##).hasPrefix("##\"\"\"\n"))
+        #expect(SwiftText.literal("a \"\"\"# b").hasSuffix("\n\"\"\"##"))
+    }
+
+    @Test("no scripts at all still make a module")
+    func bearsNothing() throws {
+        let text = SwiftText(of: try ScriptLists([])).text
+        #expect(text.contains("static let migrations: [Schema.Script] = []"))
+        #expect(text.contains("static let roles = Schema.Script(name: #\"\"\"\nroles"))
+    }
+}
