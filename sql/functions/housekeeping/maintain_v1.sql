@@ -1,0 +1,60 @@
+-- maintain_v1: makes the history's partitions ahead, drops those whose time is over, and forgets old failures and counts.
+--
+-- Days are days in UTC. Each drop or make takes an exclusive lock on the history for a moment: where it can't have it
+-- within 200 ms the whole run raises 55P03, changes nothing, and is to be called again later.
+create or replace function errand.maintain_v1(
+    keep_history int default 7, keep_failed int default 30, days_ahead int default 3
+) returns table (made int, dropped int, forgotten int)
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp set lock_timeout = '200ms' set timezone = 'UTC'
+as $$
+declare
+    today date := now()::date;
+    day date;
+    part text;
+    gone int;
+begin
+    made := 0;
+    dropped := 0;
+    forgotten := 0;
+    for day in select today + ahead from generate_series(0, days_ahead) as ahead loop
+        part := 'history_' || to_char(day, 'YYYYMMDD');
+        continue when to_regclass('errand.' || part) is not null;
+        -- A day whose rows went into the safety net already stays there: it can't have a partition of its own.
+        continue when exists (
+            select from errand.history_default where finished_at >= day and finished_at < day + 1);
+        execute format(
+            'create table errand.%I partition of errand.history for values from (%L) to (%L)',
+            part, day::timestamptz, (day + 1)::timestamptz);
+        execute format('comment on table errand.%I is %L', part, 'Jobs that ended on ' || day || ' (UTC)');
+        made := made + 1;
+    end loop;
+    for part in
+        select child.relname
+        from pg_inherits
+        join pg_class as child on child.oid = pg_inherits.inhrelid
+        where pg_inherits.inhparent = 'errand.history'::regclass and child.relname ~ '^history_\d{8}$'
+            and to_date(right(child.relname, 8), 'YYYYMMDD') < today - keep_history
+    loop
+        execute format('drop table errand.%I', part);
+        dropped := dropped + 1;
+    end loop;
+    delete from errand.history_default where finished_at < today - keep_history;
+    get diagnostics forgotten = row_count;
+    delete from errand.failed
+    where id in (
+        select id
+        from errand.failed
+        where finished_at < now() - keep_failed * interval '1 day'
+        order by finished_at
+        limit 10000);
+    get diagnostics gone = row_count;
+    forgotten := forgotten + gone;
+    delete from errand.finished_per_minute where minute < now() - keep_history * interval '1 day';
+    get diagnostics gone = row_count;
+    forgotten := forgotten + gone;
+    return next;
+end
+$$;
+comment on function errand.maintain_v1(int, int, int) is
+    'Housekeeping: makes and drops the history''s partitions, forgets old failures and counts';

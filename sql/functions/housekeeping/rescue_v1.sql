@@ -1,0 +1,57 @@
+-- rescue_v1: takes back what lost workers held. A worker is lost when its last heartbeat is older than its lease.
+--
+-- A job goes back in line, or into errand.failed when its attempts are spent or it has now been running in three crashes.
+-- The jobs are looked for only where a worker was lost just now, or when scan asks for it: that reads everything in line.
+create or replace function errand.rescue_v1(scan boolean)
+returns table (lost_workers int, rescued int, failed int)
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+as $$
+#variable_conflict use_column
+declare
+    names jsonb;
+    held errand.job;
+    reason text;
+    worker text;
+begin
+    with lost as (
+        delete from errand.worker where beat_at < now() - lease returning id, name
+    )
+    select count(*), coalesce(jsonb_object_agg(id, name), '{}') into lost_workers, names from lost;
+    rescued := 0;
+    failed := 0;
+    if lost_workers > 0 or scan then
+        for held in
+            select job.*
+            from errand.job
+            where line is not null and state = 'running'
+                and not exists (select from errand.worker where worker.id = job.worker_id)
+            for update skip locked
+        loop
+            worker := names ->> held.worker_id::text;
+            held.crashes := held.crashes + 1;
+            reason := case
+                when held.crashes >= 3 then format('running in %s crashes of its worker', held.crashes)
+                else 'its worker was lost'
+            end;
+            held.attempts := errand.attempt_record(held, worker, 'lost', reason);
+            if held.crashes >= 3 or held.attempt >= held.max_attempts then
+                perform errand.end_in_failure(held, reason);
+                failed := failed + 1;
+            else
+                update errand.job
+                set state = 'available', crashes = held.crashes, attempts = held.attempts
+                where id = held.id;
+                rescued := rescued + 1;
+            end if;
+        end loop;
+    end if;
+    if rescued > 0 then
+        perform errand.wake();
+    end if;
+    return next;
+end
+$$;
+comment on function errand.rescue_v1(boolean) is
+    'Housekeeping: puts the jobs of lost workers back in line, or sets them aside after three crashes';

@@ -1,0 +1,33 @@
+-- cancel: ends jobs that have not ended yet. A running one is told to stop within a second; its late end changes nothing.
+--
+--   select * from errand.cancel('{4711, 4712}', reason => 'wrong customer');
+--
+-- Returns a row for each id: its state before and now; nulls where there is no such job. Ended jobs stay as they are.
+create or replace function errand.cancel(ids bigint[], reason text)
+returns table (job_id bigint, was text, now text)
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    held errand.job;
+begin
+    for job_id in select distinct id from unnest(ids) as id order by id loop
+        select * into held from errand.job where id = job_id for update;
+        if found then
+            was := held.state;
+            now := 'cancelled';
+            if held.state = 'running' then
+                held.attempts := errand.attempt_record(
+                    held, (select name from errand.worker where id = held.worker_id), 'cancelled', reason);
+                perform pg_notify('errand_cancel', job_id::text);
+            end if;
+            perform errand.end_in_history(held, 'cancelled', null, reason);
+        else
+            was := errand.state_of(job_id);
+            now := was;
+        end if;
+        return next;
+    end loop;
+end
+$$;
+comment on function errand.cancel(bigint[], text) is
+    'Ends jobs that have not ended yet, running ones too. Example: select * from errand.cancel(''{4711}'', ''a mistake'')';

@@ -1,0 +1,11 @@
+-- state_of: a job's state, wherever its row is; null if there is no such job (any more).
+create or replace function errand.state_of(job_id bigint) returns text
+language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
+    select state from errand.job where id = job_id
+    union all
+    select 'failed' from errand.failed where id = job_id
+    union all
+    (select state from errand.history where id = job_id order by finished_at desc)
+    limit 1
+$$;
+comment on function errand.state_of(bigint) is 'A job''s state, wherever its row is; null if there is no such job';

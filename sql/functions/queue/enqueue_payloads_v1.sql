@@ -1,0 +1,45 @@
+-- enqueue_payloads_v1: puts many jobs of one kind in line; what the Swift library calls.
+--
+-- Answers the jobs' ids in the order of the payloads. Raises ER422 and ER413 as errand.enqueue does.
+create or replace function errand.enqueue_payloads_v1(
+    kind text,
+    payloads jsonb[],
+    queue text default null,
+    run_at timestamptz default null,
+    priority int default null,
+    max_attempts int default null
+) returns bigint[]
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    defaults errand.kind;
+    due timestamptz := coalesce(enqueue_payloads_v1.run_at, now());
+    largest int := (select max(pg_column_size(payload)) from unnest(payloads) as payload);
+    ids bigint[];
+begin
+    perform errand.check_job(
+        enqueue_payloads_v1.kind, '{}', enqueue_payloads_v1.queue, enqueue_payloads_v1.priority,
+        enqueue_payloads_v1.max_attempts, null);
+    if largest > 262144 then
+        raise exception 'enqueue: payload: expected at most 262144 bytes, got %', largest
+            using errcode = 'ER413', hint = 'Store the data and put its key into the payload.';
+    end if;
+    select * into defaults from errand.kind where name = enqueue_payloads_v1.kind;
+    perform pg_current_xact_id();
+    with added as (
+        insert into errand.job (queue, kind, payload, run_at, state, line, priority, max_attempts)
+        select
+            coalesce(enqueue_payloads_v1.queue, defaults.queue, 'default'), enqueue_payloads_v1.kind, payload, due,
+            case when due > now() then 'scheduled' else 'available' end,
+            case when due > now() then null else nextval('errand.job_line') end,
+            coalesce(enqueue_payloads_v1.priority, defaults.priority, 2),
+            coalesce(enqueue_payloads_v1.max_attempts, defaults.max_attempts, 10)
+        from unnest(payloads) as payload
+        returning id
+    )
+    select array_agg(id) into ids from added;
+    return coalesce(ids, '{}');
+end
+$$;
+comment on function errand.enqueue_payloads_v1(text, jsonb[], text, timestamptz, int, int) is
+    'Puts many jobs of one kind in line, all or none; for the Swift library. Answers their ids in order';

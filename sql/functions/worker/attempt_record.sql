@@ -1,0 +1,9 @@
+-- attempt_record: what is kept of an attempt that did not succeed, for the attempts column.
+create or replace function errand.attempt_record(job errand.job, worker text, outcome text, error text) returns jsonb
+language sql stable set search_path = pg_catalog, errand, pg_temp as $$
+    select coalesce(job.attempts, '[]') || jsonb_strip_nulls(jsonb_build_object(
+        'attempt', job.attempt, 'worker', coalesce(worker, job.worker_id::text), 'started_at', job.started_at,
+        'ended_at', clock_timestamp(), 'outcome', outcome, 'error', left(error, 4000)))
+$$;
+comment on function errand.attempt_record(errand.job, text, text, text) is
+    'The job''s ended attempts with its present one added';

@@ -1,0 +1,36 @@
+-- register_worker_v1: enters a worker and the kinds that it brings. Every start, and every doubt about a lost answer,
+-- takes a new id: whatever is claimed under an id that nobody beats any more is rescued.
+--
+-- kinds is an array of {name, queue, max_attempts, priority}. Returns the new id, and for each queue the low-water marks
+-- that a live worker of the same kinds has published ({} if there is none: begin at 0).
+create or replace function errand.register_worker_v1(
+    name text, version text, lease interval, queues text[], kinds jsonb
+) returns table (worker_id bigint, marks jsonb)
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    names text[] := array(select kind ->> 'name' from jsonb_array_elements(kinds) as kind order by 1);
+begin
+    insert into errand.kind as known (name, queue, max_attempts, priority)
+    select kind.name, kind.queue, kind.max_attempts, kind.priority
+    from jsonb_to_recordset(kinds) as kind(name text, queue text, max_attempts smallint, priority smallint)
+    order by kind.name
+    on conflict on constraint kind_pkey do update
+    set queue = excluded.queue, max_attempts = excluded.max_attempts, priority = excluded.priority, registered_at = now()
+    where (known.queue, known.max_attempts, known.priority)
+        is distinct from (excluded.queue, excluded.max_attempts, excluded.priority);
+    return query
+    insert into errand.worker (name, version, lease, queues, kinds)
+    values (
+        register_worker_v1.name, register_worker_v1.version, register_worker_v1.lease, register_worker_v1.queues, names)
+    returning id, coalesce((
+        select other.marks
+        from errand.worker as other
+        where other.kinds @> names and other.queues @> register_worker_v1.queues
+            and other.beat_at > now() - other.lease
+        order by other.beat_at desc
+        limit 1), '{}');
+end
+$$;
+comment on function errand.register_worker_v1(text, text, interval, text[], jsonb) is
+    'For workers: enters a worker with its kinds; returns its new id and marks to begin with';
