@@ -1,0 +1,34 @@
+# Each target installs what it lacks through apt, and says so; where nothing is missing, it says nothing.
+
+.DEFAULT_GOAL := help
+.PHONY: help build run test bench faults checks format clean
+
+help:    ## this list
+	@sed -n 's/^\([a-z]*\): *## /make \1\t/p' Makefile | expand -t 14
+
+build:   ## builds the release programs errand and errand-image
+	@scripts/need.sh build
+	swift build -c release --product errand
+	swift build -c release --product errand-image
+
+run:     ## starts PostgreSQL and Errand, compresses photos to show that it works, serves until Ctrl-C
+	@scripts/run.sh
+
+test:    ## runs the tests; FILTER=Claim runs those whose name holds it
+	@scripts/test.sh $(if $(FILTER),--filter '$(FILTER)')
+
+bench:   ## measures the queue on a database of its own
+	@scripts/bench.sh
+
+faults:  ## kills, stops and starves the program, and counts what was lost
+	@scripts/test.sh --filter EndToEndTests
+
+checks:  ## checks the rules of the house that no test sees
+	@scripts/checks.sh
+
+format:  ## lays out all Swift files
+	swift format --in-place --parallel --recursive Package.swift Sources Tests jobs sql
+
+clean:   ## removes what was built, and the databases of make run, make test and make bench
+	@for folder in .errand/*/; do [ ! -d "$$folder" ] || scripts/cluster.sh drop "$$folder"; done
+	rm -rf .build .build-* .errand

@@ -1,0 +1,31 @@
+#!/usr/bin/env bash
+# checks.sh [NAME...]: the rules of the house that no test sees; each is one line, `ok NAME` or `FAILED NAME` and why.
+#
+# All by default, the quick ones first. Ends with 1 if any failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+scripts/need.sh build database checks || exit
+names=("$@")
+[ ${#names[@]} -gt 0 ] || names=(layout imports environment ctypes tests jobs words length comments twice checkout)
+
+run() {
+    case $1 in
+        layout) swift format lint --strict --parallel --recursive Package.swift Sources Tests jobs sql ;;
+        comments | twice) scripts/checks/schema.sh "$1" ;;
+        checkout) scripts/checks/checkout.sh ;;
+        *) python3 scripts/checks/source.py "$1" ;;
+    esac
+}
+
+failed=0
+for name in "${names[@]}"; do
+    if output=$(run "$name" 2>&1 < /dev/null); then
+        echo "ok $name"
+    else
+        failed=1
+        echo "FAILED $name"
+        printf '%s\n' "$output" | sed 's/^/    /'
+    fi
+done
+exit "$failed"

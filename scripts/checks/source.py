@@ -1,0 +1,158 @@
+"""Checks of the source text: prints `file:line: what is wrong` for each finding, and ends with 1 if there is one.
+
+    python3 scripts/checks/source.py imports|environment|ctypes|tests|jobs|words|length
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+# Which room may enter which; what is named here and not beside a room is closed to it.
+ROOMS = {
+    "Sources/Postgres": {"CLibpq"},
+    "sql": set(),
+    "Sources/EmbedSQL": set(),
+    "Sources/EmbedSQLPlugin": set(),
+    "Sources/Images": set(),
+    "Sources/ImageProcess": {"CVips", "Images"},
+    "Sources/Outbound": set(),
+    "Sources/Errand": {"Postgres"},
+    "Sources/Web": {"Errand", "Postgres"},
+    "Sources/ErrandTestKit": {"Errand", "Postgres", "Schema"},
+    "jobs": {"Errand", "Images", "Outbound"},
+    "Sources/Command": {"Errand", "Images", "Jobs", "Outbound", "Postgres", "Schema", "Web"},
+}
+OURS = {"CLibpq", "CVips", "CVipsSystem", "Command", "EmbedSQL", "Errand", "ErrandTestKit", "ImageProcess", "Images", "Jobs",
+        "Outbound", "Postgres", "Schema", "Web"}
+
+# The rooms that hold C types, and those that may read the environment.
+C_ROOMS = ("Sources/Postgres/", "Sources/ImageProcess/")
+ENVIRONMENT_ROOMS = ("Sources/Command/", "Sources/ErrandTestKit/")
+
+
+def files(*patterns):
+    """What git knows or would add, so that what is ignored is not looked at."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns],
+        check=True, capture_output=True, text=True).stdout
+    return [Path(name) for name in sorted(filter(None, listed.split("\0"))) if Path(name).is_file()]
+
+
+def lines(path):
+    """The numbered lines of a text file; none of a picture or the like."""
+    try:
+        return list(enumerate(path.read_text(encoding="utf-8").splitlines(), 1))
+    except UnicodeDecodeError:
+        return []
+
+
+def code_lines(path):
+    """The lines without their comments. A `//` in a string cuts it short, which no check here minds."""
+    return [(number, line.split("//")[0]) for number, line in lines(path)]
+
+
+def room(path):
+    return next((name for name in ROOMS if path.is_relative_to(name)), None)
+
+
+def imports():
+    """Doors between the rooms open in one direction only."""
+    pattern = re.compile(
+        r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?"
+        r"import\s+(?:(?:struct|class|enum|protocol|func|var|let|typealias)\s+)?(\w+)")
+    for path in files("*.swift"):
+        here = room(path)
+        if path.parts[0] == "Sources" and here is None:
+            yield path, 1, f"{path.parts[1]} is not in the plan of the rooms, at the head of scripts/checks/source.py"
+        for number, line in code_lines(path):
+            found = pattern.match(line)
+            if here and found and found[1] in OURS - ROOMS[here]:
+                yield path, number, f"{here} may not import {found[1]}"
+
+
+def environment():
+    """Settings come in through Command, so that every other part says by its initializer what it needs."""
+    pattern = re.compile(r"\bgetenv\s*\(|\bprocessInfo\.environment\b|\bEnvironmentVariablesProvider\b")
+    for path in files("Sources/*.swift", "jobs/*.swift", "sql/*.swift"):
+        if not str(path).startswith(ENVIRONMENT_ROOMS):
+            for number, line in code_lines(path):
+                if pattern.search(line):
+                    yield path, number, "only Command reads the environment"
+
+
+def ctypes():
+    """Pointers of libpq and libvips stay behind the wall of the module that owns them."""
+    pattern = re.compile(r"\bOpaquePointer\b|\bPG(conn|result|notify|cancel)\b|\bPQ[a-z]\w*|\bVips[A-Z]\w*|\bc?vips_\w+")
+    for path in files("Sources/*.swift", "jobs/*.swift", "sql/*.swift"):
+        if not str(path).startswith(C_ROOMS):
+            for number, line in code_lines(path):
+                found = pattern.search(line)
+                if found:
+                    yield path, number, f"the C name {found[0]} outside of {' and '.join(C_ROOMS)}"
+
+
+def tests():
+    """A test function without @Test compiles and never runs.
+
+    Suspect is a function without it that nothing in the tests calls, and one without parameters that is a direct member
+    of a suite: helpers are private, or stand outside.
+    """
+    texts = {path: lines(path) for path in files("Tests/*.swift")}
+    everything = "\n".join(line for numbered in texts.values() for _, line in numbered)
+    declaration = re.compile(r"^(\s*)((?:[@\w()]+\s+)*)func\s+(`[^`]+`|\w+)\s*(?:<[^>]*>)?\(\s*(\)?)")
+    for path, numbered in texts.items():
+        in_suite = False
+        head = ""
+        for number, line in numbered:
+            if re.match(r"^\S.*\b(struct|class|actor|enum|extension)\b", line):
+                in_suite = "@Suite" in head + line
+            found = declaration.match(line)
+            if found and "@Test" not in head + line:
+                indent, modifiers, name, no_parameters = found.groups()
+                is_helper = re.search(r"\b(private|fileprivate|static|override)\b", modifiers)
+                used = len(re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", everything)) > 1
+                if not used or (in_suite and len(indent) == 4 and no_parameters and not is_helper):
+                    yield path, number, f"{name} carries no @Test, so it never runs; a helper is private"
+            # What stands above a declaration belongs to it until a body or a statement ends.
+            head = "" if not line.strip() or line.rstrip().endswith(("}", "{")) else head + line + "\n"
+
+
+def jobs():
+    """Who operates a job finds its manual, and the program finds the job."""
+    folders = sorted({Path(*path.parts[:2]) for path in files("jobs/*") if len(path.parts) > 2})
+    all_jobs = Path("jobs/AllJobs.swift")
+    registered = "\n".join(line for _, line in code_lines(all_jobs))
+    for folder in folders:
+        if not (folder / "README.md").is_file():
+            yield folder / "README.md", 1, "is missing: what the job does, its settings, what to do when it fails"
+        if not re.search(rf"\b{folder.name}", registered):
+            yield all_jobs, 1, f"does not name {folder.name}"
+
+
+def words():
+    """What is not done is in no file: it is done, or not begun."""
+    pattern = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
+    for path in files():
+        for number, line in lines(path):
+            found = pattern.search(line)
+            if found:
+                yield path, number, f"says {found[0]}"
+
+
+def length():
+    """Above 400 lines a second subject has crept in."""
+    for path in files("*.swift", "*.sql", "*.py", "*.sh"):
+        count = len(lines(path))
+        if count > 400 and not str(path).startswith("sql/seeds/"):
+            yield path, count, "is longer than 400 lines: give the second subject a file of its own"
+
+
+CHECKS = {check.__name__: check for check in (imports, environment, ctypes, tests, jobs, words, length)}
+
+if __name__ == "__main__":
+    if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:
+        sys.exit(__doc__)
+    findings = [f"{path}:{number}: {what}" for path, number, what in CHECKS[sys.argv[1]]()]
+    print("\n".join(findings))
+    sys.exit(1 if findings else 0)

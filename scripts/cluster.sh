@@ -1,0 +1,174 @@
+#!/usr/bin/env bash
+# cluster.sh: a private PostgreSQL cluster in a folder, reached through a Unix socket only.
+#
+#   cluster.sh start DIR               makes it if need be, starts it if need be
+#   cluster.sh stop DIR                stops it; quiet where none runs
+#   cluster.sh drop DIR                stops it and removes all of its data
+#   cluster.sh url DIR [DATABASE]      how to connect; the database is `errand` by default
+#   cluster.sh with DIR COMMAND...     starts it, runs the command with ERRAND_CLUSTER_URL set, stops it, however the
+#                                      command ends; the exit code is the command's
+#
+# PostgreSQL refuses to run as root: started by root, the cluster belongs to the user postgres, or else nobody.
+set -euo pipefail
+
+die() { echo "cluster.sh: $*" >&2; exit 69; }
+[ $# -ge 2 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+
+action=$1
+folder=$(realpath -m "$2")
+shift 2
+
+# The user that the server runs as.
+server_user=$(id -un)
+as_server=()
+if [ "$(id -u)" -eq 0 ]; then
+    server_user=postgres
+    id postgres > /dev/null 2>&1 || server_user=nobody
+    as_server=(runuser -u "$server_user" --)
+fi
+
+# A socket's path ends at 107 bytes, and a checkout's may be longer: the socket lies under /tmp, named by the folder.
+mark=$(printf '%s' "$folder" | cksum | cut -d ' ' -f 1)
+sockets=/tmp/errand-$(id -u)-$mark
+
+# A checkout below a home that others may not enter is out of the server's reach: then the data lies in /var/tmp.
+place() {
+    mkdir -p "$folder"
+    data=$folder/data
+    if [ "$(id -u)" -eq 0 ] && ! "${as_server[@]}" test -x "$folder"; then
+        mkdir -p "/var/tmp/errand-$mark"
+        data=/var/tmp/errand-$mark/data
+    fi
+    log=$(dirname "$data")/postgres.log
+}
+
+# The programs of the version that made the data, or else of the newest one that is installed.
+programs() {
+    local version=*
+    if [ -f "$data/PG_VERSION" ]; then version=$(cat "$data/PG_VERSION"); fi
+    bin=$(printf '%s\n' /usr/lib/postgresql/$version/bin | sort -V | tail -1)
+    if [ ! -x "$bin/postgres" ] && command -v pg_config > /dev/null; then bin=$(pg_config --bindir); fi
+    [ -x "$bin/postgres" ] || die "no PostgreSQL server of version $version is installed (apt-get install postgresql)"
+}
+
+server() { (cd / && "${as_server[@]}" "$@"); }
+
+answers() { "$bin/pg_isready" --quiet --host "$sockets" --username postgres; }
+
+make_sockets() {
+    mkdir -m 700 "$sockets" 2> /dev/null || true
+    [ -d "$sockets" ] && [ ! -L "$sockets" ] || die "$sockets is not a folder"
+    case $(stat -c %U "$sockets") in
+        "$(id -un)" | "$server_user") ;;
+        *) die "$sockets belongs to $(stat -c %U "$sockets"), not to $server_user" ;;
+    esac
+    [ "$(id -u)" -ne 0 ] || chown "$server_user" "$sockets"
+}
+
+# Made beside its place and moved there when whole, so that an interrupted start leaves no half of a cluster.
+make_data() {
+    echo "Making a PostgreSQL cluster in $data"
+    rm -rf "$data.new"
+    mkdir -m 700 "$data.new"
+    [ "$(id -u)" -ne 0 ] || chown "$server_user" "$data.new" "$(dirname "$data")"
+    server "$bin/initdb" --pgdata "$data.new" --username postgres --auth trust --encoding UTF8 --locale C.UTF-8 \
+        > "$folder/initdb.log" 2>&1 || { cat "$folder/initdb.log" >&2; die "initdb failed"; }
+    mv "$data.new" "$data"
+}
+
+# Sized for two cores and a share of 24 GiB; fsync stays on, since what is shown and measured here is what is promised.
+settings() {
+    cat << END
+listen_addresses = ''
+unix_socket_directories = '$sockets'
+unix_socket_permissions = 0700
+max_connections = 200
+shared_buffers = 512MB
+max_wal_size = 4GB
+wal_compression = on
+timezone = 'UTC'
+log_timezone = 'UTC'
+log_line_prefix = '%m [%p] %q%a %d '
+END
+}
+
+# After a crash, the lock files may name a process that is dead or somebody else's. They may only go when no process of
+# the old server works on the data any more: each has it as its working folder.
+forget_stale_locks() {
+    local pid rest
+    pid=$(head -n 1 "$data/postmaster.pid" 2> /dev/null || true)
+    [ -z "$pid" ] || [ "$(readlink "/proc/$pid/cwd" || true)" != "$data" ] || return 0
+    for _ in $(seq 100); do
+        rest=$(readlink /proc/[0-9]*/cwd 2> /dev/null | grep -cFx "$data" || true)
+        [ "$rest" -gt 0 ] || { rm -f "$data/postmaster.pid" "$sockets"/.s.PGSQL.*; return 0; }
+        sleep 0.1
+    done
+    die "processes of a killed server still work in $data"
+}
+
+start() {
+    place
+    programs
+    if [ -d "$data" ] && answers; then return 0; fi
+    make_sockets
+    [ -f "$data/PG_VERSION" ] || make_data
+    [ "$(stat -c %U "$data")" = "$server_user" ] \
+        || die "$data belongs to $(stat -c %U "$data"): start it as that user, or remove it"
+    settings | server tee "$data/errand.conf" > /dev/null
+    grep -q "^include 'errand.conf'" "$data/postgresql.conf" \
+        || echo "include 'errand.conf'" | server tee -a "$data/postgresql.conf" > /dev/null
+    forget_stale_locks
+    if [ -f "$log" ] && [ "$(stat -c %s "$log")" -gt 20000000 ]; then mv "$log" "$log.old"; fi
+    # Without the lock's file descriptor, which a server that outlives this script would hold on to.
+    server "$bin/pg_ctl" start --wait --timeout 120 --silent --pgdata "$data" --log "$log" 9>&- \
+        || { tail -n 20 "$log" >&2; die "PostgreSQL does not start; its log is $log"; }
+    local query="select 1 from pg_database where datname = 'errand'"
+    if [ -z "$("$bin/psql" -X -h "$sockets" -U postgres -d postgres -Atc "$query")" ]; then
+        "$bin/createdb" -h "$sockets" -U postgres errand
+    fi
+}
+
+stop() {
+    place
+    [ -f "$data/postmaster.pid" ] || return 0
+    programs
+    forget_stale_locks
+    [ -f "$data/postmaster.pid" ] || return 0
+    server "$bin/pg_ctl" stop --wait --timeout 60 --silent --mode fast --pgdata "$data" \
+        || server "$bin/pg_ctl" stop --wait --timeout 60 --silent --mode immediate --pgdata "$data"
+}
+
+drop() {
+    stop
+    rm -rf "$data" "$folder" "$sockets"
+}
+
+url() { echo "postgresql:///${1:-errand}?host=$sockets&user=postgres"; }
+
+# The command gets a process group of its own, so that a signal to this script ends all of it before the server goes.
+with() {
+    mkdir -p "$folder"
+    exec 9> "$folder/lock"
+    flock --nonblock 9 || die "another command uses $folder just now"
+    trap stop EXIT
+    start
+    ERRAND_CLUSTER_URL=$(url)
+    export ERRAND_CLUSTER_URL
+    set -m
+    "$@" < /dev/null 9>&- &
+    local child=$! code=0
+    set +m
+    trap 'kill -TERM -- "-$child" 2> /dev/null || true' INT TERM HUP
+    wait "$child" || code=$?
+    while kill -0 "$child" 2> /dev/null; do wait "$child" || code=$?; done
+    exit "$code"
+}
+
+case $action in
+    start) start ;;
+    stop) stop ;;
+    drop) drop ;;
+    url) url "$@" ;;
+    with) [ $# -ge 1 ] || die "with DIR wants a command"; with "$@" ;;
+    *) die "no such action: $action" ;;
+esac

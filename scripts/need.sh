@@ -1,0 +1,50 @@
+#!/usr/bin/env bash
+# need.sh GROUP...: installs the Debian packages of these groups that are missing; says nothing where none is.
+#
+#   build      what compiling needs
+#   database   PostgreSQL's server and client programs
+#   test       what the tests make pictures and connections with
+#   demo       photos to show
+#   checks     what the checks of the house are written in
+set -euo pipefail
+
+packages=()
+for group in "$@"; do
+    case $group in
+        build) packages+=(pkg-config libpq-dev libvips-dev) ;;
+        database) packages+=(postgresql) ;;
+        test) packages+=(pgbouncer imagemagick libimage-exiftool-perl libheif-examples webp mate-backgrounds) ;;
+        demo) packages+=(mate-backgrounds) ;;
+        checks) packages+=(python3 git) ;;
+        *) echo "need.sh: no group is named $group" >&2; exit 64 ;;
+    esac
+done
+
+if ! command -v apt-get > /dev/null; then
+    echo "This is no Debian. If something is missing below, install what these packages hold: ${packages[*]}" >&2
+    exit 0
+fi
+
+missing=()
+for package in "${packages[@]}"; do
+    status=$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2> /dev/null || true)
+    [ "$status" = installed ] || missing+=("$package")
+done
+[ ${#missing[@]} -gt 0 ] || exit 0
+
+as_root=()
+if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo > /dev/null; then
+        echo "Missing, and neither root nor sudo is here to install it: apt-get install ${missing[*]}" >&2
+        exit 69
+    fi
+    as_root=(sudo)
+fi
+echo "Installing from Debian: ${missing[*]}"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y "$@" > "$log" 2>&1; }
+if ! { apt update && apt install --no-install-recommends "${missing[@]}"; }; then
+    cat "$log" >&2
+    exit 69
+fi

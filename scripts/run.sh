@@ -1,0 +1,48 @@
+#!/usr/bin/env bash
+# run.sh: from a checkout to a service that works: builds it, starts a private PostgreSQL below .errand/run, brings its
+# schema up to date, starts `errand run`, shows photos being compressed, and serves until Ctrl-C.
+#
+# The database stays for the next run; `make clean` removes it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
+    scripts/need.sh build database demo
+    echo "Building in release mode; the first time takes some minutes."
+    swift build -c release --product errand --quiet
+    swift build -c release --product errand-image --quiet
+    exec scripts/cluster.sh with .errand/run scripts/run.sh
+fi
+
+export DATABASE_URL=$ERRAND_CLUSTER_URL
+PATH=$(swift build -c release --show-bin-path):$PATH
+log=.errand/run/errand.log
+
+errand migrate
+# With its log in a file, so that what is shown here stays readable.
+errand run > "$log" 2>&1 &
+service=$!
+trap 'kill -TERM "$service" 2> /dev/null || true' INT TERM HUP
+
+if scripts/demo.sh; then
+    cat << END
+
+Errand is running. Enqueue a job from another shell:
+
+    psql '$DATABASE_URL' -c "select errand.enqueue('noop', '{}')"
+    DATABASE_URL='$DATABASE_URL' .build/release/errand status
+
+Its log is $log. Ctrl-C stops it, and PostgreSQL with it.
+END
+else
+    echo "The demonstration failed; the log of the service, $log, ends:" >&2
+    tail -n 20 "$log" >&2
+    kill -TERM "$service" 2> /dev/null || true
+fi
+
+# A signal ends a `wait` before the service has ended: ask until it has.
+code=0
+wait "$service" || code=$?
+while kill -0 "$service" 2> /dev/null; do code=0; wait "$service" || code=$?; done
+[ "$code" -eq 0 ] || { echo "errand run ended with $code; its log is $log" >&2; exit "$code"; }
+echo "Stopped."
