@@ -20,12 +20,6 @@ objects as (
             where classid = 'pg_class'::regclass and objid = class.oid and relkind = 'S' and deptype in ('a', 'i')
         )
     union all
-    select 'column', class.oid::regclass::text || '.' || attname, col_description(class.oid, attnum)
-    from pg_attribute
-    join pg_class as class on class.oid = attrelid
-    join ours on ours.oid = relnamespace
-    where relkind in ('r', 'p') and not relispartition and attnum > 0 and not attisdropped
-    union all
     select 'function', routine.oid::regprocedure::text, obj_description(routine.oid, 'pg_proc')
     from pg_proc as routine
     join ours on ours.oid = pronamespace
