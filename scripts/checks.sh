@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 scripts/need.sh build database checks || exit
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(layout imports environment ctypes tests jobs words length comments twice checkout)
+[ ${#names[@]} -gt 0 ] || names=(layout imports environment ctypes tests jobs words length links comments twice checkout)
 
 run() {
     case $1 in

@@ -156,11 +156,15 @@ with() {
     export ERRAND_CLUSTER_URL
     set -m
     "$@" < /dev/null 9>&- &
-    local child=$! code=0
+    local child=$! code=0 signalled=no
     set +m
-    trap 'kill -TERM -- "-$child" 2> /dev/null || true' INT TERM HUP
-    wait "$child" || code=$?
-    while kill -0 "$child" 2> /dev/null; do wait "$child" || code=$?; done
+    trap 'signalled=yes; kill -TERM -- "-$child" 2> /dev/null || true' INT TERM HUP
+    # A signal ends a `wait` before the command has ended: ask again.
+    while :; do
+        signalled=no code=0
+        wait "$child" || code=$?
+        [ "$signalled" = yes ] || break
+    done
     exit "$code"
 }
 

@@ -19,30 +19,40 @@ PATH=$(swift build -c release --show-bin-path):$PATH
 log=.errand/run/errand.log
 
 errand migrate
-# With its log in a file, so that what is shown here stays readable.
+# With its log in a file, so that what is shown here stays readable; in a process group of its own, so that a signal reaches
+# it once: the second one would mean to stop at once.
+set -m
 errand run > "$log" 2>&1 &
 service=$!
-trap 'kill -TERM "$service" 2> /dev/null || true' INT TERM HUP
+set +m
+stopping=no
+trap 'stopping=yes; kill -TERM "$service" 2> /dev/null || true' INT TERM HUP
 
-if scripts/demo.sh; then
+shown=0
+scripts/demo.sh || shown=$?
+if [ "$shown" -eq 0 ]; then
     cat << END
 
 Errand is running. Enqueue a job from another shell:
 
-    psql '$DATABASE_URL' -c "select errand.enqueue('noop', '{}')"
+    psql '$DATABASE_URL' -c "select * from errand.enqueue('noop')"
     DATABASE_URL='$DATABASE_URL' .build/release/errand status
 
 Its log is $log. Ctrl-C stops it, and PostgreSQL with it.
 END
-else
+elif [ "$stopping" = no ]; then
     echo "The demonstration failed; the log of the service, $log, ends:" >&2
     tail -n 20 "$log" >&2
     kill -TERM "$service" 2> /dev/null || true
 fi
 
-# A signal ends a `wait` before the service has ended: ask until it has.
-code=0
-wait "$service" || code=$?
-while kill -0 "$service" 2> /dev/null; do code=0; wait "$service" || code=$?; done
+# A signal ends a `wait` before the service has ended: ask again.
+trap 'signalled=yes stopping=yes; kill -TERM "$service" 2> /dev/null || true' INT TERM HUP
+while :; do
+    signalled=no code=0
+    wait "$service" || code=$?
+    [ "$signalled" = yes ] || break
+done
 [ "$code" -eq 0 ] || { echo "errand run ended with $code; its log is $log" >&2; exit "$code"; }
+[ "$shown" -eq 0 ] || [ "$stopping" = yes ] || exit "$shown"
 echo "Stopped."

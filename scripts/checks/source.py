@@ -1,6 +1,6 @@
 """Checks of the source text: prints `file:line: what is wrong` for each finding, and ends with 1 if there is one.
 
-    python3 scripts/checks/source.py imports|environment|ctypes|tests|jobs|words|length
+    python3 scripts/checks/source.py imports|environment|ctypes|tests|jobs|words|length|links
 """
 
 import re
@@ -148,7 +148,17 @@ def length():
             yield path, count, "is longer than 400 lines: give the second subject a file of its own"
 
 
-CHECKS = {check.__name__: check for check in (imports, environment, ctypes, tests, jobs, words, length)}
+def links():
+    """A link in a document leads to a file of ours, or out into the world."""
+    pattern = re.compile(r"\]\(([^)\s]+)\)")
+    for path in files("*.md"):
+        for number, line in lines(path):
+            for target in pattern.findall(line):
+                if not re.match(r"[a-z]+:|#", target) and not (path.parent / target.split("#")[0]).exists():
+                    yield path, number, f"links to {target}, which is not there"
+
+
+CHECKS = {check.__name__: check for check in (imports, environment, ctypes, tests, jobs, words, length, links)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:
