@@ -9,6 +9,12 @@ set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_generic_plan
 as $$
 begin
+    promoted := 0;
+    -- One at a time is enough; two would do no harm.
+    if not pg_try_advisory_xact_lock(hashtext('errand.promote')) then
+        return next;
+        return;
+    end if;
     perform set_config('synchronous_commit', 'off', true);
     with due as (
         update errand.job

@@ -15,12 +15,18 @@ declare
     reason text;
     worker text;
 begin
+    lost_workers := 0;
+    rescued := 0;
+    failed := 0;
+    -- One at a time is enough; two would do no harm.
+    if not pg_try_advisory_xact_lock(hashtext('errand.rescue')) then
+        return next;
+        return;
+    end if;
     with lost as (
         delete from errand.worker where beat_at < now() - lease returning id, name
     )
     select count(*), coalesce(jsonb_object_agg(id, name), '{}') into lost_workers, names from lost;
-    rescued := 0;
-    failed := 0;
     if lost_workers > 0 or scan then
         for held in
             select job.*

@@ -1,6 +1,6 @@
 -- settle_v1: ends attempts in every way that finish_v1 does not, a few at a time.
 --
--- results is an array of {id, line, outcome, error, delay_ms, output}. Outcomes:
+-- The arrays have an element for each job. Outcomes:
 --   succeeded  into the history, with its output
 --   retried    scheduled again in delay_ms (0 = at once); the error is kept
 --   snoozed    the same, without a trace and with the attempt uncounted
@@ -8,7 +8,9 @@
 --   failed     into errand.failed, with its error
 --   cancelled  into the history, with its error as the reason
 -- The fence is the line, as in finish_v1. Returns the ids that were refused.
-create or replace function errand.settle_v1(worker_id bigint, results jsonb) returns bigint[]
+create or replace function errand.settle_v1(
+    worker_id bigint, ids bigint[], lines bigint[], outcomes text[], errors text[], delays_ms bigint[], outputs jsonb[]
+) returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
@@ -23,8 +25,8 @@ declare
 begin
     for result in
         select *
-        from jsonb_to_recordset(results)
-            as r(id bigint, line bigint, outcome text, error text, delay_ms bigint, output jsonb)
+        from unnest(ids, lines, outcomes, errors, delays_ms, outputs)
+            as ended(id, line, outcome, error, delay_ms, output)
         order by id
     loop
         select * into held
@@ -67,5 +69,5 @@ begin
     return refused;
 end
 $$;
-comment on function errand.settle_v1(bigint, jsonb) is
+comment on function errand.settle_v1(bigint, bigint[], bigint[], text[], text[], bigint[], jsonb[]) is
     'For workers: ends attempts with an outcome each; returns the ids that this worker no longer held';

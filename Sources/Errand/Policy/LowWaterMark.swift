@@ -1,0 +1,167 @@
+/// Where a worker's claims start to read a queue: the line below which nothing is waiting.
+///
+/// A queue's index is read from its left end. Behind that end lie the entries of jobs that are done, and while any session
+/// holds an old snapshot they can be neither marked nor vacuumed: every claim would visit them all, 0.2 µs each, and the
+/// queue would collapse. So each worker remembers, for every priority, how far the line is settled, and starts there.
+///
+/// The mark is a hint in memory: 0 is always right, only slower. What makes it exact is when it may move.
+///
+/// 1. A claim answers `high`, the newest line drawn, read before its snapshot was taken. Whoever drew a line up to `high`
+///    had its transaction id already, so that id is below the snapshot's `xmax`.
+/// 2. Once no transaction below that `xmax` runs any more, the lines up to `high` are settled: each belongs to a job that
+///    is committed or rolled back. A claim whose own snapshot shows this, and whose scan began at or below the mark, has
+///    seen all of them: the mark moves to `high`; after a full batch no further than the batch's last line.
+/// 3. A transaction that has been running for longer than ``patience`` is set aside and holds nothing back any more. When
+///    it ends, a sweep starts from where the lines were settled then, and goes on behind its last line while batches come
+///    back full. A long writer costs one longer scan at its end, not a collapse.
+/// 4. A job that comes back (retry, schedule, rescue) draws a new line, so it is above every mark.
+///
+/// One thing it can't see: a claim that was rolled back after others had stepped over its locked rows. For these
+/// ``sweep(priority:from:)`` takes what a look below the marks has found.
+///
+/// Snapshots without a transaction id (reports, pg_dump, forgotten sessions) hold it back in no way.
+package struct LowWaterMark: Sendable {
+    /// How long a transaction may run before it is set aside.
+    package static let patience: Duration = .milliseconds(100)
+    /// Priorities are 1 to 4; index 0 stands for 1.
+    static let priorities = 4
+
+    /// What one claim has shown.
+    package struct Observation: Sendable {
+        /// The head of the line, read before `snapshot` was taken.
+        package var high: Int64
+        /// The first transaction id that the snapshot doesn't know.
+        package var xmax: UInt64
+        /// The transactions that ran when the snapshot was taken.
+        package var running: [UInt64]
+        /// The lines that were claimed, by priority (index 0 stands for 1), in any order.
+        package var lines: [[Int64]]
+        /// Whether the batch was full: then priorities from the last one read on have not been read to their end.
+        package var isFull: Bool
+        /// The order in which the priorities were read, 1...4.
+        package var lanes: [Int]
+
+        package init(
+            high: Int64, xmax: UInt64, running: [UInt64], lines: [[Int64]], isFull: Bool, lanes: [Int] = [1, 2, 3, 4]
+        ) {
+            self.high = high
+            self.xmax = xmax
+            self.running = running
+            self.lines = lines
+            self.isFull = isFull
+            self.lanes = lanes
+        }
+    }
+
+    private struct Writer {
+        let firstSeen: Duration
+        /// Where its sweep will start; nil while it still holds the lines back.
+        var sweepFrom: Int64?
+    }
+
+    private var marks: [Int64]
+    private var sweeps = [Int64?](repeating: nil, count: priorities)
+    /// Lines up to here are settled, but for those of writers set aside.
+    private var settled: Int64 = 0
+    /// Claims whose `high` is not settled yet, oldest first.
+    private var pending: [(xmax: UInt64, high: Int64)] = []
+    private var writers: [UInt64: Writer] = [:]
+
+    /// Begins at the marks that another worker has published, else at 0.
+    package init(startingAt published: [Int64]? = nil) {
+        if let published, published.count == Self.priorities {
+            marks = published
+            settled = published.min() ?? 0
+        } else {
+            marks = [Int64](repeating: 0, count: Self.priorities)
+        }
+    }
+}
+
+// MARK: - Reading
+extension LowWaterMark {
+    /// Behind which line the next claim starts to read, for each priority.
+    package var starts: [Int64] {
+        zip(marks, sweeps).map { mark, sweep in min(mark, sweep ?? mark) }
+    }
+
+    /// Marks that are right for another worker of the same kinds too, which knows of no sweep and of no writer set aside.
+    package var published: [Int64] {
+        let aside = writers.values.compactMap(\.sweepFrom).min() ?? .max
+        return starts.map { min($0, aside) }
+    }
+}
+
+// MARK: - Moving
+extension LowWaterMark {
+    /// Takes in what a claim has shown whose scan began at ``starts``. `now` is any clock that only moves forward.
+    package mutating func observe(_ claim: Observation, at now: Duration) {
+        if claim.high < settled {
+            // The sequence went back: another server, restored or promoted. What was known of lines is void.
+            self = LowWaterMark()
+        }
+        pending.append((claim.xmax, claim.high))
+        let ended = setAside(running: claim.running, at: now)
+        settle(upTo: oldestHolder(of: claim))
+        advance(past: claim)
+        for from in ended {
+            for priority in 1...Self.priorities {
+                sweep(priority: priority, from: from)
+            }
+        }
+    }
+
+    /// Has the next claims of that priority start behind `from`, up to where the mark stands.
+    package mutating func sweep(priority: Int, from: Int64) {
+        sweeps[priority - 1] = min(sweeps[priority - 1] ?? .max, from)
+    }
+
+    /// Sets aside the writers whose time is up; answers where the sweeps of those that have ended start.
+    private mutating func setAside(running: [UInt64], at now: Duration) -> [Int64] {
+        for id in running {
+            let writer = writers[id] ?? Writer(firstSeen: now)
+            let isSlow = now - writer.firstSeen > Self.patience
+            // The mark has not passed `settled`, and this writer's lines are above it: it has held `settled` back so far.
+            writers[id] = Writer(firstSeen: writer.firstSeen, sweepFrom: writer.sweepFrom ?? (isSlow ? settled : nil))
+        }
+        guard writers.count > running.count else { return [] }
+        let alive = Set(running)
+        let ended = writers.filter { !alive.contains($0.key) }
+        writers = writers.filter { alive.contains($0.key) }
+        return ended.values.compactMap(\.sweepFrom)
+    }
+
+    /// The oldest transaction that still holds the lines back; `xmax` where there is none.
+    private func oldestHolder(of claim: Observation) -> UInt64 {
+        claim.running.filter { writers[$0]?.sweepFrom == nil }.min().map { min($0, claim.xmax) } ?? claim.xmax
+    }
+
+    private mutating func settle(upTo oldest: UInt64) {
+        let count = pending.firstIndex { $0.xmax > oldest } ?? pending.count
+        guard count > 0 else { return }
+        settled = max(settled, pending[count - 1].high)
+        pending.removeFirst(count)
+    }
+
+    private mutating func advance(past claim: Observation) {
+        // A full batch has read the priorities before its last row's to their end, that one up to its last line, and
+        // those behind it not at all.
+        let cut = claim.isFull ? claim.lanes.lastIndex { !claim.lines[$0 - 1].isEmpty } : nil
+        for (place, priority) in claim.lanes.enumerated() {
+            let lane = priority - 1
+            switch cut {
+            case .some(let cut) where place > cut:
+                continue
+            case place:
+                let last = claim.lines[lane].max() ?? 0
+                if let sweep = sweeps[lane] {
+                    sweeps[lane] = last < marks[lane] ? max(sweep, last) : nil
+                }
+                marks[lane] = max(marks[lane], min(last, settled))
+            default:
+                sweeps[lane] = nil
+                marks[lane] = max(marks[lane], settled)
+            }
+        }
+    }
+}

@@ -1,0 +1,82 @@
+import Foundation
+import Postgres
+
+/// The handlers of a worker, found by kind.
+public struct Handlers: Sendable {
+    /// A handler without its type: takes the job as it lies in the database.
+    struct Entry: Sendable {
+        let policy: JobPolicy
+        let run: @Sendable (ClaimedJob, JobContext) async throws -> Outcome
+    }
+
+    private(set) var entries: [JobKind: Entry] = [:]
+
+    /// The built-in kind `noop` is always there.
+    public init(_ handlers: [any JobHandler] = []) {
+        add(NoopHandler())
+        for handler in handlers { add(handler) }
+    }
+
+    /// Adds a handler. A kind has one: the later one counts.
+    public mutating func add(_ handler: some JobHandler) {
+        entries[Self.kind(of: handler)] = Self.entry(handler)
+    }
+
+    /// The kinds, sorted.
+    public var kinds: [JobKind] { entries.keys.sorted() }
+
+    subscript(kind: JobKind) -> Entry? { entries[kind] }
+
+    private static func kind<H: JobHandler>(of handler: H) -> JobKind { H.Payload.kind }
+
+    private static func entry<H: JobHandler>(_ handler: H) -> Entry {
+        Entry(policy: H.Payload.policy) { job, context in
+            let payload: H.Payload
+            do {
+                payload = try job.payload.decode(H.Payload.self)
+            } catch {
+                throw UnfitPayload(kind: job.kind, error)
+            }
+            return try await handler.run(payload, in: context)
+        }
+    }
+}
+
+/// The handlers of a worker, one a line.
+@resultBuilder
+public enum HandlersBuilder {
+    public static func buildBlock(_ handlers: any JobHandler...) -> [any JobHandler] { handlers }
+}
+
+/// A payload that isn't what its kind expects. Trying again is of no use.
+struct UnfitPayload: ClassifiedError, CustomStringConvertible {
+    let description: String
+    var isPermanent: Bool { true }
+
+    init(kind: JobKind, _ error: any Error) {
+        description = "payload does not fit \(kind): \(Self.reason(error))"
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        switch error as? DecodingError {
+        case .keyNotFound(let key, let context):
+            "\(path(context.codingPath + [key])): expected a value, got none"
+        case .valueNotFound(let type, let context):
+            "\(path(context.codingPath)): expected \(type), got null"
+        case .typeMismatch(let type, let context):
+            "\(path(context.codingPath)): expected \(type), got another type"
+        case .dataCorrupted(let context):
+            "\(path(context.codingPath)): \(context.debugDescription)"
+        default:
+            "\(error)"
+        }
+    }
+
+    /// `order.lines[2].price`; the payload itself is `payload`.
+    private static func path(_ keys: [any CodingKey]) -> String {
+        let path = keys.reduce(into: "") { path, key in
+            if let index = key.intValue { path += "[\(index)]" } else { path += (path.isEmpty ? "" : ".") + key.stringValue }
+        }
+        return path.isEmpty ? "payload" : path
+    }
+}

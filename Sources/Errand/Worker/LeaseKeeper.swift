@@ -1,0 +1,98 @@
+import Logging
+import Postgres
+
+/// Keeps the worker's lease: registers it, beats for all of its jobs at once, and drops what it has lost.
+struct LeaseKeeper {
+    let shared: WorkerState
+    let loops: [ClaimLoop]
+    /// Rings when ops may have cancelled something: a beat then comes at once.
+    let hurry: Signal
+
+    /// Runs until its task is cancelled, after the claim loops have ended.
+    func run() async {
+        var lastBeat = ContinuousClock.now - shared.configuration.beat
+        while !Task.isCancelled {
+            do {
+                if shared.identity.current == nil, !shared.isStopping { try await register() }
+                if lastBeat + pause <= .now {
+                    try await beat()
+                    lastBeat = .now
+                }
+                try await retire()
+            } catch {
+                shared.logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
+            }
+            shared.running.enforceDeadlines(at: .now)
+            if await hurry.wait(atMost: .milliseconds(100)) { lastBeat = .now - shared.configuration.beat }
+        }
+    }
+
+    /// Between two beats. Where wake-ups don't arrive, a cancellation is found by asking: twice a second.
+    private var pause: Duration {
+        shared.listens || shared.running.count == 0
+            ? shared.configuration.beat : min(.milliseconds(500), shared.configuration.beat)
+    }
+
+    private func register() async throws {
+        struct Kind: Encodable {
+            let name: String
+            let queue: String
+            let max_attempts: Int
+            let priority: Int
+        }
+        let kinds = shared.handlers.entries.map { kind, entry in
+            Kind(
+                name: kind.rawValue, queue: entry.policy.queue, max_attempts: entry.policy.retry.attempts,
+                priority: entry.policy.priority)
+        }
+        let configuration = shared.configuration
+        let rows = try await shared.control.query(
+            Statement(
+                "select * from errand.register_worker_v1($1, $2, $3 * interval '1 microsecond', $4, $5)",
+                [
+                    configuration.name, configuration.version, configuration.lease.microseconds,
+                    configuration.queues.keys.sorted(), try JSONB(encoding: kinds),
+                ]))
+        guard let (id, published) = try rows.first?.decode(Int64.self, JSONB.self) else {
+            throw UnexpectedAnswer("errand.register_worker_v1", expected: "one row", came: "none")
+        }
+        let marks = try published.decode([String: [Int64]].self)
+        for loop in loops { loop.begin(at: marks[loop.queue]) }
+        shared.identity.adopt(id)
+        shared.logger.info("registered", metadata: ["worker_id": "\(id)", "queues": "\(configuration.queues)"])
+        for loop in loops { loop.wake() }
+    }
+
+    private func beat() async throws {
+        let ids = shared.identity.all
+        guard !ids.isEmpty else { return }
+        let held = shared.running.held()
+        let marks = Dictionary(loops.map { ($0.queue, $0.marks) }) { zip($0, $1).map(min) }
+        let rows = try await shared.control.query(
+            Statement(
+                "select * from errand.beat_v1($1, $2::int4, $3, $4, $5)",
+                [ids, held.count, try JSONB(encoding: marks), held.map(\.id), held.map(\.line)]))
+        guard let (alive, lost) = try rows.first?.decode([Int64].self, [Int64].self) else { return }
+        for id in Set(ids).subtracting(alive) {
+            let dropped = shared.running.drop(held.filter { $0.workerID == id }.map(\.id), because: .leaseLost)
+            shared.identity.forget(id)
+            shared.logger.error(
+                "lease lost: its jobs run elsewhere now", metadata: ["worker_id": "\(id)", "dropped": "\(dropped)"])
+        }
+        let cancelled = shared.running.drop(lost, because: .cancelled)
+        if cancelled > 0 { shared.logger.notice("jobs cancelled while running", metadata: ["jobs": "\(lost)"]) }
+    }
+
+    /// Lets go of ids that are in doubt once none of their known jobs runs any more.
+    private func retire() async throws {
+        for id in shared.identity.retiring where !shared.running.held().contains(where: { $0.workerID == id }) {
+            // An end under this id that isn't written yet would be refused afterwards.
+            guard loops.allSatisfy({ !$0.owes(id) }) else { continue }
+            let rows = try await shared.control.query(Statement("select errand.leave_v1($1, true)", [id]))
+            let released = try rows.first?.decode(Int32.self) ?? 0
+            shared.identity.forget(id)
+            shared.logger.notice(
+                "left a worker id whose claim was in doubt", metadata: ["worker_id": "\(id)", "released": "\(released)"])
+        }
+    }
+}

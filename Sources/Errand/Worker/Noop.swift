@@ -1,0 +1,93 @@
+import Foundation
+import Postgres
+
+/// The built-in kind `noop`: does nothing, or misbehaves as asked. For first tries, canaries, benches and fault tests.
+///
+/// ```sql
+/// select errand.enqueue('noop', '{"sleep_ms": 500, "output": {"hello": "world"}}');
+/// select errand.enqueue('noop', '{"fail": "transient"}');
+/// ```
+public struct Noop: Job {
+    public static let kind: JobKind = "noop"
+
+    public enum Failure: String, Codable, Sendable {
+        /// Fails each attempt, and is retried.
+        case transient
+        /// Fails for good at the first attempt.
+        case permanent
+    }
+
+    /// How long it sleeps first, in ms; cancellation ends it.
+    public var sleepMilliseconds: Int?
+    /// How it fails, after the sleep.
+    public var fail: Failure?
+    /// True ends the whole worker process with SIGABRT, after the sleep.
+    public var crash: Bool?
+    /// What it answers: any JSON.
+    public var output: JSONValue?
+
+    public init(
+        sleepMilliseconds: Int? = nil, fail: Failure? = nil, crash: Bool? = nil, output: JSONValue? = nil
+    ) {
+        self.sleepMilliseconds = sleepMilliseconds
+        self.fail = fail
+        self.crash = crash
+        self.output = output
+    }
+
+    enum CodingKeys: String, CodingKey {
+        case sleepMilliseconds = "sleep_ms"
+        case fail, crash, output
+    }
+}
+
+struct NoopHandler: JobHandler {
+    func run(_ job: Noop, in context: JobContext) async throws -> Outcome {
+        if let sleep = job.sleepMilliseconds { try await Task.sleep(for: .milliseconds(sleep)) }
+        if job.crash == true { abort() }
+        switch job.fail {
+        case .transient: return .retry(after: nil, reason: "asked to fail: transient")
+        case .permanent: return .fail(reason: "asked to fail: permanent")
+        case nil: return try job.output.map { try .done($0) } ?? .done
+        }
+    }
+}
+
+/// Any JSON value.
+public enum JSONValue: Codable, Sendable, Hashable {
+    case null
+    case bool(Bool)
+    case number(Double)
+    case string(String)
+    case array([JSONValue])
+    case object([String: JSONValue])
+
+    public init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        if container.decodeNil() {
+            self = .null
+        } else if let value = try? container.decode(Bool.self) {
+            self = .bool(value)
+        } else if let value = try? container.decode(Double.self) {
+            self = .number(value)
+        } else if let value = try? container.decode(String.self) {
+            self = .string(value)
+        } else if let value = try? container.decode([JSONValue].self) {
+            self = .array(value)
+        } else {
+            self = .object(try container.decode([String: JSONValue].self))
+        }
+    }
+
+    public func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        switch self {
+        case .null: try container.encodeNil()
+        case .bool(let value): try container.encode(value)
+        case .number(let value): try container.encode(value)
+        case .string(let value): try container.encode(value)
+        case .array(let value): try container.encode(value)
+        case .object(let value): try container.encode(value)
+        }
+    }
+}

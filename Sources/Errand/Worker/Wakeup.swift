@@ -1,0 +1,58 @@
+import Logging
+import Postgres
+
+/// Listens for wake-ups and cancellations, on a connection of its own. Both are hints: the poll and the beat find out.
+struct Wakeup {
+    let shared: WorkerState
+    let loops: [ClaimLoop]
+    let hurry: Signal
+
+    /// Runs until its task is cancelled; connects again whenever the connection is lost.
+    func run() async {
+        guard shared.configuration.listens else { return }
+        var backoff = Backoff()
+        while !Task.isCancelled {
+            do {
+                let connection = try await shared.database.makeConnection()
+                guard await connection.listenIsDelivered() else {
+                    shared.logger.warning(
+                        "LISTEN is not delivered on this connection (a transaction pooler?): polling only",
+                        metadata: ["poll_interval": "\(shared.configuration.pollInterval)"])
+                    await connection.close()
+                    return
+                }
+                try await connection.listen("errand_wake")
+                try await connection.listen("errand_cancel")
+                backoff.reset()
+                shared.set(listens: true)
+                // What was sent while nobody listened is gone: look once.
+                wakeAll()
+                await withTaskCancellationHandler {
+                    for await notification in connection.notifications { await receive(notification) }
+                } onCancel: {
+                    Task { await connection.close() }
+                }
+            } catch {
+                shared.logger.warning("listening is interrupted", metadata: ["error": "\(error)"])
+            }
+            shared.set(listens: false)
+            var random = SystemRandomNumberGenerator()
+            try? await Task.sleep(for: backoff.next(using: &random))
+        }
+    }
+
+    private func receive(_ notification: Notification) async {
+        if notification.channel == "errand_cancel" { return hurry.raise() }
+        wakeAll()
+        // All listeners are told at once, so nobody sleeps now: enqueuers need not notify until one does again.
+        do {
+            try await shared.control.execute(Statement("select errand.set_wake_flag_v1(false)"))
+        } catch {
+            shared.logger.debug("the wake flag could not be lowered", metadata: ["error": "\(error)"])
+        }
+    }
+
+    private func wakeAll() {
+        for loop in loops { loop.wake() }
+    }
+}

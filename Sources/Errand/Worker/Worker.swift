@@ -1,0 +1,149 @@
+import Logging
+import Postgres
+import ServiceLifecycle
+
+/// Claims jobs, runs them, and records their ends, until it is asked to stop.
+///
+/// ```swift
+/// let worker = Worker(database: database, logger: logger) {
+///     SendReceiptHandler(mail: mail)
+/// }
+/// try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm], logger: logger).run()
+/// ```
+/// Run any number, on any number of hosts. Two never run the same job at the same time while both keep their leases.
+public struct Worker: Service {
+    private let shared: WorkerState
+
+    public init(
+        database: Database, configuration: WorkerConfiguration = WorkerConfiguration(), logger: Logger,
+        @HandlersBuilder handlers: () -> [any JobHandler]
+    ) {
+        self.init(
+            database: database, configuration: configuration, logger: logger, handlers: Handlers(handlers()))
+    }
+
+    public init(database: Database, configuration: WorkerConfiguration, logger: Logger, handlers: Handlers) {
+        shared = WorkerState(database: database, handlers: handlers, configuration: configuration, logger: logger)
+    }
+
+    /// Runs until a graceful shutdown: then it claims no more, lets running jobs finish within the grace period, hands
+    /// the others back uncounted, and returns. A cancelled task skips the grace.
+    ///
+    /// A database that can't be reached is waited for; nothing but the end of its task makes it return.
+    public func run() async throws {
+        let stop = Signal()
+        // Its own task: what is handed back at the end must be written though the caller's task was cancelled.
+        let engine = Task { await Engine(shared: shared, stop: stop).run() }
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                await engine.value
+            } onGracefulShutdown: {
+                shared.stop()
+                stop.raise()
+            }
+        } onCancel: {
+            shared.stop(force: true)
+            stop.raise()
+        }
+    }
+}
+
+/// The parts of a running worker, from start to stop.
+private struct Engine {
+    let shared: WorkerState
+    let stop: Signal
+    let hurry = Signal()
+
+    func run() async {
+        let loops = shared.configuration.queues.sorted { $0.key < $1.key }.flatMap { queue, slots in
+            (0..<shared.configuration.loops).map { _ in ClaimLoop(queue: queue, slots: slots, shared: shared) }
+        }
+        await withTaskGroup { group in
+            let lease = LeaseKeeper(shared: shared, loops: loops, hurry: hurry)
+            let wakeup = Wakeup(shared: shared, loops: loops, hurry: hurry)
+            group.addTask { await lease.run() }
+            group.addTask { await wakeup.run() }
+            group.addTask { await flushCounts() }
+            group.addTask { await lookBelowMarks(loops) }
+            async let claiming: Void = withTaskGroup { group in
+                for loop in loops { group.addTask { await loop.run() } }
+            }
+            await drain(loops)
+            await claiming
+            group.cancelAll()
+        }
+        await leave()
+    }
+
+    /// Waits for the stop, then for running jobs, no longer than the grace period; hands the rest back.
+    private func drain(_ loops: [ClaimLoop]) async {
+        await stop.wait()
+        for loop in loops { loop.wake() }
+        let clock = ContinuousClock()
+        let stopped = clock.now
+        while shared.running.count > 0, !shared.isGraceOver(since: stopped) {
+            await stop.wait(atMost: .milliseconds(20))
+        }
+        guard shared.running.count > 0 else { return }
+        shared.logger.notice("grace is over: handing jobs back", metadata: ["running": "\(shared.running.count)"])
+        shared.running.interruptAll(because: .shutdown)
+        // A handler that heeds its cancellation ends within this; whatever it answers is written.
+        let interrupted = clock.now
+        while shared.running.count > 0, clock.now - interrupted < .milliseconds(500) {
+            await stop.wait(atMost: .milliseconds(10))
+        }
+        shared.running.abandonAll()
+    }
+
+    private func leave() async {
+        await flush()
+        for id in shared.identity.all {
+            let isInDoubt = shared.identity.retiring.contains(id)
+            do {
+                try await shared.control.execute(Statement("select errand.leave_v1($1, $2)", [id, isInDoubt]))
+            } catch {
+                shared.logger.warning(
+                    "could not say goodbye: the lease ends by itself", metadata: ["worker_id": "\(id)", "error": "\(error)"])
+            }
+        }
+        await shared.claims.close()
+        await shared.control.close()
+        shared.logger.info("stopped")
+    }
+
+    private func flushCounts() async {
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(1))
+            await flush()
+        }
+    }
+
+    private func flush() async {
+        guard let id = shared.identity.current else { return }
+        let counts = shared.counts.take()
+        guard !counts.isEmpty else { return }
+        do {
+            try await shared.control.execute(
+                Statement("select errand.count_finished_v1($1, $2)", [id, try JSONB(encoding: counts)]))
+        } catch {
+            shared.counts.put(back: counts)
+        }
+    }
+
+    /// The safety net below the marks, at most 2 % of the time.
+    private func lookBelowMarks(_ loops: [ClaimLoop]) async {
+        var pause: Duration = .seconds(2)
+        while !Task.isCancelled {
+            try? await Task.sleep(for: pause)
+            let start = ContinuousClock.now
+            for loop in loops where !Task.isCancelled {
+                do {
+                    try await loop.lookBelowMarks()
+                } catch {
+                    shared.logger.debug("no look below the marks", metadata: ["error": "\(error)"])
+                }
+            }
+            pause = max(.seconds(2), (.now - start) * 50)
+        }
+    }
+}

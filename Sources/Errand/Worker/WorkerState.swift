@@ -1,0 +1,64 @@
+import Logging
+import Postgres
+import Synchronization
+
+/// What the parts of one worker share.
+final class WorkerState: Sendable {
+    let configuration: WorkerConfiguration
+    let handlers: Handlers
+    let kinds: [String]
+    /// For the handlers.
+    let database: Database
+    /// For claims and ends: one connection a claim loop.
+    let claims: Database
+    /// For heartbeats and all that must not wait behind a claim.
+    let control: Database
+    let logger: Logger
+    let identity = Identity()
+    let running = Running()
+    let counts = FinishedCounts()
+    private let start = ContinuousClock.now
+    private struct Flags {
+        var isStopping = false
+        /// The grace was cut short.
+        var isForced = false
+        var listens = false
+    }
+
+    private let flags = Mutex(Flags())
+
+    init(database: Database, handlers: Handlers, configuration: WorkerConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.handlers = handlers
+        self.kinds = handlers.kinds.map(\.rawValue)
+        self.database = database
+        self.logger = logger
+        claims = Database(
+            configuration: database.configuration, maximumConnections: configuration.queues.count * configuration.loops,
+            logger: logger)
+        control = Database(configuration: database.configuration, maximumConnections: 1, logger: logger)
+    }
+
+    /// A clock that only moves forward, and that goes on while the process is stopped.
+    var uptime: Duration { ContinuousClock.now - start }
+
+    /// No claims any more.
+    var isStopping: Bool { flags.withLock(\.isStopping) }
+
+    /// Wake-ups arrive.
+    var listens: Bool { flags.withLock(\.listens) }
+
+    /// From now on nothing is claimed; with `force`, what runs gets no grace.
+    func stop(force: Bool = false) {
+        flags.withLock { flags in
+            flags.isStopping = true
+            flags.isForced = flags.isForced || force
+        }
+    }
+
+    func isGraceOver(since stopped: ContinuousClock.Instant) -> Bool {
+        flags.withLock(\.isForced) || stopped + configuration.grace <= .now
+    }
+
+    func set(listens: Bool) { flags.withLock { $0.listens = listens } }
+}
