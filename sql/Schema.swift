@@ -27,4 +27,9 @@ package enum Schema {
     package static let roles = Embedded.roles
     /// `seeds/<name>.sql`, by name: the rows that an installation starts with.
     package static let seeds = Embedded.seeds
+
+    /// All that bears being applied again, in the order in which it builds on each other.
+    package static var replaceable: [Script] {
+        (functions + views + [roles] + seeds).filter { !$0.sql.isEmpty }
+    }
 }

@@ -35,7 +35,7 @@ extension Queue {
                 $1, $2, $3, coalesce($4, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4, $8)
             """,
             [
-                J.kind.rawValue, try JSONB(encoding: job), values.queue, values.runAt, values.delay?.microseconds,
+                J.kind.rawValue, try JSONB(encoding: job), values.queue, values.runAt, values.delay?.wholeMicroseconds,
                 values.priority, values.maxAttempts, values.uniqueKey,
             ])
     }
@@ -75,12 +75,12 @@ extension Queue {
             """,
             [
                 J.kind.rawValue, try jobs.map { try JSONB(encoding: $0) }, values.queue, values.runAt,
-                values.delay?.microseconds, values.priority, values.maxAttempts,
+                values.delay?.wholeMicroseconds, values.priority, values.maxAttempts,
             ])
     }
 
     private static func ids(_ rows: Rows) throws -> [Int64] {
-        try rows.first?.decode([Int64].self) ?? []
+        try rows.scalar([Int64].self)
     }
 }
 
@@ -91,14 +91,4 @@ struct UnexpectedAnswer: Error, CustomStringConvertible {
     init(_ function: String, expected: String, came: String) {
         description = "\(function): expected \(expected), got \(came); run `errand migrate` of this version"
     }
-}
-
-extension Duration {
-    /// Whole microseconds, the unit of PostgreSQL's times.
-    var microseconds: Int64 {
-        components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
-    }
-
-    /// Whole milliseconds.
-    var milliseconds: Int64 { microseconds / 1000 }
 }

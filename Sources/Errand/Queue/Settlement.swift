@@ -37,9 +37,9 @@ extension Settlement {
     }
 
     /// The statements that write `settlements`; each answers with an array of the job ids that were refused.
-    static func statements(for settlements: [Settlement]) throws -> [Statement] {
+    static func statements(for settlements: [Settlement]) -> [Statement] {
         // One worker id, but for the moments after an answer was lost.
-        try Dictionary(grouping: settlements, by: \.job.workerID).sorted { $0.key < $1.key }.flatMap { worker, group in
+        Dictionary(grouping: settlements, by: \.job.workerID).sorted { $0.key < $1.key }.flatMap { worker, group in
             let plain = group.filter(\.isPlainSuccess)
             let others = group.filter { !$0.isPlainSuccess }
             var statements: [Statement] = []
@@ -54,7 +54,7 @@ extension Settlement {
                         "select errand.settle_v1($1, $2, $3, $4, $5, $6, $7)",
                         [
                             worker, others.map(\.job.id), others.map(\.job.line), others.map(\.outcome),
-                            others.map { $0.error?.storable }, others.map(\.pause?.milliseconds), others.map(\.output),
+                            others.map { $0.error?.storable }, others.map(\.pause?.wholeMilliseconds), others.map(\.output),
                         ]))
             }
             return statements

@@ -102,7 +102,7 @@ final class ClaimLoop: Sendable {
         guard starts.contains(where: { $0 > 0 }) else { return }
         let rows = try await shared.control.query(
             Statement("select errand.lowest_waiting_v1($1, $2, $3)", [queue, shared.kinds, starts]))
-        let lowest = try rows.first?.decode([Int64?].self) ?? []
+        let lowest = try rows.scalar([Int64?].self)
         for (lane, line) in lowest.enumerated() {
             guard let line else { continue }
             state.withLock { $0.mark.sweep(priority: lane + 1, from: line - 1) }
@@ -127,7 +127,7 @@ extension ClaimLoop {
     /// Writes the ends and claims up to `limit` jobs; answers how many came, nil where nothing was asked or read.
     private func roundTrip(ended: [Settlement], limit: Int) async throws -> Int? {
         let workerID = shared.identity.current
-        var statements = try Settlement.statements(for: ended)
+        var statements = Settlement.statements(for: ended)
         let claim = limit > 0 ? workerID.map { nextClaim(workerID: $0, limit: limit, isDurable: !ended.isEmpty) } : nil
         if let claim { statements.append(claim.statement) }
         guard !statements.isEmpty else { return nil }
@@ -164,7 +164,7 @@ extension ClaimLoop {
     private func written(_ ended: [Settlement], refused answers: [Rows]) throws {
         state.withLock { $0.isWriting = false }
         guard !ended.isEmpty else { return }
-        let refused = Set(try answers.flatMap { try $0.first?.decode([Int64].self) ?? [] })
+        let refused = Set(try answers.flatMap { try $0.scalar([Int64].self) })
         shared.counts.add(refused.isEmpty ? ended : ended.filter { !refused.contains($0.job.id) })
         for id in refused.sorted() {
             shared.logger.warning(

@@ -1,3 +1,4 @@
+import Postgres
 import Synchronization
 
 /// Ended attempts since the last flush, by queue, kind and outcome.
@@ -28,7 +29,7 @@ final class FinishedCounts: Sendable {
                 var count = counts[key] ?? Count(queue: key.queue, kind: key.kind, outcome: key.outcome)
                 count.jobs += 1
                 count.wait_ms += max(0, job.startedAt.microseconds - job.runAt.microseconds) / 1000
-                count.run_ms += settlement.took.milliseconds
+                count.run_ms += settlement.took.wholeMilliseconds
                 counts[key] = count
             }
         }

@@ -50,7 +50,7 @@ struct LeaseKeeper {
             Statement(
                 "select * from errand.register_worker_v1($1, $2, $3 * interval '1 microsecond', $4, $5)",
                 [
-                    configuration.name, configuration.version, configuration.lease.microseconds,
+                    configuration.name, configuration.version, configuration.lease.wholeMicroseconds,
                     configuration.queues.keys.sorted(), try JSONB(encoding: kinds),
                 ]))
         guard let (id, published) = try rows.first?.decode(Int64.self, JSONB.self) else {
@@ -89,7 +89,7 @@ struct LeaseKeeper {
             // An end under this id that isn't written yet would be refused afterwards.
             guard loops.allSatisfy({ !$0.owes(id) }) else { continue }
             let rows = try await shared.control.query(Statement("select errand.leave_v1($1, true)", [id]))
-            let released = try rows.first?.decode(Int32.self) ?? 0
+            let released = try rows.scalar(Int32.self)
             shared.identity.forget(id)
             shared.logger.notice(
                 "left a worker id whose claim was in doubt", metadata: ["worker_id": "\(id)", "released": "\(released)"])

@@ -41,7 +41,7 @@ struct Wakeup {
         }
     }
 
-    private func receive(_ notification: Notification) async {
+    private func receive(_ notification: PostgresNotification) async {
         if notification.channel == "errand_cancel" { return hurry.raise() }
         wakeAll()
         // All listeners are told at once, so nobody sleeps now: enqueuers need not notify until one does again.

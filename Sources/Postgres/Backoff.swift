@@ -1,0 +1,23 @@
+/// Growing pauses between tries to reach something that is away: each drawn from the upper half of its bound, so that many
+/// clients don't come back at the same moment.
+package struct Backoff: Sendable {
+    private let first: Duration
+    private let cap: Duration
+    private var bound: Duration
+
+    /// Bounds double from `first` to `cap`.
+    package init(first: Duration = .milliseconds(50), cap: Duration = .seconds(5)) {
+        self.first = first
+        self.cap = cap
+        bound = first
+    }
+
+    /// The pause before the next try.
+    package mutating func next(using random: inout some RandomNumberGenerator) -> Duration {
+        defer { bound = min(cap, bound * 2) }
+        return bound * Double.random(in: 0.5...1, using: &random)
+    }
+
+    /// It was reached: the next trouble begins small again.
+    package mutating func reset() { bound = first }
+}

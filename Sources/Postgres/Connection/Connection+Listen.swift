@@ -1,0 +1,68 @@
+import CLibpq
+import Foundation
+
+extension Connection {
+    /// Listens to a channel from now on; see ``notifications``.
+    package nonisolated func listen(_ channel: String) async throws(PostgresError) {
+        try await execute(Statement("listen \(Identifier(channel))"))
+    }
+
+    /// Whether a NOTIFY comes back on this connection within a second. False behind a pooler that hands each transaction
+    /// another session: there LISTEN is accepted, and nothing ever arrives.
+    package nonisolated func listenIsDelivered() async -> Bool {
+        let channel = "errand_probe_\(UInt32.random(in: 0 ... .max))"
+        do {
+            try await listen(channel)
+            try await execute(Statement("select pg_notify($1, '')", [channel]))
+            let arrived = await withTaskGroup { group in
+                group.addTask { [notifications] in
+                    for await notification in notifications where notification.channel == channel { return true }
+                    return false
+                }
+                group.addTask {
+                    try? await Task.sleep(for: .seconds(1))
+                    return false
+                }
+                defer { group.cancelAll() }
+                return await group.next() ?? false
+            }
+            try await execute(Statement("unlisten \(Identifier(channel))"))
+            return arrived
+        } catch {
+            return false
+        }
+    }
+
+    /// Passes on what came with the last answer: poll() never tells of it.
+    func drainNotifications(on connection: OpaquePointer) throws(PostgresError) {
+        while let notify = PQnotifies(connection) {
+            notified.yield(
+                PostgresNotification(
+                    channel: String(cString: notify.pointee.relname), payload: String(cString: notify.pointee.extra)))
+            PQfreemem(notify)
+        }
+    }
+
+    /// Reads what the server sends by itself while the connection is idle.
+    func readUnasked() {
+        guard let connection = handle?.pointer else { return }
+        if PQconsumeInput(connection) == 0 || PQstatus(connection) == CONNECTION_BAD {
+            close()
+            return
+        }
+        // A FATAL message of a session that is being ended comes as a result that nobody asked for.
+        while PQisBusy(connection) == 0, let result = PQgetResult(connection) { PQclear(result) }
+        try? drainNotifications(on: connection)
+    }
+}
+
+/// A name in SQL, quoted.
+struct Identifier: CustomStringConvertible {
+    let description: String
+
+    init(_ name: String) {
+        description = name.split(separator: ".", omittingEmptySubsequences: false)
+            .map { "\"" + $0.replacing("\"", with: "\"\"") + "\"" }
+            .joined(separator: ".")
+    }
+}

@@ -1,0 +1,255 @@
+import CLibpq
+import Dispatch
+import Glibc
+import Synchronization
+
+// MARK: - What callers call
+extension Connection {
+    /// Runs one statement, in a transaction of its own unless one is open.
+    ///
+    /// - Parameter deadline: how long to wait for the answer, at most; default the configuration's. After it the connection
+    ///   is given up, since its answer may still come.
+    public nonisolated func query(
+        _ statement: Statement, deadline: Duration? = nil
+    ) async throws(PostgresError) -> Rows {
+        try await pipeline([statement], deadline: deadline)[0]
+    }
+
+    /// Runs one statement, and answers how many rows it changed.
+    @discardableResult
+    public nonisolated func execute(
+        _ statement: Statement, deadline: Duration? = nil
+    ) async throws(PostgresError) -> Int {
+        try await query(statement, deadline: deadline).affected
+    }
+
+    /// Runs several statements in one round trip and one transaction: all or nothing.
+    public nonisolated func pipeline(
+        _ statements: [Statement], deadline: Duration? = nil
+    ) async throws(PostgresError) -> [Rows] {
+        let call = CancellableCall()
+        let outcome: Result<[Rows], PostgresError> = await withTaskCancellationHandler {
+            await run(statements, deadline: deadline, call: call)
+        } onCancel: {
+            call.cancel()
+        }
+        return try outcome.get()
+    }
+
+    /// Runs a text of one or more statements without parameters, by the simple protocol. For migrations.
+    package nonisolated func script(_ sql: String) async throws(PostgresError) {
+        let outcome = await runScript(sql)
+        try outcome.get()
+    }
+}
+
+// MARK: - How
+extension Connection {
+    private func run(
+        _ statements: [Statement], deadline: Duration?, call: CancellableCall
+    ) -> Result<[Rows], PostgresError> {
+        Result { () throws(PostgresError) in
+            let connection = try opened()
+            let limit = (deadline ?? configuration.clientDeadline).map { ContinuousClock.now + $0 }
+            guard call.begin(handle?.cancel) else {
+                throw PostgresError(.cancelled, "cancelled before it was sent")
+            }
+            defer { call.end() }
+            if statements.count == 1 {
+                try send(statements[0], on: connection)
+                let results = try results(on: connection, until: limit)
+                try drainNotifications(on: connection)
+                return [try rows(results[0], call: call)]
+            }
+            return try runPipeline(statements, on: connection, until: limit, call: call)
+        }
+    }
+
+    private func runPipeline(
+        _ statements: [Statement], on connection: OpaquePointer, until limit: ContinuousClock.Instant?,
+        call: CancellableCall
+    ) throws(PostgresError) -> [Rows] {
+        guard PQenterPipelineMode(connection) == 1 else { throw lost(connection, isOutcomeUnknown: false) }
+        for statement in statements { try send(statement, on: connection) }
+        guard PQpipelineSync(connection) == 1 else { throw lost(connection, isOutcomeUnknown: true) }
+        var answers: [OpaquePointer] = []
+        defer { answers.forEach { PQclear($0) } }
+        while true {
+            let results = try results(on: connection, until: limit)
+            guard let first = results.first else { continue }
+            if PQresultStatus(first) == PGRES_PIPELINE_SYNC {
+                PQclear(first)
+                break
+            }
+            answers += results
+        }
+        PQexitPipelineMode(connection)
+        try drainNotifications(on: connection)
+        // The statement that failed has a message; those behind it were only not run.
+        if let failed = answers.first(where: { ![PGRES_TUPLES_OK, PGRES_COMMAND_OK].contains(PQresultStatus($0)) }) {
+            throw failure(of: failed, call: call)
+        }
+        let rows = answers.map(Rows.init)
+        answers = []
+        return rows
+    }
+
+    private func runScript(_ sql: String) -> Result<Void, PostgresError> {
+        Result { () throws(PostgresError) in
+            let connection = try opened()
+            guard PQsendQuery(connection, sql) == 1 else { throw lost(connection, isOutcomeUnknown: false) }
+            let results = try results(on: connection, until: nil)
+            defer { results.forEach { PQclear($0) } }
+            if let failed = results.first(where: { PQresultStatus($0) == PGRES_FATAL_ERROR }) {
+                throw PostgresError(result: failed)
+            }
+            try drainNotifications(on: connection)
+        }
+    }
+
+    func opened() throws(PostgresError) -> OpaquePointer {
+        guard let handle else { throw PostgresError(.connectionLost, "the connection is closed") }
+        return handle.pointer
+    }
+
+    private func send(_ statement: Statement, on connection: OpaquePointer) throws(PostgresError) {
+        let sent = try EncodedParameters(statement.parameters).withPointers {
+            count, types, values, lengths, formats throws(PostgresError) in
+            PQsendQueryParams(connection, statement.sql, count, types, values, lengths, formats, 1)
+        }
+        guard sent == 1 else { throw lost(connection, isOutcomeUnknown: PQpipelineStatus(connection) != PQ_PIPELINE_OFF) }
+    }
+
+    /// All results up to the next end of a statement: one, but for scripts.
+    func results(
+        on connection: OpaquePointer, until limit: ContinuousClock.Instant?
+    ) throws(PostgresError) -> [OpaquePointer] {
+        var results: [OpaquePointer] = []
+        while true {
+            while PQflush(connection) == 1 {
+                // Reading while writing: otherwise both sides could wait with full buffers.
+                try wait(for: Int16(POLLIN | POLLOUT), on: connection, until: limit, discarding: results)
+                PQconsumeInput(connection)
+            }
+            while PQisBusy(connection) == 1 {
+                try wait(for: Int16(POLLIN), on: connection, until: limit, discarding: results)
+                if PQconsumeInput(connection) == 0 {
+                    results.forEach { PQclear($0) }
+                    throw lost(connection, isOutcomeUnknown: true)
+                }
+            }
+            guard let result = PQgetResult(connection) else { break }
+            results.append(result)
+            let status = PQresultStatus(result)
+            if [PGRES_PIPELINE_SYNC, PGRES_COPY_IN].contains(status) { break }
+        }
+        if PQstatus(connection) == CONNECTION_BAD {
+            let said = results.first.map { PostgresError(result: $0) }
+            results.forEach { PQclear($0) }
+            let error = lost(connection, isOutcomeUnknown: true)
+            throw said.flatMap { $0.sqlState == nil ? nil : $0 } ?? error
+        }
+        return results
+    }
+
+    /// Hands all that is buffered to the kernel.
+    func flush(_ connection: OpaquePointer) throws(PostgresError) {
+        while PQflush(connection) == 1 {
+            try wait(for: Int16(POLLIN | POLLOUT), on: connection, until: nil, discarding: [])
+            PQconsumeInput(connection)
+        }
+    }
+
+    private func wait(
+        for events: Int16, on connection: OpaquePointer, until limit: ContinuousClock.Instant?,
+        discarding results: [OpaquePointer]
+    ) throws(PostgresError) {
+        var polled = pollfd(fd: PQsocket(connection), events: events, revents: 0)
+        while true {
+            let left = limit.map { ContinuousClock.now.duration(to: $0) }
+            let milliseconds = left.map { Int32(clamping: max(0, $0.wholeMicroseconds / 1000 + 1)) } ?? -1
+            if let left, left <= .zero {
+                results.forEach { PQclear($0) }
+                drop()
+                throw PostgresError(.timedOut, "no answer by the client's deadline", isOutcomeUnknown: true)
+            }
+            let ready = poll(&polled, 1, milliseconds)
+            if ready > 0 { return }
+            if ready < 0 && errno != EINTR { return }
+        }
+    }
+
+    private func rows(_ result: OpaquePointer, call: CancellableCall) throws(PostgresError) -> Rows {
+        guard [PGRES_TUPLES_OK, PGRES_COMMAND_OK].contains(PQresultStatus(result)) else {
+            defer { PQclear(result) }
+            throw failure(of: result, call: call)
+        }
+        return Rows(result)
+    }
+
+    private func failure(of result: OpaquePointer, call: CancellableCall) -> PostgresError {
+        let error = PostgresError(result: result)
+        guard error.sqlState == "57014", call.isCancelled else { return error }
+        return PostgresError(.cancelled, error.detail, sqlState: error.sqlState)
+    }
+
+    /// The error of a connection that is gone; gives it up.
+    func lost(_ connection: OpaquePointer, isOutcomeUnknown: Bool) -> PostgresError {
+        let message = Self.message(connection)
+        drop()
+        return PostgresError(
+            .connectionLost, message.isEmpty ? "the server closed the connection" : message,
+            isOutcomeUnknown: isOutcomeUnknown)
+    }
+
+    func drop() { close() }
+}
+
+/// One call that its task's cancellation may end, and no later one.
+final class CancellableCall: Sendable {
+    private struct State {
+        var isCancelled = false
+        var handle: CancelHandle?
+    }
+
+    private let state = Mutex(State())
+
+    var isCancelled: Bool { state.withLock(\.isCancelled) }
+
+    /// False where the task was cancelled before the call began.
+    func begin(_ handle: CancelHandle?) -> Bool {
+        state.withLock { state in
+            state.handle = state.isCancelled ? nil : handle
+            return !state.isCancelled
+        }
+    }
+
+    /// From now on a cancellation does nothing. Waits for one that is under way.
+    func end() { state.withLock { $0.handle = nil } }
+
+    func cancel() {
+        state.withLock { $0.isCancelled = true }
+        // PQcancel makes a connection of its own and waits for it: not on the canceller's thread. `end` waits for it.
+        DispatchQueue.global(qos: .utility).async {
+            self.state.withLock { $0.handle?.cancel() }
+        }
+    }
+}
+
+/// What ends the statement that runs on a connection, from any thread.
+final class CancelHandle: Sendable {
+    /// libpq allows PQcancel from any thread, and it changes nothing in the handle.
+    private nonisolated(unsafe) let pointer: OpaquePointer
+
+    init?(_ connection: OpaquePointer) {
+        guard let pointer = PQgetCancel(connection) else { return nil }
+        self.pointer = pointer
+    }
+
+    deinit { PQfreeCancel(pointer) }
+
+    func cancel() {
+        var message = [CChar](repeating: 0, count: 256)
+        PQcancel(pointer, &message, Int32(message.count))
+    }
+}

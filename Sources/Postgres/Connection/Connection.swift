@@ -1,0 +1,110 @@
+import CLibpq
+import Glibc
+import Logging
+
+/// One connection to PostgreSQL, on a thread of its own.
+///
+/// Within the actor all is straight-line code: send, wait in poll(), read. Nothing awaits in the middle of a statement, so
+/// two statements never mix. Whoever runs a transaction over several calls must have the connection alone: the pool sees
+/// to that.
+public actor Connection {
+    nonisolated let executor: ConnectionExecutor
+    public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
+
+    let configuration: PostgresConfiguration
+    let logger: Logger
+    var handle: ConnectionHandle?
+    /// NOTIFY messages of the channels listened to; finishes when the connection is lost or closed.
+    package nonisolated let notifications: AsyncStream<PostgresNotification>
+    let notified: AsyncStream<PostgresNotification>.Continuation
+
+    private init(_ configuration: PostgresConfiguration, logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        executor = ConnectionExecutor()
+        (notifications, notified) = AsyncStream.makeStream(
+            of: PostgresNotification.self, bufferingPolicy: .bufferingNewest(1024))
+    }
+
+    deinit {
+        notified.finish()
+        executor.stop()
+    }
+
+    /// Opens a connection. Takes up to the connect timeout for each host.
+    package static func connect(
+        _ configuration: PostgresConfiguration, logger: Logger
+    ) async throws(PostgresError) -> Connection {
+        let connection = Connection(configuration, logger: logger)
+        try await connection.open()
+        return connection
+    }
+
+    private func open() throws(PostgresError) {
+        var connection = Self.attempt(configuration.keywords(withOptions: true))
+        if PQstatus(connection) != CONNECTION_OK, Self.message(connection).contains("unsupported startup parameter") {
+            // PgBouncer takes no `options` unless told to; the client's own deadline still holds.
+            PQfinish(connection)
+            connection = Self.attempt(configuration.keywords(withOptions: false))
+        }
+        guard let connection, PQstatus(connection) == CONNECTION_OK else {
+            let message = Self.message(connection)
+            PQfinish(connection)
+            throw PostgresError(.connectionLost, message.isEmpty ? "no memory for a connection" : message)
+        }
+        PQsetnonblocking(connection, 1)
+        // Notices go to standard error otherwise.
+        PQsetNoticeReceiver(connection, { _, _ in }, nil)
+        handle = ConnectionHandle(connection)
+        executor.watch(socket: PQsocket(connection)) { [weak self] in
+            self?.assumeIsolated { $0.readUnasked() }
+        }
+    }
+
+    private static func attempt(_ keywords: [(String, String)]) -> OpaquePointer? {
+        let names = keywords.map { strdup($0.0) }
+        let values = keywords.map { strdup($0.1) }
+        defer { (names + values).forEach { free($0) } }
+        return PQconnectdbParams(
+            names.map { UnsafePointer($0) } + [nil], values.map { UnsafePointer($0) } + [nil], 0)
+    }
+
+    static func message(_ connection: OpaquePointer?) -> String {
+        PQerrorMessage(connection).map { String(cString: $0) } ?? ""
+    }
+
+    /// Closes the connection. Does nothing where it is closed already.
+    public func close() {
+        guard handle != nil else { return }
+        executor.watch(socket: -1, onReadable: nil)
+        handle = nil
+        notified.finish()
+    }
+
+    public var isOpen: Bool { handle != nil }
+
+    /// Such as 150018 for 15.18.
+    public var serverVersion: Int { handle.map { Int(PQserverVersion($0.pointer)) } ?? 0 }
+
+    /// The process id of the session's server process; behind a pooler the pooler's idea of it.
+    package var serverProcess: Int32 { handle.map { PQbackendPID($0.pointer) } ?? 0 }
+}
+
+/// Owns a libpq connection.
+final class ConnectionHandle {
+    let pointer: OpaquePointer
+    let cancel: CancelHandle?
+
+    init(_ pointer: OpaquePointer) {
+        self.pointer = pointer
+        cancel = CancelHandle(pointer)
+    }
+
+    deinit { PQfinish(pointer) }
+}
+
+/// A message of NOTIFY.
+package struct PostgresNotification: Sendable, Hashable {
+    package let channel: String
+    package let payload: String
+}

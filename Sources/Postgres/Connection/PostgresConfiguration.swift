@@ -1,0 +1,88 @@
+import CLibpq
+
+/// How to reach a database.
+public struct PostgresConfiguration: Sendable {
+    /// Keyword and value, as libpq has them; the password among them.
+    private let settings: [String: String]
+    /// What `pg_stat_activity` shows for connections of this process. Default `errand`.
+    public var applicationName = "errand"
+    /// For each host, at least 2 s. Default 3 s.
+    public var connectTimeout: Duration = .seconds(3)
+    /// After which the server gives up a statement; nil is never. Default 5 s. The client waits 5 s longer.
+    public var statementTimeout: Duration? = .seconds(5)
+
+    /// Takes a `postgresql://user:password@host:port/database?option=value` URL, with several hosts or with the folder of
+    /// a Unix socket (`postgresql:///database?host=/run/postgresql`) too, or libpq's `keyword=value` form.
+    ///
+    /// - Throws: ``PostgresError`` with code `configuration`; it never shows the text, which may hold a password.
+    public init(url: String) throws(PostgresError) {
+        guard !url.isEmpty else {
+            throw PostgresError(.configuration, "database URL: expected postgresql://…, got an empty text")
+        }
+        var message: UnsafeMutablePointer<CChar>?
+        guard let options = PQconninfoParse(url, &message) else {
+            // libpq quotes the part that it stumbled over, and that may be the password.
+            PQfreemem(message)
+            throw PostgresError(
+                .configuration,
+                "database URL: expected postgresql://user@host:5432/database or keyword=value pairs, got "
+                    + (url.hasPrefix("postgres") ? "a URL that can't be parsed" : "something else"),
+                hint: "reserved characters in a password are written in percent form: @ is %40")
+        }
+        defer { PQconninfoFree(options) }
+        var settings: [String: String] = [:]
+        var option = options
+        while let keyword = option.pointee.keyword {
+            if let value = option.pointee.val { settings[String(cString: keyword)] = String(cString: value) }
+            option += 1
+        }
+        self.settings = settings
+    }
+
+    /// What is handed to libpq. A setting of the URL wins over these.
+    ///
+    /// `tcp_user_timeout` ends a write to a dead peer within 15 s, keepalives a silence within 25 s; of several hosts the
+    /// one that takes writes is wanted. `options` carries the statement timeout; some poolers refuse it.
+    func keywords(withOptions: Bool) -> [(String, String)] {
+        var keywords: [String: String] = [
+            "application_name": applicationName,
+            "connect_timeout": "\(max(2, connectTimeout.components.seconds))",
+            "keepalives": "1", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
+            "tcp_user_timeout": "15000", "client_encoding": "UTF8",
+        ]
+        if settings["host"]?.contains(",") == true { keywords["target_session_attrs"] = "read-write" }
+        keywords.merge(settings) { _, given in given }
+        if withOptions, let statementTimeout {
+            let timeout = "-c statement_timeout=\(statementTimeout.wholeMicroseconds / 1000)"
+            keywords["options"] = [keywords["options"], timeout].compactMap(\.self).joined(separator: " ")
+        }
+        return keywords.sorted { $0.key < $1.key }
+    }
+
+    /// How long the client waits for an answer; after that the connection is given up.
+    var clientDeadline: Duration? { statementTimeout.map { $0 + .seconds(5) } }
+
+    public var database: String { settings["dbname"] ?? "" }
+
+    /// The same server and user, another database.
+    package func with(database: String) -> PostgresConfiguration {
+        var copy = settings
+        copy["dbname"] = database
+        return PostgresConfiguration(settings: copy, like: self)
+    }
+
+    private init(settings: [String: String], like other: PostgresConfiguration) {
+        self.settings = settings
+        applicationName = other.applicationName
+        connectTimeout = other.connectTimeout
+        statementTimeout = other.statementTimeout
+    }
+}
+
+extension PostgresConfiguration: CustomStringConvertible {
+    /// Where to, without the password.
+    public var description: String {
+        let host = settings["host"] ?? "local socket"
+        return "\(settings["user"].map { $0 + "@" } ?? "")\(host)\(settings["port"].map { ":" + $0 } ?? "")/\(database)"
+    }
+}

@@ -1,0 +1,68 @@
+import CLibpq
+
+/// An open transaction. It is good for as long as the closure runs that it was handed to.
+public struct Transaction: Sendable {
+    let connection: Connection
+
+    /// Runs one statement in the transaction.
+    public func query(_ statement: Statement) async throws(PostgresError) -> Rows {
+        try await connection.query(statement)
+    }
+
+    /// Runs one statement in the transaction, and answers how many rows it changed.
+    @discardableResult
+    public func execute(_ statement: Statement) async throws(PostgresError) -> Int {
+        try await connection.execute(statement)
+    }
+
+    /// Runs several statements in one round trip.
+    public func pipeline(_ statements: [Statement]) async throws(PostgresError) -> [Rows] {
+        try await connection.pipeline(statements)
+    }
+}
+
+extension Connection {
+    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws. Nobody else may use the
+    /// connection meanwhile.
+    public nonisolated func transaction<T: Sendable>(_ body: (Transaction) async throws -> T) async throws -> T {
+        try await execute("begin")
+        let result: T
+        do {
+            result = try await body(Transaction(connection: self))
+        } catch {
+            // Also when the task was cancelled: its own statements are refused then, this one must not be.
+            await rollBack()
+            throw error
+        }
+        do {
+            try await execute("commit")
+        } catch {
+            await rollBack()
+            throw error
+        }
+        return result
+    }
+
+    /// Ends the transaction; a connection on which that can't be done is closed, which ends it too.
+    private func rollBack() {
+        guard let connection = handle?.pointer else { return }
+        guard PQsendQuery(connection, "rollback") == 1,
+            let results = try? results(on: connection, until: .now + .seconds(5))
+        else { return close() }
+        let isDone = results.allSatisfy { PQresultStatus($0) == PGRES_COMMAND_OK }
+        results.forEach { PQclear($0) }
+        if !isDone { close() }
+    }
+
+    /// Whether the connection is open, idle, and has not been ended by the server. Costs no round trip.
+    func isUsable() -> Bool {
+        readUnasked()
+        guard let connection = handle?.pointer else { return false }
+        // Left in a transaction by its last user: it must not be lent like that.
+        guard PQtransactionStatus(connection) == PQTRANS_IDLE else {
+            close()
+            return false
+        }
+        return true
+    }
+}

@@ -1,0 +1,189 @@
+/// Brings a database to the schema of this program.
+///
+/// Migrations are applied once each, by number, each in a transaction of its own; the hash of what was applied is kept, and
+/// an edited one is refused. Functions, views, roles and seeds bear being applied again, and are when their text has
+/// changed: all of those in one transaction, so that nobody sees half of them. One run at a time, by an advisory lock that
+/// each transaction takes, which holds behind a transaction pooler too.
+package struct Migrator: Sendable {
+    /// A file of SQL with its name. A migration's begins with its number: `0001_queue`.
+    package typealias Script = (name: String, sql: String)
+
+    private let migrations: [Script]
+    private let replaceable: [Script]
+    /// How long a statement waits for a table that others use, before the step is tried again.
+    private let lockTimeout: Duration
+    private let tries = 15
+
+    /// - Parameter replaceable: functions, views, roles, seeds, in the order in which they build on each other.
+    package init(migrations: [Script], replaceable: [Script], lockTimeout: Duration = .seconds(2)) {
+        self.migrations = migrations
+        self.replaceable = replaceable
+        self.lockTimeout = lockTimeout
+    }
+
+    /// What a run would do, or did.
+    package enum Step: Sendable, Hashable {
+        case migration(String)
+        case script(String)
+    }
+}
+
+// MARK: - What callers call
+extension Migrator {
+    /// What ``run(on:onStep:)`` would do now.
+    ///
+    /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, or the database has
+    ///   one that this program doesn't know.
+    package func plan(on connection: Connection) async throws -> [Step] {
+        let applied = try await Applied.read(from: connection)
+        try check(applied, hashes: try await readHashes(on: connection))
+        return try await pending(applied, on: connection)
+    }
+
+    /// Does it. Another run at the same time is waited for; it then finds nothing left to do.
+    ///
+    /// - Parameter onStep: told of each step after it is committed.
+    /// - Throws: as ``plan(on:)``, and what the server says of a failing script; steps before it stay applied.
+    @discardableResult
+    package func run(on connection: Connection, onStep: @Sendable (Step) -> Void = { _ in }) async throws -> [Step] {
+        try await retried { try await locked(connection) { _ in try await Self.prepare(connection) } }
+        var done: [Step] = []
+        for migration in migrations {
+            let isApplied = try await retried { try await apply(migration, on: connection) }
+            if isApplied {
+                done.append(.migration(migration.name))
+                onStep(.migration(migration.name))
+            }
+        }
+        let scripts = try await retried { try await applyReplaceable(on: connection) }
+        scripts.forEach(onStep)
+        return done + scripts
+    }
+}
+
+// MARK: - How
+extension Migrator {
+    private func apply(_ migration: Script, on connection: Connection) async throws -> Bool {
+        let runsAlone = migration.sql.hasPrefix("-- errand: no-transaction")
+        let isDue = try await locked(connection) { transaction in
+            let applied = try await Applied.read(from: connection)
+            try check(applied, hashes: try await readHashes(on: connection))
+            guard applied.migrations[migration.name] == nil else { return false }
+            if !runsAlone {
+                try await run(migration, on: connection)
+                try await record(migration, in: transaction)
+            }
+            return true
+        }
+        if isDue, runsAlone {
+            // A statement that can't run in a transaction, such as create index concurrently: it bears repetition.
+            try await run(migration, on: connection)
+            try await locked(connection) { try await record(migration, in: $0) }
+        }
+        return isDue
+    }
+
+    private func run(_ script: Script, on connection: Connection) async throws(PostgresError) {
+        do {
+            try await connection.script(script.sql)
+        } catch where error.code == .rejected {
+            throw PostgresError(.schema, "\(script.name): \(error.detail)", sqlState: error.sqlState, hint: error.hint)
+        }
+    }
+
+    private func record(_ migration: Script, in transaction: Transaction) async throws {
+        try await transaction.execute(
+            Statement(
+                """
+                insert into errand.migration (name, sha256)
+                values ($1, encode(sha256(convert_to($2, 'UTF8')), 'hex'))
+                """, [migration.name, migration.sql]))
+    }
+
+    private func applyReplaceable(on connection: Connection) async throws -> [Step] {
+        try await locked(connection) { transaction in
+            let applied = try await Applied.read(from: connection)
+            let hashes = try await readHashes(on: connection)
+            let changed = replaceable.filter { applied.scripts[$0.name] != hashes[$0.name] }
+            for script in changed {
+                try await run(script, on: connection)
+                try await transaction.execute(
+                    Statement(
+                        """
+                        insert into errand.script (name, sha256)
+                        values ($1, $2)
+                        on conflict (name) do update
+                        set sha256 = excluded.sha256, applied_at = now()
+                        """, [script.name, hashes[script.name]]))
+            }
+            return changed.map { .script($0.name) }
+        }
+    }
+
+    private func pending(_ applied: Applied, on connection: Connection) async throws -> [Step] {
+        let hashes = try await readHashes(on: connection)
+        return migrations.filter { applied.migrations[$0.name] == nil }.map { .migration($0.name) }
+            + replaceable.filter { applied.scripts[$0.name] != hashes[$0.name] }.map { .script($0.name) }
+    }
+
+    /// The scripts' hashes, by name; the server has the function.
+    private func readHashes(on connection: Connection) async throws -> [String: String] {
+        let scripts = migrations + replaceable
+        let rows = try await connection.query(
+            Statement(
+                """
+                select name, encode(sha256(convert_to(sql, 'UTF8')), 'hex')
+                from unnest($1, $2) as script(name, sql)
+                """, [scripts.map(\.name), scripts.map(\.sql)]))
+        var hashes: [String: String] = [:]
+        for row in rows {
+            let (name, hash) = try row.decode(String.self, String.self)
+            hashes[name] = hash
+        }
+        return hashes
+    }
+
+    private func check(_ applied: Applied, hashes: [String: String]) throws {
+        for (name, hash) in applied.migrations.sorted(by: { $0.key < $1.key }) {
+            guard let expected = hashes[name] else {
+                throw PostgresError(
+                    .schema, "the database has migration \(name), which this version of errand doesn't know",
+                    hint: "it was migrated by a newer version: run that one")
+            }
+            guard expected == hash else {
+                throw PostgresError(
+                    .schema,
+                    "migration \(name) was edited after it was applied: expected sha256 \(hash.prefix(12))…, "
+                        + "got \(expected.prefix(12))…",
+                    hint: "restore its text, and put the change into a new migration")
+            }
+        }
+    }
+
+    /// A transaction that no other run's overlaps.
+    private func locked<T: Sendable>(
+        _ connection: Connection, _ body: (Transaction) async throws -> T
+    ) async throws -> T {
+        try await connection.transaction { transaction in
+            try await transaction.execute(
+                Statement("select pg_advisory_xact_lock(hashtext('errand.migration'))"))
+            try await transaction.execute(
+                Statement("select set_config('lock_timeout', $1, true)", ["\(lockTimeout.wholeMicroseconds / 1000)ms"]))
+            return try await body(transaction)
+        }
+    }
+
+    private func retried<T: Sendable>(_ body: () async throws -> T) async throws -> T {
+        var backoff = Backoff(first: .milliseconds(100), cap: .seconds(2))
+        var random = SystemRandomNumberGenerator()
+        for _ in 1..<tries {
+            do {
+                return try await body()
+            } catch let error as PostgresError where error.sqlState == "55P03" {
+                // Somebody uses the table. Waiting in line behind him would make everybody else wait behind us.
+                try await Task.sleep(for: backoff.next(using: &random))
+            }
+        }
+        return try await body()
+    }
+}

@@ -1,0 +1,205 @@
+import Logging
+import Synchronization
+
+/// A database, through a pool of connections to it.
+///
+/// Nothing is opened before it is needed, and a connection that broke is replaced at the next need.
+public final class Database: Sendable {
+    package let configuration: PostgresConfiguration
+    private let waitLimit: Duration
+    private let logger: Logger
+
+    private struct State {
+        var pool: PoolState<Connection>
+        var nextWaiter: UInt64 = 0
+        var continuations: [UInt64: CheckedContinuation<Served, Never>] = [:]
+    }
+
+    /// What a waiter is woken with.
+    private enum Served: Sendable {
+        case connection(Connection)
+        case mayOpen
+        case timedOut
+        case cancelled
+        case closed
+    }
+
+    private let state: Mutex<State>
+
+    /// - Parameters:
+    ///   - maximumConnections: open at the same time, at least 1.
+    ///   - waitLimit: how long a caller waits for a free one before it gets `poolExhausted`.
+    public init(
+        configuration: PostgresConfiguration, maximumConnections: Int = 8, waitLimit: Duration = .seconds(5),
+        logger: Logger
+    ) {
+        precondition(maximumConnections >= 1, "maximumConnections: expected at least 1, got \(maximumConnections)")
+        self.configuration = configuration
+        self.waitLimit = waitLimit
+        self.logger = logger
+        state = Mutex(State(pool: PoolState(limit: maximumConnections)))
+    }
+
+    /// Closes idle connections now and the others when they come back. Who waits, and who asks from now on, gets an error.
+    public func close() async {
+        let (connections, waiters) = state.withLock { state in
+            let (connections, waiters) = state.pool.close()
+            return (connections, waiters.compactMap { state.continuations.removeValue(forKey: $0) })
+        }
+        for waiter in waiters { waiter.resume(returning: .closed) }
+        for connection in connections { await connection.close() }
+    }
+
+    /// A connection outside the pool, for what keeps one for itself.
+    package func makeConnection() async throws(PostgresError) -> Connection {
+        try await Connection.connect(configuration, logger: logger)
+    }
+}
+
+// MARK: - What callers call
+extension Database {
+    /// Lends a connection for as long as `body` runs: nobody else uses it meanwhile.
+    public func withConnection<T: Sendable>(_ body: (Connection) async throws -> T) async throws -> T {
+        let connection = try await take()
+        do {
+            let result = try await body(connection)
+            await giveBack(connection)
+            return result
+        } catch {
+            await noticeReadOnly(error)
+            await giveBack(connection)
+            throw error
+        }
+    }
+
+    /// Runs one statement.
+    public func query(_ statement: Statement) async throws(PostgresError) -> Rows {
+        try await pipeline([statement])[0]
+    }
+
+    /// Runs one statement, and answers how many rows it changed.
+    @discardableResult
+    public func execute(_ statement: Statement) async throws(PostgresError) -> Int {
+        try await query(statement).affected
+    }
+
+    /// Runs several statements in one round trip and one transaction: all or nothing.
+    public func pipeline(_ statements: [Statement]) async throws(PostgresError) -> [Rows] {
+        let connection = try await take()
+        do {
+            let rows = try await connection.pipeline(statements)
+            await giveBack(connection)
+            return rows
+        } catch {
+            await noticeReadOnly(error)
+            await giveBack(connection)
+            throw error
+        }
+    }
+
+    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
+    ///
+    /// - Throws: what `body` throws; a ``PostgresError`` whose `isOutcomeUnknown` is true where the commit's answer was lost.
+    public func transaction<T: Sendable>(_ body: (Transaction) async throws -> T) async throws -> T {
+        try await withConnection { try await $0.transaction(body) }
+    }
+}
+
+// MARK: - Lending
+extension Database {
+    private func take() async throws(PostgresError) -> Connection {
+        while true {
+            let (waiter, grant) = state.withLock { state in
+                state.nextWaiter += 1
+                return (state.nextWaiter, state.pool.request(waiter: state.nextWaiter))
+            }
+            switch grant {
+            case .use(let connection):
+                if await connection.isUsable() { return connection }
+                await giveBack(connection)
+            case .open:
+                return try await open()
+            case .closed:
+                throw PostgresError(.connectionLost, "the pool is closed")
+            case .wait:
+                switch await wait(as: waiter) {
+                case .connection(let connection): return connection
+                case .mayOpen: return try await open()
+                case .closed: throw PostgresError(.connectionLost, "the pool is closed")
+                case .cancelled: throw PostgresError(.cancelled, "cancelled while it waited for a connection")
+                case .timedOut:
+                    throw PostgresError(
+                        .poolExhausted, "no connection fell free within \(waitLimit)",
+                        hint: "raise the number of connections, or find what holds them")
+                }
+            }
+        }
+    }
+
+    private func open() async throws(PostgresError) -> Connection {
+        do {
+            return try await Connection.connect(configuration, logger: logger)
+        } catch {
+            await settle(state.withLock { $0.pool.failed() })
+            throw error
+        }
+    }
+
+    private func wait(as waiter: UInt64) async -> Served {
+        let alarm = Task {
+            try await Task.sleep(for: waitLimit)
+            giveUp(waiter, with: .timedOut)
+        }
+        defer { alarm.cancel() }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                state.withLock { $0.continuations[waiter] = continuation }
+                if Task.isCancelled { giveUp(waiter, with: .cancelled) }
+            }
+        } onCancel: {
+            giveUp(waiter, with: .cancelled)
+        }
+    }
+
+    private func giveUp(_ waiter: UInt64, with reason: Served) {
+        let continuation = state.withLock { state in
+            // Not there yet: the waiter looks for its cancellation itself. Served already: it holds a connection.
+            guard let continuation = state.continuations[waiter], state.pool.gaveUp(waiter) else {
+                return nil as CheckedContinuation<Served, Never>?
+            }
+            state.continuations[waiter] = nil
+            return continuation
+        }
+        continuation?.resume(returning: reason)
+    }
+
+    private func giveBack(_ connection: Connection) async {
+        let isOpen = await connection.isUsable()
+        await settle(state.withLock { $0.pool.released(connection, isBroken: !isOpen) })
+    }
+
+    private func settle(_ release: PoolState<Connection>.Release) async {
+        switch release {
+        case .give(let connection, let waiter): await serve(waiter, .connection(connection))
+        case .reopen(let waiter): await serve(waiter, .mayOpen)
+        case .close(let connection): await connection.close()
+        case .keep: break
+        }
+    }
+
+    /// Wakes a waiter. One that has asked and not gone to sleep yet is waited for: it is about to.
+    private func serve(_ waiter: UInt64, _ served: Served) async {
+        while true {
+            if let continuation = state.withLock({ $0.continuations.removeValue(forKey: waiter) }) {
+                return continuation.resume(returning: served)
+            }
+            await Task.yield()
+        }
+    }
+
+    /// A server that has become read-only is not the one that the pool is for: every idle connection goes.
+    private func noticeReadOnly(_ error: any Error) async {
+        guard (error as? PostgresError)?.sqlState == "25006" else { return }
+        for connection in state.withLock({ $0.pool.dropIdle() }) { await connection.close() }
+    }
+}

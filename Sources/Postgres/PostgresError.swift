@@ -1,0 +1,82 @@
+import CLibpq
+
+/// What went wrong between us and PostgreSQL.
+public struct PostgresError: Error, Sendable {
+    /// What kind of failure it was. More may come: compare, and have a default.
+    public struct Code: Hashable, Sendable {
+        let name: String
+        /// No connection could be made, or the one there was is gone.
+        public static let connectionLost = Code(name: "connection lost")
+        /// The server answered with an error; see ``PostgresError/sqlState``.
+        public static let rejected = Code(name: "rejected by the server")
+        /// The server took longer than the statement timeout, or didn't answer by the client's deadline.
+        public static let timedOut = Code(name: "timed out")
+        /// The calling task was cancelled.
+        public static let cancelled = Code(name: "cancelled")
+        /// No connection of the pool fell free within the wait limit.
+        public static let poolExhausted = Code(name: "no connection free")
+        /// A value didn't have the type or form that was expected.
+        public static let malformed = Code(name: "malformed value")
+        /// The connection settings can't be used.
+        public static let configuration = Code(name: "configuration")
+        /// The database's schema and this program don't belong together.
+        public static let schema = Code(name: "schema")
+    }
+
+    public let code: Code
+    /// Five characters, such as `40001`; nil where the server never answered.
+    public let sqlState: String?
+    /// What the server or the client said, in one line. Holds no SQL and no secret, but may hold a value.
+    public let detail: String
+    /// What to do about it, where the server said so.
+    public let hint: String?
+    /// True where statements were sent and their answer was lost: they may or may not have been committed.
+    public let isOutcomeUnknown: Bool
+
+    package init(
+        _ code: Code, _ detail: String, sqlState: String? = nil, hint: String? = nil, isOutcomeUnknown: Bool = false
+    ) {
+        self.code = code
+        self.sqlState = sqlState
+        self.detail = detail.split(whereSeparator: \.isNewline).joined(separator: "; ")
+        self.hint = hint
+        self.isOutcomeUnknown = isOutcomeUnknown
+    }
+
+    /// Whether the same call may succeed later: lost connections, time-outs, deadlocks, serialization failures, full
+    /// disks and connection slots, shutdowns, a server that is read-only for now.
+    public var isTransient: Bool {
+        switch code {
+        case .connectionLost, .timedOut, .poolExhausted: true
+        default: sqlState.map { Self.transientStates.contains($0) || $0.hasPrefix("53") || $0.hasPrefix("08") } ?? false
+        }
+    }
+
+    /// PostgreSQL, appendix A: serialization failure, deadlock, lock not available, query cancelled, read-only
+    /// transaction, shutdowns, idle-session and transaction time-outs.
+    private static let transientStates: Set<String> = [
+        "40001", "40P01", "55P03", "57014", "25006", "57P01", "57P02", "57P03", "57P05", "25P03", "25P04",
+    ]
+}
+
+extension PostgresError: CustomStringConvertible {
+    public var description: String {
+        let state = sqlState.map { " [\($0)]" } ?? ""
+        return "PostgreSQL: \(code.name)\(state): \(detail)\(hint.map { " (\($0))" } ?? "")"
+    }
+}
+
+extension PostgresError {
+    /// The error of a failed result.
+    init(result: OpaquePointer?) {
+        // The letters are PG_DIAG_SQLSTATE, _MESSAGE_PRIMARY and _MESSAGE_HINT: macros that Swift doesn't import.
+        func field(_ letter: Character) -> String? {
+            PQresultErrorField(result, Int32(letter.asciiValue!)).map { String(cString: $0) }
+        }
+        let state = field("C")
+        let isGone = state.map { ["57P01", "57P02", "57P03"].contains($0) } ?? false
+        let code: Code = isGone ? .connectionLost : state == "57014" ? .timedOut : .rejected
+        self.init(
+            code, field("M") ?? "no message", sqlState: state, hint: field("H"), isOutcomeUnknown: isGone)
+    }
+}

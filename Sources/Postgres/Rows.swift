@@ -1,0 +1,97 @@
+import CLibpq
+
+/// The rows that a statement answered with.
+public struct Rows: Sendable, RandomAccessCollection {
+    /// Owns the result for as long as a row of it is in use.
+    final class Result: Sendable {
+        /// Read-only since it was made, and libpq lets any thread read a result.
+        nonisolated(unsafe) let pointer: OpaquePointer
+
+        init(_ pointer: OpaquePointer) { self.pointer = pointer }
+
+        deinit { PQclear(pointer) }
+    }
+
+    private let result: Result
+    public let count: Int
+
+    init(_ pointer: OpaquePointer) {
+        result = Result(pointer)
+        count = Int(PQntuples(pointer))
+    }
+
+    public var startIndex: Int { 0 }
+    public var endIndex: Int { count }
+
+    public subscript(index: Int) -> Row {
+        precondition(index >= 0 && index < count, "row \(index) of \(count)")
+        return Row(result: result, index: Int32(index))
+    }
+
+    /// The first column of the first row: what a `select f(…)` answers.
+    ///
+    /// - Throws: ``PostgresError`` with code `malformed` where there is no row, or its value isn't a `Value`.
+    public func scalar<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
+        guard let first else { throw PostgresError(.malformed, "expected a row with \(Value.self), got none") }
+        return try first.value(at: 0, as: type)
+    }
+
+    /// How many rows an insert, update or delete changed.
+    public var affected: Int { Int(String(cString: PQcmdTuples(result.pointer))) ?? 0 }
+}
+
+/// One row of an answer.
+public struct Row: Sendable {
+    let result: Rows.Result
+    let index: Int32
+
+    /// The columns from the first one on, each as the type at its place.
+    ///
+    /// ```swift
+    /// let (id, kind, output) = try row.decode(Int64.self, String.self, JSONB?.self)
+    /// ```
+    /// - Throws: ``PostgresError`` with code `malformed`, which names the column, what was expected and what came.
+    public func decode<each Value: PostgresDecodable>(
+        _ types: repeat (each Value).Type
+    ) throws(PostgresError) -> (repeat each Value) {
+        var cursor = Cursor(row: self)
+        return (repeat try cursor.next(each types))
+    }
+
+    /// Reads column after column.
+    private struct Cursor {
+        let row: Row
+        var column: Int32 = 0
+
+        mutating func next<V: PostgresDecodable>(_ type: V.Type) throws(PostgresError) -> V {
+            defer { column += 1 }
+            return try row.value(at: column, as: type)
+        }
+    }
+
+    func value<V: PostgresDecodable>(at column: Int32, as type: V.Type) throws(PostgresError) -> V {
+        let pointer = result.pointer
+        guard column < PQnfields(pointer) else {
+            throw PostgresError(
+                .malformed, "column \(column + 1): expected \(V.self), got a row of \(PQnfields(pointer)) columns")
+        }
+        let id = PQftype(pointer, column)
+        guard V.readableTypes.contains(id) else {
+            throw PostgresError(.malformed, "column \(name(column)): expected \(V.self), got type \(id)")
+        }
+        var bytes: UnsafeRawBufferPointer?
+        if PQgetisnull(pointer, index, column) == 0 {
+            bytes = UnsafeRawBufferPointer(
+                start: PQgetvalue(pointer, index, column), count: Int(PQgetlength(pointer, index, column)))
+        }
+        do {
+            return try V(column: bytes, type: id)
+        } catch {
+            throw PostgresError(.malformed, "column \(name(column)): \(error.detail)")
+        }
+    }
+
+    private func name(_ column: Int32) -> String {
+        PQfname(result.pointer, column).map { String(cString: $0) } ?? "\(column + 1)"
+    }
+}
