@@ -7,9 +7,7 @@ help:    ## this list
 	@sed -n 's/^\([a-z]*\): *## /make \1\t/p' Makefile | expand -t 14
 
 build:   ## builds the release programs errand and errand-image
-	@scripts/need.sh build
-	swift build -c release --product errand
-	swift build -c release --product errand-image
+	@scripts/release.sh
 
 run:     ## starts PostgreSQL and Errand, compresses photos to show that it works, serves until Ctrl-C
 	@scripts/run.sh

@@ -5,10 +5,10 @@ cd "$(dirname "$0")/.."
 
 if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
     scripts/need.sh build database
-    swift build -c release --product errand --quiet
+    ERRAND_BIN=$(scripts/release.sh --quiet)
+    export ERRAND_BIN
     exec scripts/cluster.sh with .errand/bench scripts/bench.sh "$@"
 fi
 export DATABASE_URL=$ERRAND_CLUSTER_URL
-errand=$(swift build -c release --show-bin-path)/errand
-"$errand" migrate
-exec "$errand" bench "$@"
+"$ERRAND_BIN/errand" migrate
+exec "$ERRAND_BIN/errand" bench "$@"

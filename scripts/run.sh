@@ -9,13 +9,13 @@ cd "$(dirname "$0")/.."
 if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
     scripts/need.sh build database demo
     echo "Building in release mode; the first time takes some minutes."
-    swift build -c release --product errand --quiet
-    swift build -c release --product errand-image --quiet
+    ERRAND_BIN=$(scripts/release.sh --quiet)
+    export ERRAND_BIN
     exec scripts/cluster.sh with .errand/run scripts/run.sh
 fi
 
 export DATABASE_URL=$ERRAND_CLUSTER_URL
-PATH=$(swift build -c release --show-bin-path):$PATH
+PATH=$ERRAND_BIN:$PATH
 log=.errand/run/errand.log
 
 errand migrate

@@ -5,4 +5,4 @@ folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 git clone --quiet "$(git rev-parse --show-toplevel)" "$folder/errand"
 cd "$folder/errand"
-swift build -c release
+scripts/release.sh

@@ -19,9 +19,16 @@ errand=$(swift build --show-bin-path)/errand
 psql() { command psql --no-psqlrc --quiet --tuples-only --no-align --set ON_ERROR_STOP=1 "$@"; }
 
 work=$(mktemp -d)
+PGOPTIONS='-c client_min_messages=warning'
+export PGOPTIONS
 psql "$admin" -c "drop database if exists $database" -c "create database $database"
 trap 'rm -rf "$work"; psql "$admin" -c "drop database if exists $database with (force)"' EXIT
-"$errand" migrate > "$work/first.log"
+"$errand" migrate > /dev/null
+if [ "$(psql "$DATABASE_URL" -c "select count(*) > 10 from pg_proc where pronamespace = to_regnamespace('errand')")" != t ]
+then
+    echo "errand migrate made no schema"
+    exit 1
+fi
 
 comments() {
     psql "$DATABASE_URL" -f scripts/checks/uncommented.sql > "$work/found"
