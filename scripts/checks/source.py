@@ -95,8 +95,8 @@ def ctypes():
 def tests():
     """A test function without @Test compiles and never runs.
 
-    Suspect is a function without it that nothing in the tests calls, and one without parameters that is a direct member
-    of a suite: helpers are private, or stand outside.
+    Looked at are the functions of suites, and those that stand alone. Suspect is one without @Test that nothing in the
+    tests calls, and a suite's own without parameters: helpers are private, or stand outside.
     """
     texts = {path: lines(path) for path in files("Tests/*.swift")}
     everything = "\n".join(line for numbered in texts.values() for _, line in numbered)
@@ -106,13 +106,15 @@ def tests():
         head = ""
         for number, line in numbered:
             if re.match(r"^\S.*\b(struct|class|actor|enum|extension)\b", line):
-                in_suite = "@Suite" in head + line
+                body = "\n".join(line for _, line in numbered[number:]).split("\n}", 1)[0]
+                in_suite = bool("@Suite" in head + line or "@Test" in body or re.search(r"\b\w+Tests\b", line))
             found = declaration.match(line)
             if found and "@Test" not in head + line:
                 indent, modifiers, name, no_parameters = found.groups()
                 is_helper = re.search(r"\b(private|fileprivate|static|override)\b", modifiers)
-                used = len(re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", everything)) > 1
-                if not used or (in_suite and len(indent) == 4 and no_parameters and not is_helper):
+                is_used = len(re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", everything)) > 1
+                is_member = in_suite and len(indent) == 4
+                if (not is_used and (is_member or not indent)) or (is_member and no_parameters and not is_helper):
                     yield path, number, f"{name} carries no @Test, so it never runs; a helper is private"
             # What stands above a declaration belongs to it until a body or a statement ends.
             head = "" if not line.strip() or line.rstrip().endswith(("}", "{")) else head + line + "\n"
