@@ -53,7 +53,7 @@ twice() {
     same second "a second errand migrate"
     # All that is applied again when its text changes, applied again without a change. The order is of no account here:
     # whatever a script needs is there already.
-    find sql/functions sql/views sql/seeds sql/roles.sql -name '*.sql' 2> /dev/null | sort > "$work/scripts"
+    find sql -name '*.sql' -not -path 'sql/migrations/*' | sort > "$work/scripts"
     while read -r script; do psql "$DATABASE_URL" -f "$script" > /dev/null; done < "$work/scripts"
     dump third
     same third "applying every script again"
