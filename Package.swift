@@ -97,7 +97,7 @@ let package = Package(
         // A mirror of each target, and the program as a whole.
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "ErrandTestKit"], swiftSettings: strict),
         .testTarget(name: "SchemaTests", dependencies: ["EmbedSQL", "Schema"], swiftSettings: strict),
-        .testTarget(name: "ImagesTests", dependencies: ["Images"], swiftSettings: strict),
+        .testTarget(name: "ImagesTests", dependencies: ["Images", "ImageProcess"], swiftSettings: strict),
         .testTarget(name: "OutboundTests", dependencies: ["Outbound"], swiftSettings: strict),
         .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTestKit"], swiftSettings: strict),
         .testTarget(name: "JobsTests", dependencies: ["Jobs", "ErrandTestKit"], swiftSettings: strict),

@@ -1,1 +1,60 @@
-/* The calls of libvips that Errand makes, each with a fixed list of arguments. */
+#ifndef CVIPS_H
+#define CVIPS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* The calls of libvips that Errand makes, each with a fixed list of arguments, because Swift can call no variadic C
+ * function. Nothing of libvips or GLib is included, so that Swift never parses their headers.
+ *
+ * A function that can fail returns NULL or a number other than 0; cvips_take_error then says why. One thread at a time. */
+
+/* An image of libvips, held until cvips_release. */
+typedef struct _VipsImage CVipsImage;
+
+/* What a file's header says of it. Nothing is decoded for it. */
+typedef struct {
+    int width, height;      /* as stored, before the orientation is applied */
+    int orientation;        /* 1...8 as in EXIF, 1 where the file says nothing */
+    int bands;
+    int has_profile;        /* an ICC profile is embedded */
+    int is_cmyk;
+    char loader[32];        /* libvips' name of the loader that it would use, such as "VipsForeignLoadJpegBuffer" */
+} CVipsHeader;
+
+/* Starts libvips with one thread an image, no cache, and only the loaders of the formats that are read. Once. */
+int cvips_start(const char *program);
+
+/* Encodes and decodes a tiny picture in every format, so that each library has loaded what it needs from disk. */
+int cvips_warm(void);
+
+/* The version of the libvips that is loaded, such as "8.14.1". */
+const char *cvips_version(void);
+
+int cvips_read_header(const void *bytes, size_t count, CVipsHeader *header);
+
+/* Decodes into memory: upright, at most `edge` on each side and never enlarged, 8 bit sRGB without alpha.
+ * `to_srgb` converts by the embedded profile; leave it 0 where there is none, because colours would shift. */
+CVipsImage *cvips_decode(const void *bytes, size_t count, int edge, int to_srgb, const double background[3]);
+
+/* The same picture, at most `edge` on each side. */
+CVipsImage *cvips_shrink(CVipsImage *image, int edge);
+
+int cvips_width(CVipsImage *image);
+int cvips_height(CVipsImage *image);
+
+/* The pixels, three bytes each, row by row. They live as long as the image. */
+const uint8_t *cvips_pixels(CVipsImage *image);
+
+/* Encode without any metadata. The bytes are the caller's, to be given back to cvips_free. */
+int cvips_encode_jpeg(CVipsImage *image, int quality, int full_chroma, void **bytes, size_t *count);
+int cvips_encode_webp(CVipsImage *image, int quality, void **bytes, size_t *count);
+int cvips_encode_avif(CVipsImage *image, int quality, void **bytes, size_t *count);
+
+void cvips_free(void *bytes);
+void cvips_release(CVipsImage *image);
+
+/* Copies the text of the last failure, at most `size` - 1 characters, and forgets it. */
+void cvips_take_error(char *text, size_t size);
+
+#endif

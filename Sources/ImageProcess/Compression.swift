@@ -1,0 +1,93 @@
+import CVips
+import Images
+
+/// One photo, from its bytes to those of the result.
+struct Compression {
+    let photo: UnsafeRawBufferPointer
+    let request: ImageRequest
+
+    /// - Throws: ``ImageError`` with the reason, before anything was decoded where the header tells it.
+    func run() throws(ImageError) -> (ImageReport, [UInt8]) {
+        try request.check()
+        let format = try ImageFormat(of: photo)
+        let header = try Picture.header(of: photo)
+        guard name(of: header) == format.loader else {
+            throw ImageError(.notAnImage, "begins like \(format.rawValue), and is something else")
+        }
+        let pixels = Int(header.width) * Int(header.height)
+        guard pixels <= request.maxPixels else {
+            throw ImageError(.tooManyPixels, "\(header.width) x \(header.height), at most \(request.maxPixels) pixels")
+        }
+        let needsSRGB = header.has_profile != 0 || header.is_cmyk != 0
+        var picture = try decode(toSRGB: needsSRGB)
+        if let kept = keptAsItIs(format, header) {
+            return (report(kept, picture, format, header, quality: nil, encodes: 0), kept)
+        }
+
+        var encodes = 0
+        for rung in SizeLadder(from: max(picture.width, picture.height), qualities: request.effectiveQualities) {
+            if rung.edge < max(picture.width, picture.height) { picture = try picture.shrunk(to: rung.edge) }
+            if let (bytes, quality) = try fit(picture, rung.qualities, &encodes) {
+                return (report(bytes, picture, format, header, quality: quality, encodes: encodes), bytes)
+            }
+        }
+        throw ImageError(.cannotFit, "no size has fewer than \(request.maxBytes) bytes")
+    }
+
+    /// The best quality at which the picture fits at its size, or nil where none of the rung's does.
+    private func fit(
+        _ picture: borrowing Picture, _ qualities: ClosedRange<Int>, _ encodes: inout Int
+    ) throws(ImageError) -> ([UInt8], Int)? {
+        let forecast = request.format == .jpeg ? picture.forecast.curve(qualities) : nil
+        var search = QualitySearch(limit: request.maxBytes, qualities: qualities, forecast: forecast)
+        var results: [Int: [UInt8]] = [:]
+        while true {
+            switch search.step {
+            case .encode(let quality):
+                let bytes = try picture.encoded(as: request.format, quality: quality)
+                encodes += 1
+                results[quality] = bytes
+                search.record(quality: quality, bytes: bytes.count)
+            case .keep(let quality):
+                return results[quality].map { ($0, quality) }
+            case .doesNotFit:
+                return nil
+            }
+        }
+    }
+
+    private func decode(toSRGB: Bool) throws(ImageError) -> Picture {
+        do {
+            return try Picture.decode(photo, edge: request.maxEdge, toSRGB: toSRGB, background: request.background)
+        } catch  where toSRGB && error.code == .corrupt {
+            // A profile that can't be used is no reason to lose the photo: it is taken for sRGB. If it wasn't the profile,
+            // this fails as well.
+            return try Picture.decode(photo, edge: request.maxEdge, toSRGB: false, background: request.background)
+        }
+    }
+
+    /// The source's own pixels, without metadata, where they are all that was asked for: an encode would only lose quality.
+    private func keptAsItIs(_ format: ImageFormat, _ header: CVipsHeader) -> [UInt8]? {
+        guard format == .jpeg, request.format == .jpeg, photo.count < 2 * request.maxBytes,
+            max(header.width, header.height) <= request.maxEdge, header.orientation <= 1
+        else { return nil }
+        let segments = JPEGSegments(photo)
+        guard segments.isComplete, !segments.needsDecoding else { return nil }
+        let bytes = segments.isBare ? Array(photo) : segments.stripped(photo)
+        return bytes.count < request.maxBytes ? bytes : nil
+    }
+
+    private func name(of header: CVipsHeader) -> String {
+        withUnsafeBytes(of: header.loader) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+    }
+
+    private func report(
+        _ bytes: [UInt8], _ picture: borrowing Picture, _ format: ImageFormat, _ header: CVipsHeader, quality: Int?,
+        encodes: Int
+    ) -> ImageReport {
+        ImageReport(
+            bytes: bytes.count, width: picture.width, height: picture.height, quality: quality, encodes: encodes,
+            milliseconds: 0, format: request.format, sourceFormat: format, sourceWidth: Int(header.width),
+            sourceHeight: Int(header.height), sourceBytes: photo.count)
+    }
+}

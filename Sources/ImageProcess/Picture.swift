@@ -1,0 +1,78 @@
+import CVips
+import Images
+
+/// A decoded picture in memory, 8 bit sRGB, upright. It is the one owner of libvips' image.
+struct Picture: ~Copyable {
+    private let image: OpaquePointer
+
+    private init(_ image: OpaquePointer) { self.image = image }
+
+    deinit { cvips_release(image) }
+
+    var width: Int { Int(cvips_width(image)) }
+    var height: Int { Int(cvips_height(image)) }
+
+    /// What a JPEG of it will weigh.
+    var forecast: JPEGForecast {
+        JPEGForecast(
+            pixels: UnsafeBufferPointer(start: cvips_pixels(image), count: width * height * 3), width: width,
+            height: height)
+    }
+
+    /// The header of a file, without decoding any of it.
+    static func header(of photo: UnsafeRawBufferPointer) throws(ImageError) -> CVipsHeader {
+        var header = CVipsHeader()
+        guard cvips_read_header(photo.baseAddress, photo.count, &header) == 0 else { throw failure() }
+        return header
+    }
+
+    /// Decodes a photo to at most `edge` pixels on each side.
+    static func decode(
+        _ photo: UnsafeRawBufferPointer, edge: Int, toSRGB: Bool, background: ImageRequest.Colour
+    ) throws(ImageError) -> Picture {
+        let colour = [Double(background.red), Double(background.green), Double(background.blue)]
+        guard let image = cvips_decode(photo.baseAddress, photo.count, Int32(edge), toSRGB ? 1 : 0, colour) else {
+            throw failure()
+        }
+        return Picture(image)
+    }
+
+    /// The same picture, at most `edge` pixels on each side.
+    func shrunk(to edge: Int) throws(ImageError) -> Picture {
+        guard let smaller = cvips_shrink(image, Int32(edge)) else { throw Self.failure() }
+        return Picture(smaller)
+    }
+
+    /// The file of the picture, without any metadata.
+    func encoded(as format: ImageRequest.Format, quality: Int) throws(ImageError) -> [UInt8] {
+        var bytes: UnsafeMutableRawPointer?
+        var count = 0
+        let failed =
+            switch format {
+            case .jpeg: cvips_encode_jpeg(image, Int32(quality), 0, &bytes, &count)
+            case .webp: cvips_encode_webp(image, Int32(quality), &bytes, &count)
+            case .avif: cvips_encode_avif(image, Int32(quality), &bytes, &count)
+            }
+        guard failed == 0, let bytes else { throw Self.failure() }
+        defer { cvips_free(bytes) }
+        return Array(UnsafeRawBufferPointer(start: bytes, count: count))
+    }
+
+    /// What libvips says of its last failure, as one of our codes.
+    private static func failure() -> ImageError {
+        let text = takeVipsError()
+        func says(_ words: String...) -> Bool { words.contains { text.lowercased().contains($0) } }
+        if says("memory", "alloc") { return ImageError(.memoryLimit, text) }
+        if says("premature end", "truncated", "end of stream", "unexpected end", "end of file", "end of data") {
+            return ImageError(.truncated, text)
+        }
+        return ImageError(.corrupt, text)
+    }
+}
+
+/// The text of libvips' last failure, which is then forgotten.
+func takeVipsError() -> String {
+    var text = [CChar](repeating: 0, count: 1_024)
+    cvips_take_error(&text, text.count)
+    return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+}

@@ -1,0 +1,78 @@
+import FoundationEssentials
+
+/// The protocol between a pool and an `errand-image`: frames, one after the other, in both directions.
+///
+/// A frame is the length of its header (4 bytes, big-endian), the header as JSON, and as many bytes as the header announces. The
+/// process greets once with a ``Greeting``; then each ``Order`` with the photo is answered by an ``Answer`` with the result. The
+/// end of its standard input ends the process.
+package enum Frame {
+    /// Longer headers are refused: the other side isn't one of ours.
+    package static let longestHeader = 64 * 1024
+
+    /// The length and the header, ready to be written; the announced bytes follow it.
+    package static func head(_ header: some Encodable) throws -> [UInt8] {
+        let json = try JSONEncoder().encode(header)
+        let length = UInt32(json.count)
+        return (0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) } + json
+    }
+
+    /// The length that four bytes say, or nil where it is out of bounds.
+    package static func headerLength(_ bytes: some Collection<UInt8>) -> Int? {
+        let length = bytes.reduce(0) { $0 << 8 | Int($1) }
+        return bytes.count == 4 && 1...longestHeader ~= length ? length : nil
+    }
+
+    package static func header<Header: Decodable>(_ type: Header.Type, from json: [UInt8]) throws -> Header {
+        try JSONDecoder().decode(type, from: Data(json))
+    }
+}
+
+/// Says that a process has locked itself in and takes orders.
+package struct Greeting: Codable, Sendable {
+    /// Both sides must speak the same.
+    package static let currentVersion = 1
+
+    package var version = Greeting.currentVersion
+    package var libvips: String
+
+    package init(libvips: String) { self.libvips = libvips }
+}
+
+/// Asks for one photo, whose bytes follow.
+package struct Order: Codable, Sendable {
+    package var request: ImageRequest
+    /// How many bytes follow.
+    package var bytes: Int
+    /// Processor time that the photo may take.
+    package var seconds: UInt64
+
+    package init(request: ImageRequest, bytes: Int, seconds: UInt64) {
+        self.request = request
+        self.bytes = bytes
+        self.seconds = seconds
+    }
+}
+
+/// Says what became of a photo. The result's bytes follow; none where it failed.
+package struct Answer: Codable, Sendable {
+    package var report: ImageReport?
+    package var error: ImageError.Code?
+    package var detail: String?
+    /// How many bytes follow.
+    package var bytes: Int
+    /// The most memory that the process had resident so far.
+    package var peakBytes: UInt64
+
+    package init(report: ImageReport, bytes: Int, peakBytes: UInt64) {
+        self.report = report
+        self.bytes = bytes
+        self.peakBytes = peakBytes
+    }
+
+    package init(error: ImageError, peakBytes: UInt64) {
+        self.error = error.code
+        self.detail = error.detail
+        self.bytes = 0
+        self.peakBytes = peakBytes
+    }
+}

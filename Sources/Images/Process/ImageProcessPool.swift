@@ -1,0 +1,169 @@
+import FoundationEssentials
+import Logging
+import SystemPackage
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// Compresses photos in a few child processes that can do nothing else, and survives whatever a photo does to them.
+///
+/// A process is started when a photo needs it, and kept for the next. A photo that kills its process fails alone.
+package actor ImageProcessPool {
+    package struct Configuration: Sendable {
+        /// `errand-image`; nil looks for it beside the running program.
+        package var executable: String?
+        /// Photos at the same time. One a processor by default.
+        package var processes: Int
+        package var limits = ImageProcessLimits()
+
+        package init(executable: String? = nil, processes: Int? = nil) {
+            self.executable = executable
+            self.processes = max(1, processes ?? ProcessInfo.processInfo.activeProcessorCount)
+        }
+    }
+
+    private let configuration: Configuration
+    private let logger: Logger
+    private var idle: [ImageProcess] = []
+    private var admission: Admission
+    private var callers: [Int: CheckedContinuation<Void, any Error>] = [:]
+    private var lastNumber = 0
+    private var isStopped = false
+
+    package init(_ configuration: Configuration = Configuration(), logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        admission = Admission(places: configuration.processes)
+        // A process that dies while a photo is written to it must not take this one along.
+        signal(SIGPIPE, SIG_IGN)
+    }
+}
+
+// MARK: - Compressing
+extension ImageProcessPool {
+    /// Compresses a photo that is in memory.
+    ///
+    /// Waits while all processes are busy; then it takes 0.1 to 1 s for a photo of a phone, never longer than the limit.
+    ///
+    /// - Returns: what was done, and the result: fewer bytes than `request.maxBytes`, upright, sRGB, without metadata.
+    /// - Throws: ``ImageError``, or `CancellationError` where the task was cancelled: then the process is ended.
+    package func compress(
+        _ photo: [UInt8], as request: ImageRequest = ImageRequest()
+    ) async throws -> (report: ImageReport, bytes: [UInt8]) {
+        try request.check()
+        guard photo.count <= configuration.limits.inputBytes else {
+            throw ImageError(.tooLargeInput, "\(photo.count) bytes, at most \(configuration.limits.inputBytes)")
+        }
+        _ = try ImageFormat(of: photo)
+        let executable = try path()
+        let visitor = try await enter(needsMuchMemory: MemoryDemand.bytes(for: photo) > MemoryDemand.much)
+        defer { leave(visitor) }
+        let process = takeProcess(executable)
+        do {
+            return try await compress(photo, as: request, in: process)
+        } catch let error as ImageError where process.isUsed && [.crashed, .memoryLimit].contains(error.code) {
+            // It had done others before, and one of them may have left the damage. In a new process there is no such doubt.
+            logger.notice("Image process ended, trying the photo in a new one", metadata: ["error": "\(error)"])
+            return try await compress(
+                photo, as: request, in: ImageProcess(executable: executable, limits: configuration.limits))
+        }
+    }
+
+    /// Compresses one file into another. The result appears under its name complete and on disk, or not at all.
+    package func compress(
+        file source: String, to destination: String, as request: ImageRequest = ImageRequest()
+    ) async throws -> ImageReport {
+        let photo = try ImageFile.read(source, atMost: configuration.limits.inputBytes)
+        let (report, bytes) = try await compress(photo, as: request)
+        try ImageFile.write(bytes, to: destination)
+        return report
+    }
+
+    /// Lets all processes go. Photos that are being done are finished; new ones are refused.
+    package func stop() {
+        isStopped = true
+        for process in idle { process.letGo() }
+        idle = []
+    }
+
+    private func compress(
+        _ photo: [UInt8], as request: ImageRequest, in process: ImageProcess
+    ) async throws -> (report: ImageReport, bytes: [UInt8]) {
+        defer { giveBack(process) }
+        do {
+            let result = try await process.compress(photo, as: request)
+            return (result.report, result.bytes)
+        } catch {
+            try Task.checkCancellation()
+            throw error
+        }
+    }
+}
+
+// MARK: - Processes
+extension ImageProcessPool {
+    private func takeProcess(_ executable: FilePath) -> ImageProcess {
+        while let process = idle.popLast() {
+            if process.isFit { return process }
+            process.letGo()
+        }
+        return ImageProcess(executable: executable, limits: configuration.limits)
+    }
+
+    private func giveBack(_ process: ImageProcess) {
+        if process.isFit && !isStopped && idle.count < configuration.processes {
+            idle.append(process)
+        } else {
+            process.letGo()
+        }
+    }
+
+    private func path() throws(ImageError) -> FilePath {
+        let path = configuration.executable ?? Self.besideThisProgram()
+        guard access(path, X_OK) == 0 else {
+            throw ImageError(
+                .unavailable,
+                "no program at \(path). Install errand-image beside errand, or build it: swift build --product errand-image"
+            )
+        }
+        return FilePath(path)
+    }
+
+    private static func besideThisProgram() -> String {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = buffer.withUnsafeMutableBytes { readlink("/proc/self/exe", $0.baseAddress!, $0.count) }
+        return FilePath(String(decoding: buffer.prefix(max(0, count)), as: UTF8.self))
+            .removingLastComponent().appending("errand-image").string
+    }
+}
+
+// MARK: - Places
+extension ImageProcessPool {
+    private func enter(needsMuchMemory: Bool) async throws -> Admission.Visitor {
+        if isStopped { throw ImageError(.unavailable, "the pool has been stopped") }
+        lastNumber += 1
+        let visitor = Admission.Visitor(number: lastNumber, needsMuchMemory: needsMuchMemory)
+        if admission.arrive(visitor) { return visitor }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (caller: CheckedContinuation<Void, any Error>) in
+                if Task.isCancelled, admission.giveUp(visitor.number) {
+                    caller.resume(throwing: CancellationError())
+                } else {
+                    callers[visitor.number] = caller
+                }
+            }
+        } onCancel: {
+            Task { await self.giveUp(visitor.number) }
+        }
+        return visitor
+    }
+
+    private func leave(_ visitor: Admission.Visitor) {
+        for next in admission.leave(visitor) { callers.removeValue(forKey: next.number)?.resume() }
+    }
+
+    private func giveUp(_ number: Int) {
+        if admission.giveUp(number) { callers.removeValue(forKey: number)?.resume(throwing: CancellationError()) }
+    }
+}
