@@ -13,6 +13,7 @@ import ServiceLifecycle
 /// Run any number, on any number of hosts. Two never run the same job at the same time while both keep their leases.
 public struct Worker: Service {
     private let shared: WorkerState
+    private let stopped = Signal()
 
     public init(
         database: Database, configuration: WorkerConfiguration = WorkerConfiguration(), logger: Logger,
@@ -31,20 +32,23 @@ public struct Worker: Service {
     ///
     /// A database that can't be reached is waited for; nothing but the end of its task makes it return.
     public func run() async throws {
-        let stop = Signal()
         // Its own task: what is handed back at the end must be written though the caller's task was cancelled.
-        let engine = Task { await Engine(shared: shared, stop: stop).run() }
+        let engine = Task { await Engine(shared: shared, stop: stopped).run() }
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 await engine.value
             } onGracefulShutdown: {
-                shared.stop()
-                stop.raise()
+                stop()
             }
         } onCancel: {
-            shared.stop(force: true)
-            stop.raise()
+            stop(force: true)
         }
+    }
+
+    /// Claims no more and lets ``run()`` come to its end, as a graceful shutdown does; with `force` without any grace.
+    public func stop(force: Bool = false) {
+        shared.stop(force: force)
+        stopped.raise()
     }
 }
 

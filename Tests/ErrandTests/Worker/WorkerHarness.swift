@@ -1,0 +1,61 @@
+import ErrandTestKit
+import Logging
+import Postgres
+
+@testable import Errand
+
+/// Runs a worker for as long as `body` runs, on a database of its own.
+func withWorker<T: Sendable>(
+    _ handlers: [any JobHandler] = [], configure: (inout WorkerConfiguration) -> Void = { _ in },
+    _ body: (Database, Queue) async throws -> T
+) async throws -> T {
+    var configuration = WorkerConfiguration()
+    configuration.grace = .seconds(2)
+    configure(&configuration)
+    let fixed = configuration
+    return try await withTestDatabase { database, _ in
+        let worker = Worker(
+            database: database, configuration: fixed, logger: Logger(label: "worker"), handlers: Handlers(handlers))
+        let running = Task { try await worker.run() }
+        do {
+            let result = try await body(database, Queue(database: database))
+            running.cancel()
+            try await running.value
+            return result
+        } catch {
+            running.cancel()
+            _ = try? await running.value
+            throw error
+        }
+    }
+}
+
+extension Database {
+    /// How many rows a query counts.
+    func count(_ sql: String) async throws -> Int {
+        try await query(Statement("select count(*) \(sql)")).scalar(Int.self)
+    }
+
+    /// Asks again and again until `sql` is true, no longer than `limit`. Answers whether it became true.
+    func becomes(
+        _ sql: String, within limit: Duration = .seconds(10), after step: () async throws -> Void = {}
+    ) async throws -> Bool {
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < limit {
+            try await step()
+            if try await query(Statement("select \(sql)")).scalar(Bool.self) { return true }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        return false
+    }
+
+    /// Whether all jobs have ended.
+    func drains(within limit: Duration = .seconds(10)) async throws -> Bool {
+        try await becomes("not exists (select from errand.job)", within: limit)
+    }
+
+    /// Puts what is due in line, as housekeeping does.
+    func promote() async throws {
+        try await execute("select errand.promote_v1(1000, '-infinity')")
+    }
+}

@@ -1,0 +1,213 @@
+import ErrandTestKit
+import Logging
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Errand
+
+/// A job that does what the test says.
+struct Probe: Job {
+    static let kind: JobKind = "probe"
+    static let policy = JobPolicy(deadline: .milliseconds(300), retry: .exponential(attempts: 3, first: .milliseconds(1)))
+    var step = 0
+}
+
+struct ProbeHandler: JobHandler {
+    let body: @Sendable (Probe, JobContext) async throws -> Outcome
+
+    func run(_ job: Probe, in context: JobContext) async throws -> Outcome { try await body(job, context) }
+}
+
+@Suite("Worker") struct WorkerTests {
+    @Test("every job that was enqueued runs once and ends in the history")
+    func runsAll() async throws {
+        let runs = Mutex<[Int: Int]>([:])
+        let handler = ProbeHandler { job, _ in
+            runs.withLock { $0[job.step, default: 0] += 1 }
+            return .done
+        }
+        try await withWorker([handler]) { database, queue in
+            try await queue.enqueue(all: (0..<1000).map(Probe.init))
+            #expect(try await database.drains())
+            #expect(try await database.count("from errand.history where state = 'succeeded'") == 1000)
+        }
+        #expect(runs.withLock { $0.count } == 1000)
+        #expect(runs.withLock { $0.values.allSatisfy { $0 == 1 } })
+    }
+
+    @Test("a job starts within 0.2 s of its commit on an idle worker that has gone to sleep", arguments: [true, false])
+    func startsSoon(listens: Bool) async throws {
+        try await withWorker(configure: { $0.listens = listens; $0.pollInterval = .milliseconds(100) }) { database, queue in
+            #expect(try await database.becomes("exists (select from errand.worker)"))
+            for _ in 0..<5 {
+                try await Task.sleep(for: .milliseconds(200))
+                try await queue.enqueue(Noop())
+                #expect(try await database.drains(within: .milliseconds(200)))
+            }
+        }
+    }
+
+    @Test("a failing job is retried until its attempts are spent, and every error is on record")
+    func retries() async throws {
+        let handler = ProbeHandler { _, context in throw Broken(text: "attempt \(context.attempt) broke") }
+        try await withWorker([handler]) { database, queue in
+            let id = try await queue.enqueue(Probe(), .maxAttempts(2)).id
+            #expect(try await database.becomes("exists (select from errand.failed)", after: database.promote))
+            let row = try await database.query(
+                Statement("select error, attempt, attempts from errand.failed where id = $1", [id])).first
+            let (error, attempt, attempts) = try #require(try row?.decode(String.self, Int16.self, JSONB.self))
+            #expect(error == "attempt 2 broke")
+            #expect(attempt == 2)
+            let record = try attempts.decode([Attempted].self)
+            #expect(record.map(\.error) == ["attempt 1 broke", "attempt 2 broke"])
+            #expect(record.map(\.outcome) == ["retried", "failed"])
+        }
+    }
+
+    @Test("a payload that does not fit its kind fails at once, with the field named")
+    func unfitPayload() async throws {
+        try await withWorker { database, _ in
+            try await database.execute(#"select errand.enqueue('noop', '{"sleep_ms": "long"}')"#)
+            #expect(try await database.becomes("exists (select from errand.failed)"))
+            let error = try await database.query("select error from errand.failed").scalar(String.self)
+            #expect(error == "payload does not fit noop: sleep_ms: expected Int, got another type")
+        }
+    }
+
+    @Test("jobs of a kind that this worker doesn't know stay in line")
+    func unknownKind() async throws {
+        try await withWorker { database, queue in
+            try await database.execute("select errand.enqueue('somebody_elses')")
+            try await queue.enqueue(Noop())
+            #expect(try await database.becomes("count(*) = 1 from errand.history"))
+            #expect(try await database.count("from errand.job where state = 'available' and attempt = 0") == 1)
+        }
+    }
+
+    @Test("an output is kept, a permanent failure is not retried, a cancelled one says why")
+    func outcomes() async throws {
+        let handler = ProbeHandler { job, _ in
+            switch job.step {
+            case 0: try .done(["answer": 42])
+            case 1: .fail(reason: "of no use")
+            default: .cancel(reason: "not wanted")
+            }
+        }
+        try await withWorker([handler]) { database, queue in
+            try await queue.enqueue(all: (0...2).map(Probe.init))
+            #expect(try await database.drains())
+            let endings = try await database.query(
+                "select state, coalesce(output ->> 'answer', reason) from errand.job_status order by id")
+            #expect(try endings.map { try $0.decode(String.self, String.self).1 } == ["42", "of no use", "not wanted"])
+            #expect(try endings.map { try $0.decode(String.self, String.self).0 } == ["succeeded", "failed", "cancelled"])
+        }
+    }
+
+    @Test("a snoozed job comes back without having spent the attempt")
+    func snoozes() async throws {
+        let seen = Mutex<[Int]>([])
+        let handler = ProbeHandler { _, context in
+            seen.withLock { $0.append(context.attempt) }
+            return seen.withLock { $0.count } < 3 ? .snooze(for: .zero) : .done
+        }
+        try await withWorker([handler]) { database, queue in
+            try await queue.enqueue(Probe(), .maxAttempts(1))
+            #expect(try await database.drains())
+        }
+        #expect(seen.withLock { $0 } == [1, 1, 1])
+    }
+
+    @Test("an attempt beyond its deadline is cancelled, and the error says so")
+    func deadline() async throws {
+        let reasons = Mutex<[Interruption?]>([])
+        let handler = ProbeHandler { _, context in
+            do {
+                try await Task.sleep(for: .seconds(30))
+            } catch {
+                reasons.withLock { $0.append(context.interruption) }
+                throw error
+            }
+            return .done
+        }
+        try await withWorker([handler]) { database, queue in
+            try await queue.enqueue(Probe(), .maxAttempts(1))
+            #expect(try await database.becomes("exists (select from errand.failed)", within: .seconds(3)))
+            let error = try await database.query("select error from errand.failed").scalar(String.self)
+            #expect(error == "deadline of 0.3 seconds exceeded")
+        }
+        #expect(reasons.withLock { $0 } == [.deadline])
+    }
+
+    @Test("cancelling a running job reaches its handler in less than a second", arguments: [true, false])
+    func cancels(listens: Bool) async throws {
+        let (started, start) = AsyncStream.makeStream(of: Int64.self)
+        let (interrupted, interrupt) = AsyncStream.makeStream(of: Interruption?.self)
+        let handler = SlowHandler { context in
+            start.yield(context.id)
+            try? await Task.sleep(for: .seconds(30))
+            interrupt.yield(context.interruption)
+        }
+        try await withWorker([handler], configure: { $0.listens = listens }) { database, queue in
+            try await queue.enqueue(Slow())
+            let id = try #require(await started.first { _ in true })
+            let clock = ContinuousClock()
+            let took = try await clock.measure {
+                try await database.execute(Statement("select errand.cancel($1, 'a mistake')", [[id]]))
+                #expect(await interrupted.first { _ in true } == .cancelled)
+            }
+            #expect(took < .seconds(1))
+            #expect(try await database.count("from errand.history where state = 'cancelled' and reason = 'a mistake'") == 1)
+        }
+    }
+
+    @Test("a stop lets running jobs finish, and hands back what outlasts the grace, uncounted")
+    func drains() async throws {
+        try await withTestDatabase { database, _ in
+            var configuration = WorkerConfiguration()
+            configuration.grace = .milliseconds(300)
+            let (started, start) = AsyncStream.makeStream(of: Int64.self)
+            let handler = SlowHandler { context in
+                start.yield(context.id)
+                try? await Task.sleep(for: context.attempt == 1 && context.id % 2 == 0 ? .seconds(30) : .milliseconds(100))
+                if context.interruption != nil { throw CancellationError() }
+            }
+            let worker = Worker(
+                database: database, configuration: configuration, logger: Logger(label: "worker"),
+                handlers: Handlers([handler]))
+            let running = Task { try await worker.run() }
+            try await Queue(database: database).enqueue(all: [Slow(), Slow()])
+            var iterator = started.makeAsyncIterator()
+            _ = await (iterator.next(), iterator.next())
+            worker.stop()
+            try await running.value
+            #expect(try await database.count("from errand.history where state = 'succeeded'") == 1)
+            #expect(try await database.count("from errand.job where state = 'available' and attempt = 0") == 1)
+            #expect(try await database.count("from errand.worker") == 0)
+        }
+    }
+
+    struct Broken: Error, CustomStringConvertible {
+        let text: String
+        var description: String { text }
+    }
+
+    struct Attempted: Decodable {
+        let error: String
+        let outcome: String
+    }
+}
+
+/// A job without a near deadline.
+struct Slow: Job {
+    static let kind: JobKind = "slow"
+}
+
+struct SlowHandler: JobHandler {
+    let body: @Sendable (JobContext) async throws -> Void
+
+    func run(_ job: Slow, in context: JobContext) async throws -> Outcome {
+        try await body(context)
+        return .done
+    }
+}
