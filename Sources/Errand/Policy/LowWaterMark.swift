@@ -6,11 +6,13 @@
 ///
 /// The mark is a hint in memory: 0 is always right, only slower. What makes it exact is when it may move.
 ///
-/// 1. A claim answers `high`, the newest line drawn, read before its snapshot was taken. Whoever drew a line up to `high`
-///    had its transaction id already, so that id is below the snapshot's `xmax`.
-/// 2. Once no transaction below that `xmax` runs any more, the lines up to `high` are settled: each belongs to a job that
-///    is committed or rolled back. A claim whose own snapshot shows this, and whose scan began at or below the mark, has
-///    seen all of them: the mark moves to `high`; after a full batch no further than the batch's last line.
+/// 1. A claim answers `high`, the newest line drawn, and `latest`, the newest transaction id given out, read later. Whoever
+///    draws a line has its id already. So whoever drew a line up to one claim's `high` has an id up to the `latest` of the
+///    next claim. (Not below the snapshot's `xmax`: that is only one above the newest id that has *ended*.)
+/// 2. Once a snapshot shows that all ids up to that `latest` have ended, the lines up to that `high` are settled: each
+///    belongs to a job that is committed or rolled back. A claim whose own snapshot shows this, and whose scan began at or
+///    below the mark, has seen all of them: the mark moves to `high`; after a full batch no further than the batch's last
+///    line.
 /// 3. A transaction that has been running for longer than ``patience`` is set aside and holds nothing back any more. When
 ///    it ends, a sweep starts from where the lines were settled then, and goes on behind its last line while batches come
 ///    back full. A long writer costs one longer scan at its end, not a collapse.
@@ -28,11 +30,14 @@ package struct LowWaterMark: Sendable {
 
     /// What one claim has shown.
     package struct Observation: Sendable {
-        /// The head of the line, read before `snapshot` was taken.
+        /// The newest line drawn, read at the claim's start.
         package var high: Int64
-        /// The first transaction id that the snapshot doesn't know.
+        /// The newest transaction id given out, or the claim's own: read in the claim's transaction, so after the last
+        /// claim's `high`.
+        package var latest: UInt64
+        /// One above the newest transaction id that had ended when the claim's snapshot was taken.
         package var xmax: UInt64
-        /// The transactions that ran when the snapshot was taken.
+        /// The transactions below `xmax` that ran then.
         package var running: [UInt64]
         /// The lines that were claimed, by priority (index 0 stands for 1), in any order.
         package var lines: [[Int64]]
@@ -42,9 +47,10 @@ package struct LowWaterMark: Sendable {
         package var lanes: [Int]
 
         package init(
-            high: Int64, xmax: UInt64, running: [UInt64], lines: [[Int64]], isFull: Bool, lanes: [Int] = [1, 2, 3, 4]
+            high: Int64, latest: UInt64, xmax: UInt64, running: [UInt64], lines: [[Int64]], isFull: Bool, lanes: [Int] = [1, 2, 3, 4]
         ) {
             self.high = high
+            self.latest = latest
             self.xmax = xmax
             self.running = running
             self.lines = lines
@@ -63,8 +69,10 @@ package struct LowWaterMark: Sendable {
     private var sweeps = [Int64?](repeating: nil, count: priorities)
     /// Lines up to here are settled, but for those of writers set aside.
     private var settled: Int64 = 0
-    /// Claims whose `high` is not settled yet, oldest first.
-    private var pending: [(xmax: UInt64, high: Int64)] = []
+    /// The last claim's `high`.
+    private var lastHigh: Int64 = 0
+    /// What is settled once all transactions up to `latest` have ended, oldest first.
+    private var pending: [(latest: UInt64, high: Int64)] = []
     private var writers: [UInt64: Writer] = [:]
 
     /// Begins at the marks that another worker has published, else at 0.
@@ -96,11 +104,12 @@ extension LowWaterMark {
 extension LowWaterMark {
     /// Takes in what a claim has shown whose scan began at ``starts``. `now` is any clock that only moves forward.
     package mutating func observe(_ claim: Observation, at now: Duration) {
-        if claim.high < settled {
+        if claim.high < max(settled, lastHigh) {
             // The sequence went back: another server, restored or promoted. What was known of lines is void.
             self = LowWaterMark()
         }
-        pending.append((claim.xmax, claim.high))
+        pending.append((claim.latest, lastHigh))
+        lastHigh = claim.high
         let ended = setAside(running: claim.running, at: now)
         settle(upTo: oldestHolder(of: claim))
         advance(past: claim)
@@ -131,13 +140,13 @@ extension LowWaterMark {
         return ended.values.compactMap(\.sweepFrom)
     }
 
-    /// The oldest transaction that still holds the lines back; `xmax` where there is none.
+    /// The oldest transaction that may still hold the lines back. From `xmax` on the snapshot doesn't tell.
     private func oldestHolder(of claim: Observation) -> UInt64 {
         claim.running.filter { writers[$0]?.sweepFrom == nil }.min().map { min($0, claim.xmax) } ?? claim.xmax
     }
 
     private mutating func settle(upTo oldest: UInt64) {
-        let count = pending.firstIndex { $0.xmax > oldest } ?? pending.count
+        let count = pending.firstIndex { $0.latest >= oldest } ?? pending.count
         guard count > 0 else { return }
         settled = max(settled, pending[count - 1].high)
         pending.removeFirst(count)

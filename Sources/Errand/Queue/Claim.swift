@@ -27,9 +27,9 @@ struct Claim {
 
     func answer(_ rows: Rows) throws -> Answer {
         guard let first = rows.first else { return Answer() }
-        let (_, _, _, _, _, _, _, _, _, _, high, snapshot) = try first.decode(
+        let (_, _, _, _, _, _, _, _, _, _, high, latest, snapshot) = try first.decode(
             Int64?.self, Int64?.self, String?.self, Int16?.self, Int16?.self, Int16?.self, Timestamp?.self,
-            Timestamp?.self, Timestamp?.self, JSONB?.self, Int64.self, Snapshot.self)
+            Timestamp?.self, Timestamp?.self, JSONB?.self, Int64.self, Int64.self, Snapshot.self)
         var lines = [[Int64]](repeating: [], count: 4)
         var jobs: [ClaimedJob] = []
         jobs.reserveCapacity(rows.count)
@@ -51,7 +51,7 @@ struct Claim {
         return Answer(
             jobs: jobs,
             observation: .init(
-                high: high, xmax: snapshot.xmax, running: snapshot.running, lines: lines, isFull: jobs.count == limit,
+                high: high, latest: UInt64(latest), xmax: snapshot.xmax, running: snapshot.running, lines: lines, isFull: jobs.count == limit,
                 lanes: lanes))
     }
 }

@@ -33,7 +33,23 @@ struct TrustingMark: Mark {
     }
 }
 
+/// The real rule, but for the newest ids: takes the snapshot's `xmax` for the newest id given out.
+struct SnapshotMark: Mark {
+    private var mark = LowWaterMark()
+    var starts: [Int64] { mark.starts }
+    var published: [Int64] { mark.published }
+
+    mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) {
+        var claim = claim
+        claim.latest = claim.xmax - 1
+        mark.observe(claim, at: now)
+    }
+}
+
 /// A random model of the queue: transactions that draw lines and end late, workers that claim. A step is 10 ms.
+///
+/// Snapshots are PostgreSQL's: `xmax` is one above the newest id that has ended, so the newest transactions that run are
+/// not among those listed.
 enum MarkModel {
     /// How often a waiting job was below a mark, and how many were never claimed.
     static func run(seed: UInt64, mark: some Mark) -> (broken: Int, leftBehind: Int) {
@@ -42,31 +58,33 @@ enum MarkModel {
         var workers = (0..<Int.random(in: 1...3, using: &random)).map { _ in Worker(mark: mark) }
         let longWriters = Double.random(in: 0..<0.2, using: &random)
         var broken = 0
-        for step in 0..<600 {
+        for step in 0..<400 {
             let now = Duration.milliseconds(step * 10)
             world.act(longWriters: longWriters, using: &random)
-            if Double.random(in: 0..<1, using: &random) < 0.3 {
+            if Double.random(in: 0..<1, using: &random) < 0.5 {
                 let one = Int.random(in: workers.indices, using: &random)
                 workers[one].claim(
                     in: &world, limit: [1, 2, 3, 100].randomElement(using: &random)!, at: now,
-                    // Others go on between the reading of the line and the taking of the snapshot.
+                    writesFirst: Bool.random(using: &random),
+                    // Others go on between one step of a claim and the next.
                     between: { $0.act(longWriters: longWriters, using: &random) })
             }
             for worker in workers {
-                broken += world.waiting { line, priority in line <= worker.mark.published[priority - 1] }
+                broken += world.waiting(below: worker.mark.published)
             }
         }
         for id in world.open.keys { world.end(id, commit: true) }
-        for step in 600..<1200 {
+        for step in 400..<900 {
             let now = Duration.milliseconds(step * 10)
-            let one = step < 700 ? step % workers.count : 0
-            workers[one].claim(in: &world, limit: 3, at: now, between: { _ in })
+            let one = step < 500 ? step % workers.count : 0
+            workers[one].claim(in: &world, limit: 3, at: now, writesFirst: false, between: { _ in })
         }
         return (broken, world.available.count)
     }
 
     struct World {
         var nextTransaction: UInt64 = 1
+        var latestEnded: UInt64 = 0
         var line: Int64 = 0
         /// Lines drawn by transactions that have not ended, with their priorities.
         var open: [UInt64: [Int64: Int]] = [:]
@@ -76,8 +94,7 @@ enum MarkModel {
             let ids = open.keys.sorted()
             switch Double.random(in: 0..<1, using: &random) {
             case ..<0.3:
-                open[nextTransaction] = [:]
-                nextTransaction += 1
+                begin()
             case ..<0.7:
                 guard let id = ids.randomElement(using: &random) else { return }
                 for _ in 0..<(Double.random(in: 0..<1, using: &random) < 0.8 ? 1 : 8) {
@@ -91,24 +108,45 @@ enum MarkModel {
             }
         }
 
+        /// A transaction gets its id here, before it draws its first line.
+        @discardableResult
+        mutating func begin() -> UInt64 {
+            defer { nextTransaction += 1 }
+            open[nextTransaction] = [:]
+            return nextTransaction
+        }
+
         mutating func end(_ id: UInt64, commit: Bool) {
+            latestEnded = max(latestEnded, id)
             let lines = open.removeValue(forKey: id) ?? [:]
             if commit { available.merge(lines) { first, _ in first } }
         }
 
-        /// How many jobs, committed or still in an open transaction, meet the condition.
-        func waiting(where condition: (Int64, Int) -> Bool) -> Int {
-            ([available] + open.values).reduce(0) { $0 + $1.count { condition($0.key, $0.value) } }
+        /// How many jobs, committed or still in an open transaction, lie at or below the marks.
+        func waiting(below marks: [Int64]) -> Int {
+            var count = 0
+            for (line, priority) in available where line <= marks[priority - 1] { count += 1 }
+            for lines in open.values {
+                for (line, priority) in lines where line <= marks[priority - 1] { count += 1 }
+            }
+            return count
         }
     }
 
     struct Worker<M: Mark> {
         var mark: M
 
-        mutating func claim(in world: inout World, limit: Int, at now: Duration, between: (inout World) -> Void) {
+        mutating func claim(
+            in world: inout World, limit: Int, at now: Duration, writesFirst: Bool, between: (inout World) -> Void
+        ) {
             let starts = mark.starts
+            // Ends that are written in the same transaction have given it an id before the claim begins.
+            var own = writesFirst ? world.begin() : nil
+            between(&world)
             let high = world.line
             between(&world)
+            let xmax = world.latestEnded + 1
+            let running = world.open.keys.filter { $0 < xmax && $0 != own }.sorted()
             var lines: [[Int64]] = [[], [], [], []]
             var left = limit
             for priority in 1...4 {
@@ -117,11 +155,11 @@ enum MarkModel {
                 left -= lines[priority - 1].count
             }
             for line in lines.joined() { world.available[line] = nil }
+            if own == nil, left < limit { own = world.begin() }
+            let latest = own ?? world.nextTransaction - 1
+            if let own { world.end(own, commit: true) }
             mark.observe(
-                .init(
-                    high: high, xmax: world.nextTransaction, running: world.open.keys.sorted(), lines: lines,
-                    isFull: left == 0),
-                at: now)
+                .init(high: high, latest: latest, xmax: xmax, running: running, lines: lines, isFull: left == 0), at: now)
         }
     }
 }

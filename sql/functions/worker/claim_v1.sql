@@ -4,13 +4,14 @@
 -- slower). lanes is the order in which the priorities are read. durable = false lets the commit return before it is on
 -- disk: a claim that a server crash undoes is simply claimed again.
 --
--- Returns a row a job, or one row of nulls if nothing was due: high and snapshot then still tell the worker what it may
--- conclude. No row at all, and nothing to conclude, if the queue is paused or the worker has lost its lease.
+-- Returns a row a job, or one row of nulls if nothing was due: high (the newest line), latest (the newest transaction id
+-- given out, or this one's own) and snapshot still tell the worker what it may conclude. No row at all, and nothing to conclude, if the queue is paused or the worker has lost its lease.
 create or replace function errand.claim_v1(
     queue text, kinds text[], worker_id bigint, max_jobs int, marks bigint[], lanes smallint[], durable boolean
 ) returns table (
     id bigint, line bigint, kind text, attempt smallint, max_attempts smallint, priority smallint,
-    created_at timestamptz, run_at timestamptz, started_at timestamptz, payload jsonb, high bigint, snapshot pg_snapshot
+    created_at timestamptz, run_at timestamptz, started_at timestamptz, payload jsonb, high bigint, latest bigint,
+    snapshot pg_snapshot
 )
 -- The planner must neither scan the table nor sort: a plan made while it was empty would do both for ever. What it is
 -- forbidden it prices so high that even a read of a sequence would start the JIT compiler: 90 ms a session.
@@ -20,8 +21,8 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
 as $$
 #variable_conflict use_column
 declare
-    -- Read before the statement below takes its snapshot: whoever drew a line up to it has its id below that snapshot.
-    high bigint := (select last_value from errand.job_line);
+    -- A sequence that was never drawn from says 1 too.
+    high bigint := (select case when is_called then last_value else 0 end from errand.job_line);
 begin
     if exists (select from errand.queue where name = claim_v1.queue and paused_at is not null)
         or not exists (select from errand.worker where id = claim_v1.worker_id)
@@ -49,11 +50,13 @@ begin
         limit max_jobs))
     returning
         job.id, job.line, job.kind, job.attempt, job.max_attempts, job.priority, job.created_at, job.run_at,
-        job.started_at, job.payload, high, (select pg_current_snapshot());
+        job.started_at, job.payload, high, (select errand.latest_transaction(pg_current_snapshot())),
+        (select pg_current_snapshot());
     if not found then
         return query
         select null::bigint, null::bigint, null::text, null::smallint, null::smallint, null::smallint,
-            null::timestamptz, null::timestamptz, null::timestamptz, null::jsonb, high, pg_current_snapshot();
+            null::timestamptz, null::timestamptz, null::timestamptz, null::jsonb, high,
+            errand.latest_transaction(pg_current_snapshot()), pg_current_snapshot();
     end if;
 end
 $$;
