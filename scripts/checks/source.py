@@ -87,7 +87,8 @@ def ctypes():
     for path in files("Sources/*.swift", "jobs/*.swift", "sql/*.swift"):
         if not str(path).startswith(C_ROOMS):
             for number, line in code_lines(path):
-                found = pattern.search(line)
+                # A name in a string is a word, such as a loader's in a report.
+                found = pattern.search(re.sub(r'"[^"]*"', '""', line))
                 if found:
                     yield path, number, f"the C name {found[0]} outside of {' and '.join(C_ROOMS)}"
 
