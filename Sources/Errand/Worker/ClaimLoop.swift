@@ -131,6 +131,7 @@ extension ClaimLoop {
         let claim = limit > 0 ? workerID.map { nextClaim(workerID: $0, limit: limit, isDurable: !ended.isEmpty) } : nil
         if let claim { statements.append(claim.statement) }
         guard !statements.isEmpty else { return nil }
+        let start = ContinuousClock.now
         var answers: [Rows]
         do {
             answers = try await shared.claims.pipeline(statements)
@@ -141,12 +142,14 @@ extension ClaimLoop {
         }
         let claimed = try claim.map { try $0.answer(answers.removeLast()) }
         try written(ended, refused: answers)
+        shared.configuration.onRoundTrip?(
+            RoundTrip(finished: ended.count, claimed: claimed?.jobs.count ?? 0, took: .now - start))
         guard let claimed, let observation = claimed.observation else { return nil }
         state.withLock { state in
             state.mark.observe(observation, at: shared.uptime)
             state.running += claimed.jobs.count
         }
-        for job in claimed.jobs { start(job) }
+        for job in claimed.jobs { begin(job) }
         return claimed.jobs.count
     }
 
@@ -202,7 +205,7 @@ extension ClaimLoop {
 
 // MARK: - Starting
 extension ClaimLoop {
-    private func start(_ job: ClaimedJob) {
+    private func begin(_ job: ClaimedJob) {
         let entry = shared.handlers[job.kind]
         let control = AttemptControl()
         let context = JobContext(
