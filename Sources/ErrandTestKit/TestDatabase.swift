@@ -79,7 +79,8 @@ struct TestServer {
     }
 
     /// The template's name, which carries the hash of the schema: another schema has another template.
-    private static func template(on connection: Connection, _ configuration: PostgresConfiguration) async throws -> String
+    private static func template(on connection: Connection, _ configuration: PostgresConfiguration) async throws
+        -> String
     {
         let all = (Schema.migrations + Schema.replaceable).map(\.sql).joined()
         let rows = try await connection.query(Statement("select md5($1)", [all]))

@@ -69,7 +69,9 @@ struct Bench {
 struct BenchRefused: Error, CustomStringConvertible {
     let reason: String
 
-    var description: String { "bench: \(reason); expected a database of its own (createdb, errand migrate, errand bench)" }
+    var description: String {
+        "bench: \(reason); expected a database of its own (createdb, errand migrate, errand bench)"
+    }
 }
 
 // MARK: - Under load
@@ -96,7 +98,8 @@ extension Bench {
     }
 
     /// Runs enqueuers and workers for as long as `body` takes, then lets the line run dry.
-    private func load<T: Sendable>(on database: Database, _ body: @Sendable (Load) async throws -> T) async throws -> T {
+    private func load<T: Sendable>(on database: Database, _ body: @Sendable (Load) async throws -> T) async throws -> T
+    {
         let load = Load(ahead: 20_000)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             let workers = (0..<plan.workers).map { _ in worker(on: database, slots: plan.batch * 2, load: load) }

@@ -88,6 +88,7 @@ final class Load: Sendable {
 
     private static func residentBytes() -> Int {
         let statm = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8)) ?? ""
-        return (statm.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0) * Int(sysconf(Int32(_SC_PAGESIZE)))
+        return (statm.split(separator: " ").dropFirst().first.flatMap { Int($0) } ?? 0)
+            * Int(sysconf(Int32(_SC_PAGESIZE)))
     }
 }

@@ -62,7 +62,8 @@ extension Report: CustomStringConvertible {
         }
         lines.append(
             String(
-                format: "enqueue to start, idle worker: woken p50 %.1f ms, p99 %.1f ms; polling p50 %.1f ms, p99 %.1f ms",
+                format:
+                    "enqueue to start, idle worker: woken p50 %.1f ms, p99 %.1f ms; polling p50 %.1f ms, p99 %.1f ms",
                 start_latency_p50_ms, start_latency_p99_ms, poll_latency_p50_ms, poll_latency_p99_ms))
         return lines.joined(separator: "\n")
     }

@@ -47,7 +47,8 @@ package struct LowWaterMark: Sendable {
         package var lanes: [Int]
 
         package init(
-            high: Int64, latest: UInt64, xmax: UInt64, running: [UInt64], lines: [[Int64]], isFull: Bool, lanes: [Int] = [1, 2, 3, 4]
+            high: Int64, latest: UInt64, xmax: UInt64, running: [UInt64], lines: [[Int64]], isFull: Bool,
+            lanes: [Int] = [1, 2, 3, 4]
         ) {
             self.high = high
             self.latest = latest

@@ -51,7 +51,8 @@ struct Claim {
         return Answer(
             jobs: jobs,
             observation: .init(
-                high: high, latest: UInt64(latest), xmax: snapshot.xmax, running: snapshot.running, lines: lines, isFull: jobs.count == limit,
+                high: high, latest: UInt64(latest), xmax: snapshot.xmax, running: snapshot.running, lines: lines,
+                isFull: jobs.count == limit,
                 lanes: lanes))
     }
 }

@@ -54,7 +54,8 @@ extension Settlement {
                         "select errand.settle_v1($1, $2, $3, $4, $5, $6, $7)",
                         [
                             worker, others.map(\.job.id), others.map(\.job.line), others.map(\.outcome),
-                            others.map { $0.error?.storable }, others.map(\.pause?.wholeMilliseconds), others.map(\.output),
+                            others.map { $0.error?.storable }, others.map(\.pause?.wholeMilliseconds),
+                            others.map(\.output),
                         ]))
             }
             return statements

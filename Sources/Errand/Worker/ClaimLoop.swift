@@ -216,7 +216,8 @@ extension ClaimLoop {
         shared.running.insert(
             .init(
                 attempt: attempt, control: control, startedAt: now,
-                deadline: now + (entry?.policy.deadline ?? .zero), finish: { self.ended($0) }, drop: { self.dropped() }))
+                deadline: now + (entry?.policy.deadline ?? .zero), finish: { self.ended($0) }, drop: { self.dropped() })
+        )
         // Not a child of the loop's task: a handler that ignores its cancellation may outlive the worker's stop, and must
         // not hold it up. `Running` owns it.
         control.attach(

@@ -75,7 +75,11 @@ struct UnfitPayload: ClassifiedError, CustomStringConvertible {
     /// `order.lines[2].price`; the payload itself is `payload`.
     private static func path(_ keys: [any CodingKey]) -> String {
         let path = keys.reduce(into: "") { path, key in
-            if let index = key.intValue { path += "[\(index)]" } else { path += (path.isEmpty ? "" : ".") + key.stringValue }
+            if let index = key.intValue {
+                path += "[\(index)]"
+            } else {
+                path += (path.isEmpty ? "" : ".") + key.stringValue
+            }
         }
         return path.isEmpty ? "payload" : path
     }

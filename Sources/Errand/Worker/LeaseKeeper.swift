@@ -92,7 +92,8 @@ struct LeaseKeeper {
             let released = try rows.scalar(Int32.self)
             shared.identity.forget(id)
             shared.logger.notice(
-                "left a worker id whose claim was in doubt", metadata: ["worker_id": "\(id)", "released": "\(released)"])
+                "left a worker id whose claim was in doubt",
+                metadata: ["worker_id": "\(id)", "released": "\(released)"])
         }
     }
 }

@@ -107,7 +107,8 @@ private struct Engine {
                 try await shared.control.execute(Statement("select errand.leave_v1($1, $2)", [id, isInDoubt]))
             } catch {
                 shared.logger.warning(
-                    "could not say goodbye: the lease ends by itself", metadata: ["worker_id": "\(id)", "error": "\(error)"])
+                    "could not say goodbye: the lease ends by itself",
+                    metadata: ["worker_id": "\(id)", "error": "\(error)"])
             }
         }
         await shared.claims.close()

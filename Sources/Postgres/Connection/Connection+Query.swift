@@ -117,7 +117,9 @@ extension Connection {
             count, types, values, lengths, formats throws(PostgresError) in
             PQsendQueryParams(connection, statement.sql, count, types, values, lengths, formats, 1)
         }
-        guard sent == 1 else { throw lost(connection, isOutcomeUnknown: PQpipelineStatus(connection) != PQ_PIPELINE_OFF) }
+        guard sent == 1 else {
+            throw lost(connection, isOutcomeUnknown: PQpipelineStatus(connection) != PQ_PIPELINE_OFF)
+        }
     }
 
     /// All results up to the next end of a statement: one, but for scripts.

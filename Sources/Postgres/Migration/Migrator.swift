@@ -86,7 +86,7 @@ extension Migrator {
     private func run(_ script: Script, on connection: Connection) async throws(PostgresError) {
         do {
             try await connection.script(script.sql)
-        } catch where error.code == .rejected {
+        } catch  where error.code == .rejected {
             throw PostgresError(.schema, "\(script.name): \(error.detail)", sqlState: error.sqlState, hint: error.hint)
         }
     }

@@ -95,7 +95,8 @@ import Testing
     }
 
     private func claim(
-        high: Int64, latest: UInt64? = nil, xmax: UInt64, running: [UInt64] = [], lines: [Int64] = [], priority: Int = 1,
+        high: Int64, latest: UInt64? = nil, xmax: UInt64, running: [UInt64] = [], lines: [Int64] = [],
+        priority: Int = 1,
         isFull: Bool = false
     ) -> LowWaterMark.Observation {
         var lanes = [[Int64]](repeating: [], count: 4)

@@ -159,7 +159,8 @@ enum MarkModel {
             let latest = own ?? world.nextTransaction - 1
             if let own { world.end(own, commit: true) }
             mark.observe(
-                .init(high: high, latest: latest, xmax: xmax, running: running, lines: lines, isFull: left == 0), at: now)
+                .init(high: high, latest: latest, xmax: xmax, running: running, lines: lines, isFull: left == 0),
+                at: now)
         }
     }
 }

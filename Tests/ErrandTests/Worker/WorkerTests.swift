@@ -9,7 +9,8 @@ import Testing
 /// A job that does what the test says.
 struct Probe: Job {
     static let kind: JobKind = "probe"
-    static let policy = JobPolicy(deadline: .milliseconds(300), retry: .exponential(attempts: 3, first: .milliseconds(1)))
+    static let policy = JobPolicy(
+        deadline: .milliseconds(300), retry: .exponential(attempts: 3, first: .milliseconds(1)))
     var step = 0
 }
 
@@ -38,7 +39,9 @@ struct ProbeHandler: JobHandler {
 
     @Test("a job starts within 0.2 s of its commit on an idle worker that has gone to sleep", arguments: [true, false])
     func startsSoon(listens: Bool) async throws {
-        try await withWorker(configure: { $0.listens = listens; $0.pollInterval = .milliseconds(100) }) { database, queue in
+        try await withWorker(configure: {
+            $0.listens = listens; $0.pollInterval = .milliseconds(100)
+        }) { database, queue in
             #expect(try await database.becomes("exists (select from errand.worker)"))
             for _ in 0..<5 {
                 try await Task.sleep(for: .milliseconds(200))
@@ -55,7 +58,8 @@ struct ProbeHandler: JobHandler {
             let id = try await queue.enqueue(Probe(), .maxAttempts(2)).id
             #expect(try await database.becomes("exists (select from errand.failed)", after: database.promote))
             let row = try await database.query(
-                Statement("select error, attempt, attempts from errand.failed where id = $1", [id])).first
+                Statement("select error, attempt, attempts from errand.failed where id = $1", [id])
+            ).first
             let (error, attempt, attempts) = try #require(try row?.decode(String.self, Int16.self, JSONB.self))
             #expect(error == "attempt 2 broke")
             #expect(attempt == 2)
@@ -100,7 +104,8 @@ struct ProbeHandler: JobHandler {
             let endings = try await database.query(
                 "select state, coalesce(output ->> 'answer', reason) from errand.job_status order by id")
             #expect(try endings.map { try $0.decode(String.self, String.self).1 } == ["42", "of no use", "not wanted"])
-            #expect(try endings.map { try $0.decode(String.self, String.self).0 } == ["succeeded", "failed", "cancelled"])
+            #expect(
+                try endings.map { try $0.decode(String.self, String.self).0 } == ["succeeded", "failed", "cancelled"])
         }
     }
 
@@ -157,7 +162,8 @@ struct ProbeHandler: JobHandler {
                 #expect(await interrupted.first { _ in true } == .cancelled)
             }
             #expect(took < .seconds(1))
-            #expect(try await database.count("from errand.history where state = 'cancelled' and reason = 'a mistake'") == 1)
+            #expect(
+                try await database.count("from errand.history where state = 'cancelled' and reason = 'a mistake'") == 1)
         }
     }
 
@@ -169,7 +175,8 @@ struct ProbeHandler: JobHandler {
             let (started, start) = AsyncStream.makeStream(of: Int64.self)
             let handler = SlowHandler { context in
                 start.yield(context.id)
-                try? await Task.sleep(for: context.attempt == 1 && context.id % 2 == 0 ? .seconds(30) : .milliseconds(100))
+                try? await Task.sleep(
+                    for: context.attempt == 1 && context.id % 2 == 0 ? .seconds(30) : .milliseconds(100))
                 if context.interruption != nil { throw CancellationError() }
             }
             let worker = Worker(
