@@ -1,0 +1,80 @@
+/// One of the five fields of a cron expression: its values and their names.
+struct CronField {
+    let name: String
+    let values: ClosedRange<Int>
+    /// Full names in lower case, from the lowest value on; three letters of each are enough.
+    var words: [String] = []
+
+    static let minute = CronField(name: "minute", values: 0...59)
+    static let hour = CronField(name: "hour", values: 0...23)
+    static let dayOfMonth = CronField(name: "day of month", values: 1...31)
+    static let month = CronField(
+        name: "month", values: 1...12,
+        words: [
+            "january", "february", "march", "april", "may", "june", "july", "august", "september", "october",
+            "november", "december",
+        ])
+    /// Sunday is 0 and 7.
+    static let dayOfWeek = CronField(
+        name: "day of week", values: 0...7,
+        words: ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"])
+}
+
+extension CronField {
+    /// The values that a field's text stands for, one bit each.
+    func bits(_ text: Substring) throws(ScheduleError) -> UInt64 {
+        var bits: UInt64 = 0
+        for item in text.split(separator: ",", omittingEmptySubsequences: false) { bits |= try self.bits(ofItem: item) }
+        return bits
+    }
+
+    private func bits(ofItem item: Substring) throws(ScheduleError) -> UInt64 {
+        let halves = item.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+        let step = halves.count == 2 ? try self.step(halves[1], in: item) : nil
+        let range = try self.range(halves[0], in: item, hasStep: step != nil)
+        var bits: UInt64 = 0
+        for value in stride(from: range.lowerBound, through: range.upperBound, by: step ?? 1) { bits |= 1 << value }
+        return bits
+    }
+
+    private func range(_ text: Substring, in item: Substring, hasStep: Bool) throws(ScheduleError) -> ClosedRange<Int> {
+        // The second Sunday, 7, is the same day: a wildcard leaves it out, so that its steps count from one Sunday only.
+        if text == "*" { return values.lowerBound...(self.name == "day of week" ? 6 : values.upperBound) }
+        let ends = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
+        let first = try value(ends[0], in: item)
+        guard ends.count == 2 else { return first...(hasStep ? values.upperBound : first) }
+        var last = try value(ends[1], in: item)
+        if last == 0, first > 0, values.upperBound == 7 { last = 7 }
+        guard first <= last else {
+            throw ScheduleError(
+                name,
+                expected: "a range that goes up, such as \(last)-\(first) or \(first)-\(values.upperBound),"
+                    + "\(values.lowerBound)-\(last)", came: String(item))
+        }
+        return first...last
+    }
+
+    private func value(_ text: Substring, in item: Substring) throws(ScheduleError) -> Int {
+        if let value = number(text), values.contains(value) { return value }
+        let word = text.lowercased()
+        if let place = words.firstIndex(where: { $0 == word || $0.prefix(3) == word }) {
+            return values.lowerBound + place
+        }
+        throw ScheduleError(name, expected: expected, came: String(item))
+    }
+
+    private func step(_ text: Substring, in item: Substring) throws(ScheduleError) -> Int {
+        if let step = number(text), (1...values.upperBound).contains(step) { return step }
+        throw ScheduleError(name, expected: "a step of 1 to \(values.upperBound) behind /", came: String(item))
+    }
+
+    private func number(_ text: Substring) -> Int? {
+        text.utf8.count <= 2 && text.utf8.allSatisfy { (48...57).contains($0) } ? Int(text) : nil
+    }
+
+    private var expected: String {
+        let numbers = "\(values.lowerBound) to \(values.upperBound)"
+        guard let first = words.first, let last = words.last else { return "* or \(numbers)" }
+        return "*, \(numbers) or \(first.prefix(3).uppercased()) to \(last.prefix(3).uppercased())"
+    }
+}

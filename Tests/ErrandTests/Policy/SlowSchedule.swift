@@ -1,0 +1,77 @@
+import Foundation
+
+@testable import Errand
+
+/// A schedule's meaning, spelled out: goes through real time step by step and looks at the local clock each time.
+///
+/// Slow, and made of other parts than the real one: Foundation's time zones and calendar.
+struct SlowSchedule {
+    /// In seconds since 1970.
+    let start: Int64
+    /// 60, or 900 where all times and changes of the clock are at quarters of an hour.
+    let step: Int64
+    /// What the local clock shows at each step from three days before the start, in seconds since 1970.
+    let clock: [Int64]
+
+    init(zone: TimeZone, from start: Int64, to end: Int64, step: Int64) {
+        self.start = start
+        self.step = step
+        // It begins early enough to know of a clock that was put back before the start.
+        clock = stride(from: start - 3 * 86400, to: end, by: Int(step)).map { time in
+            time + Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(time))))
+        }
+    }
+
+    /// All ticks from the start up to before the end, in seconds since 1970.
+    func ticks(_ expression: CronExpression) -> [Int64] {
+        var ticks: [Int64] = []
+        // What the clock has shown so far.
+        var highest = Int64.min
+        var time = start - 3 * 86400
+        for local in clock {
+            if expression.matchesEveryHour {
+                if time >= start, matches(local, expression) { ticks.append(time) }
+            } else {
+                // The times that the clock shows for the first time now; where it leaps forward they are many.
+                var shown = highest == .min || local < highest ? local : highest + step
+                var isTick = false
+                while highest < local, shown <= local {
+                    isTick = isTick || (matches(shown, expression) && !isMissing(shown, seen: highest, now: local))
+                    shown += step
+                }
+                if time >= start, isTick { ticks.append(time) }
+            }
+            highest = max(highest, local)
+            time += step
+        }
+        return ticks
+    }
+
+    /// Whether the whole day of a time lies between what the clock showed last and what it shows now.
+    private func isMissing(_ local: Int64, seen: Int64, now: Int64) -> Bool {
+        let day = local - ((local % 86400) + 86400) % 86400
+        return seen < day && now >= day + 86400
+    }
+
+    private static let calendar: Calendar = {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = TimeZone(secondsFromGMT: 0)!
+        return calendar
+    }()
+
+    private func matches(_ local: Int64, _ expression: CronExpression) -> Bool {
+        let minute = ((local / 60) % 60 + 60) % 60
+        let hour = ((local / 3600) % 24 + 24) % 24
+        // The cheap fields first: the calendar is what takes the time.
+        guard expression.minutes >> UInt64(minute) & 1 == 1, expression.hours >> UInt64(hour) & 1 == 1 else {
+            return false
+        }
+        let parts = Self.calendar.dateComponents(
+            [.day, .month, .weekday], from: Date(timeIntervalSince1970: Double(local)))
+        guard let day = parts.day, let month = parts.month, let weekday = parts.weekday else { return false }
+        guard expression.months >> UInt64(month) & 1 == 1 else { return false }
+        let byMonth = expression.daysOfMonth >> UInt64(day) & 1 == 1
+        let byWeek = expression.daysOfWeek >> UInt64(weekday - 1) & 1 == 1
+        return expression.isEitherDayEnough ? byMonth || byWeek : byMonth && byWeek
+    }
+}
