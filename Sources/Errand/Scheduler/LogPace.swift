@@ -1,0 +1,10 @@
+/// Lets one line through every ten seconds, so that a long outage fills no disk.
+struct LogPace {
+    private var last: ContinuousClock.Instant?
+
+    mutating func allowsLine(at now: ContinuousClock.Instant = .now) -> Bool {
+        if let last, now - last < .seconds(10) { return false }
+        last = now
+        return true
+    }
+}

@@ -1,0 +1,60 @@
+import Postgres
+
+/// A schedule that the program brings along: taken over when a scheduler starts, and again when it has changed.
+///
+/// ```swift
+/// try ScheduleDefinition("quote_of_the_day", .cron("0 6 * * *", timeZone: "Europe/Paris"), job: QuoteOfTheDay())
+/// ```
+/// What ops change by `errand.schedule_put` lasts until the definition in the program becomes another one.
+public struct ScheduleDefinition: Sendable {
+    /// When it ticks.
+    public enum Times: Sendable, Hashable {
+        /// At whole multiples of the duration since 1970 in UTC; at least 1 s.
+        case every(Duration)
+        /// On the local clock of an IANA time zone.
+        case cron(CronExpression, timeZone: String = "UTC")
+    }
+
+    /// a-z, then up to 99 of a-z 0-9 `_` `.` `-`; the same name is the same schedule, for ever.
+    public let name: String
+    public let times: Times
+    public let missed: MissedTicks
+    /// A tick that could not be enqueued within this counts as missed.
+    public let maxLateness: Duration
+    /// Where missed ticks are all wanted: how many at most.
+    public let maxCatchUp: Int
+    let kind: JobKind
+    let queue: String?
+    let payload: JSONB
+
+    /// - Parameter queue: nil is the queue of the job's policy.
+    /// - Throws: an `EncodingError` where the job has no JSON form.
+    public init<J: Job>(
+        _ name: String, _ times: Times, job: J, missed: MissedTicks = .latest, queue: String? = nil,
+        maxLateness: Duration = .seconds(60), maxCatchUp: Int = 100
+    ) throws {
+        self.name = name
+        self.times = times
+        self.missed = missed
+        self.maxLateness = maxLateness
+        self.maxCatchUp = maxCatchUp
+        self.queue = queue ?? J.policy.queue
+        kind = J.kind
+        payload = try JSONB(encoding: job)
+    }
+
+    /// Takes the definition over; answers `created`, `changed` or `unchanged`.
+    var statement: Statement {
+        let (cron, timeZone) =
+            switch times {
+            case .every(let interval): ("every \(interval.wholeMicroseconds) us", "UTC")
+            case .cron(let expression, let timeZone): (expression.description, timeZone)
+            }
+        return Statement(
+            "select errand.schedule_define_v1($1, $2, $3, $4, $5, $6, $7, $8 * interval '1 microsecond', $9::int4)",
+            [
+                name, cron, kind.rawValue, payload, timeZone, missed.rawValue, queue, maxLateness.wholeMicroseconds,
+                maxCatchUp,
+            ])
+    }
+}

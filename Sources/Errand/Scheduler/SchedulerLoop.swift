@@ -1,0 +1,142 @@
+import Logging
+import Postgres
+
+/// What a scheduler does over and over: reads the schedules, settles the ticks that are due, says when to look again.
+struct SchedulerLoop {
+    private let database: Database
+    private let logger: Logger
+    /// Not taken over yet.
+    private var definitions: [ScheduleDefinition]
+    /// By name, what was computed at the last turn.
+    private var known: [String: Known] = [:]
+
+    private struct Known {
+        let version: Int64
+        let schedule: Result<Schedule, ScheduleError>
+        /// The tick after `lastTick`.
+        var next: (lastTick: Timestamp, tick: Timestamp?)?
+        /// Its jobs are refused by the database: it is tried again after this, and stops none of the others.
+        var refusal: (until: ContinuousClock.Instant, reason: String)?
+    }
+
+    /// The longest pause between two looks, and so the time within which a change is noticed.
+    static let longestPause: Duration = .milliseconds(900)
+    /// The most ticks in one transaction.
+    private static let batch = 500
+
+    init(database: Database, definitions: [ScheduleDefinition], logger: Logger) {
+        self.database = database
+        self.definitions = definitions
+        self.logger = logger
+    }
+
+    /// Settles what is due, each tick once; answers how long there is nothing to do, at most ``longestPause``.
+    ///
+    /// Costs a query and, for each schedule that isn't due, a comparison.
+    mutating func turn() async throws -> Duration {
+        try await takeOverDefinitions()
+        let rows = try await database.query(StoredSchedule.all)
+        // Time by the database has gone on since it answered: a pause that is counted from here never ends too early.
+        let answered = ContinuousClock.now
+        guard let (now, schedules) = try StoredSchedule.read(rows) else {
+            known = [:]
+            return Self.longestPause
+        }
+        known = known.filter { name, _ in schedules.contains { $0.name == name } }
+        var soonest: Timestamp?
+        var reports: [Statement] = []
+        for stored in schedules where !stored.isPaused {
+            let (next, problem) = try await tend(stored, at: now)
+            if let next, next < soonest ?? .infinity { soonest = next }
+            if next != stored.nextTick || problem != stored.problem {
+                reports.append(
+                    Statement(
+                        "select errand.schedule_report_v1($1, $2, $3, $4)",
+                        [stored.name, stored.version, next, problem]))
+            }
+        }
+        if !reports.isEmpty { _ = try await database.pipeline(reports) }
+        guard let soonest else { return Self.longestPause }
+        let pause = min(Self.longestPause, soonest - now)
+        return max(.zero, pause - (.now - answered))
+    }
+
+    private mutating func takeOverDefinitions() async throws {
+        while let definition = definitions.first {
+            do {
+                let outcome = try await database.query(definition.statement).scalar(String.self)
+                if outcome != "unchanged" {
+                    logger.notice("schedule \(outcome)", metadata: ["schedule": "\(definition.name)"])
+                }
+            } catch {
+                // A definition that can't be must not keep the others from running.
+                guard error.code == .rejected, !error.isTransient else { throw error }
+                logger.error("schedule refused", metadata: ["schedule": "\(definition.name)", "error": "\(error)"])
+            }
+            definitions.removeFirst()
+        }
+    }
+}
+
+// MARK: - One schedule
+extension SchedulerLoop {
+    /// Settles what is due of one schedule; answers its next tick, and what keeps it from ticking.
+    private mutating func tend(
+        _ stored: StoredSchedule, at now: Timestamp
+    ) async throws -> (next: Timestamp?, problem: String?) {
+        var entry = entry(for: stored)
+        defer { known[stored.name] = entry }
+        if let refusal = entry.refusal {
+            if refusal.until > .now { return (nil, refusal.reason) }
+            entry.refusal = nil
+        }
+        let schedule: Schedule
+        switch entry.schedule {
+        case .success(let known): schedule = known
+        case .failure(let error): return (nil, error.description)
+        }
+        if entry.next?.lastTick != stored.lastTick {
+            entry.next = (stored.lastTick, schedule.next(after: stored.lastTick))
+        }
+        guard let next = entry.next?.tick else { return (nil, "it never ticks again: there is no such date") }
+        if next > now { return (next, nil) }
+        do {
+            try await settle(stored, schedule, at: now)
+        } catch {
+            guard error.code == .rejected, !error.isTransient else { throw error }
+            let reason = "its jobs are refused: \(error.detail)"
+            entry.refusal = (.now + .seconds(30), reason)
+            logger.error("schedule refused", metadata: ["schedule": "\(stored.name)", "error": "\(error)"])
+            return (nil, reason)
+        }
+        return (schedule.next(after: now), nil)
+    }
+
+    private func entry(for stored: StoredSchedule) -> Known {
+        if let entry = known[stored.name], entry.version == stored.version { return entry }
+        let schedule = Result { () throws(ScheduleError) in try Schedule(stored.times) }
+        if case .failure(let error) = schedule {
+            logger.error("schedule can't be read", metadata: ["schedule": "\(stored.name)", "error": "\(error)"])
+        }
+        return Known(version: stored.version, schedule: schedule)
+    }
+
+    private func settle(_ stored: StoredSchedule, _ schedule: Schedule, at now: Timestamp) async throws(PostgresError) {
+        var due = stored.catchUp.settle(schedule, after: stored.lastTick, at: now)[...]
+        while !due.isEmpty {
+            let part = due.prefix(Self.batch)
+            due = due.dropFirst(Self.batch)
+            try await database.execute(
+                Statement(
+                    """
+                    select errand.tick_v1($1, due.tick, due.outcome, $4)
+                    from unnest($2, $3) with ordinality as due(tick, outcome, place)
+                    order by due.place
+                    """,
+                    [
+                        stored.name, part.map(\.tick), part.map { $0.isEnqueued ? "enqueued" : "skipped" },
+                        stored.version,
+                    ]))
+        }
+    }
+}

@@ -1,0 +1,55 @@
+import Postgres
+
+/// A schedule as it lies in the database.
+struct StoredSchedule: Sendable {
+    /// What its ticks are computed from.
+    struct Times: Sendable, Hashable {
+        let cron: String?
+        let everyMicroseconds: Int64?
+        let timeZone: String
+    }
+
+    let name: String
+    let version: Int64
+    let lastTick: Timestamp
+    let nextTick: Timestamp?
+    let isPaused: Bool
+    let times: Times
+    let catchUp: CatchUp
+    let problem: String?
+
+    static let all: Statement = "select * from errand.schedules_v1()"
+
+    /// The answer's schedules, and the database's time; nil where there are none.
+    static func read(_ rows: Rows) throws -> (now: Timestamp, schedules: [StoredSchedule])? {
+        var now: Timestamp?
+        let schedules = try rows.map { row in
+            let (time, name, version, last, next, isPaused, cron, every, zone, missed, lateness, catchUp, problem) =
+                try row.decode(
+                    Timestamp.self, String.self, Int64.self, Timestamp.self, Timestamp?.self, Bool.self, String?.self,
+                    Int64?.self, String.self, String.self, Int64.self, Int.self, String?.self)
+            now = time
+            return StoredSchedule(
+                name: name, version: version, lastTick: last, nextTick: next, isPaused: isPaused,
+                times: Times(cron: cron, everyMicroseconds: every, timeZone: zone),
+                catchUp: CatchUp(
+                    missed: MissedTicks(rawValue: missed) ?? .latest, maxLateness: .microseconds(lateness),
+                    maxCatchUp: catchUp),
+                problem: problem)
+        }
+        return now.map { ($0, schedules) }
+    }
+}
+
+extension Schedule {
+    /// Reads the times of a stored schedule. Costs a millisecond for the time zone: keep it.
+    ///
+    /// - Throws: ``ScheduleError`` for a cron expression or a time zone that can't be.
+    init(_ times: StoredSchedule.Times) throws(ScheduleError) {
+        if let every = times.everyMicroseconds {
+            self = .every(.microseconds(every))
+        } else {
+            self = .cron(try CronExpression(times.cron ?? ""), try Zone(named: times.timeZone))
+        }
+    }
+}

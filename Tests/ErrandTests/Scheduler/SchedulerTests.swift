@@ -1,0 +1,176 @@
+import ErrandTestKit
+import Logging
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Scheduler") struct SchedulerTests {
+    private let logger = Logger(label: "test.scheduler") { _ in SwiftLogNoOpLogHandler() }
+
+    private func loop(_ database: Database, _ definitions: [ScheduleDefinition] = []) -> SchedulerLoop {
+        SchedulerLoop(database: database, definitions: definitions, logger: logger)
+    }
+
+    private func count(_ sql: String, in database: Database) async throws -> Int {
+        try await database.query(Statement(sql)).scalar(Int.self)
+    }
+
+    @Test("five schedulers at once settle each of 10,000 ticks once, with one job each")
+    func fiveAtOnce() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                "select errand.schedule_put('fast', 'every 1 s', 'noop', missed => 'all', max_catch_up => 20000)")
+            try await database.execute(
+                "update errand.schedule set last_tick = date_trunc('second', now()) - interval '10000 s'")
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<5 {
+                    group.addTask {
+                        var loop = loop(database)
+                        for _ in 0..<2 { _ = try await loop.turn() }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let ticks = try await count("select count(*) from errand.tick where outcome = 'enqueued'", in: database)
+            #expect(ticks >= 10_000)
+            #expect(try await count("select count(*) from errand.job", in: database) == ticks)
+            #expect(try await count("select count(distinct run_at) from errand.job", in: database) == ticks)
+            #expect(
+                try await count(
+                    "select extract(epoch from max(tick) - min(tick))::bigint + 1 from errand.tick", in: database)
+                    == ticks)
+            #expect(
+                try await count(
+                    "select count(*) from errand.tick join errand.job on id = job_id and run_at = tick", in: database)
+                    == ticks)
+        }
+    }
+
+    @Test(
+        "after three days down an hourly schedule enqueues as its rule says",
+        arguments: [("skip", 0, 72), ("latest", 1, 71), ("all", 72, 0)])
+    func threeDaysDown(missed: String, enqueued: Int, skipped: Int) async throws {
+        try await withTestDatabase { database, _ in
+            // Hourly, at a minute of the hour that is half an hour away: no tick is in time.
+            try await database.execute(
+                Statement(
+                    """
+                    select errand.schedule_put(
+                        'hourly', to_char(now() - interval '30 minutes', 'FMMI') || ' * * * *', 'noop', missed => $1)
+                    """, [missed]))
+            try await database.execute("update errand.schedule set last_tick = now() - interval '3 days'")
+            var loop = loop(database)
+            for _ in 0..<2 { _ = try await loop.turn() }
+            #expect(
+                try await count("select count(*) from errand.tick where outcome = 'enqueued'", in: database) == enqueued
+            )
+            #expect(
+                try await count("select count(*) from errand.tick where outcome = 'skipped'", in: database) == skipped)
+            #expect(try await count("select count(*) from errand.job", in: database) == enqueued)
+        }
+    }
+
+    @Test("a paused schedule enqueues nothing; resumed, it goes on from then, and what the pause left out is gone")
+    func pause() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop', missed => 'all')")
+            try await database.execute("update errand.schedule set last_tick = now() - interval '1 hour'")
+            try await database.execute("select errand.schedule_pause('fast', 'a test')")
+            var loop = loop(database)
+            #expect(try await loop.turn() == SchedulerLoop.longestPause)
+            #expect(try await count("select count(*) from errand.job", in: database) == 0)
+            try await database.execute("select errand.schedule_resume('fast')")
+            let pause = try await loop.turn()
+            #expect(pause <= .seconds(1))
+            #expect(try await count("select count(*) from errand.job", in: database) <= 1)
+            try await Task.sleep(for: .milliseconds(1100))
+            _ = try await loop.turn()
+            #expect((1...3).contains(try await count("select count(*) from errand.job", in: database)))
+        }
+    }
+
+    @Test("a schedule that can't tick shows why, and stops none of the others")
+    func problems() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.schedule_put('broken', '0 25 * * *', 'noop')")
+            try await database.execute("select errand.schedule_put('never', '0 0 30 2 *', 'noop')")
+            try await database.execute("select errand.schedule_put('refused', 'every 1 s', 'noop')")
+            try await database.execute("select errand.schedule_put('sound', 'every 1 s', 'noop')")
+            try await database.execute("alter table errand.schedule disable trigger all")
+            try await database.execute(
+                "update errand.schedule set last_tick = now() - interval '10 s', kind = case name when 'refused' then '?' else kind end"
+            )
+            var loop = loop(database)
+            _ = try await loop.turn()
+            let rows = try await database.query("select name, problem from errand.schedule_status order by name")
+            let problems = try rows.map { try $0.decode(String.self, String?.self) }
+            #expect(problems.map(\.0) == ["broken", "never", "refused", "sound"])
+            #expect(problems[0].1 == "hour: expected * or 0 to 23, got 25")
+            #expect(problems[1].1 == "it never ticks again: there is no such date")
+            #expect(problems[2].1?.hasPrefix("its jobs are refused: ") == true)
+            #expect(problems[3].1 == nil)
+            #expect(try await count("select count(*) from errand.job", in: database) >= 10)
+            // Mended, it ticks.
+            try await database.execute("select errand.schedule_put('broken', '0 23 * * *', 'noop')")
+            _ = try await loop.turn()
+            let mended: Statement = """
+                select count(*) from errand.schedule_status where name = 'broken' and problem is null and next_tick > now()
+                """
+            #expect(try await database.query(mended).scalar(Int.self) == 1)
+        }
+    }
+
+    @Test("what ops change lasts until the program's own definition becomes another one")
+    func definitions() async throws {
+        try await withTestDatabase { database, _ in
+            let cron: Statement = "select cron from errand.schedule where name = 'nightly'"
+            func start(_ expression: CronExpression) async throws -> String {
+                let definition = try ScheduleDefinition(
+                    "nightly", .cron(expression, timeZone: "Europe/Paris"), job: Noop())
+                var loop = loop(database, [definition])
+                _ = try await loop.turn()
+                return try await database.query(cron).scalar(String.self)
+            }
+            #expect(try await start("0 3 * * *") == "0 3 * * *")
+            try await database.execute("select errand.schedule_put('nightly', '0 4 * * *', 'noop')")
+            #expect(try await start("0 3 * * *") == "0 4 * * *")
+            #expect(try await start("0 5 * * *") == "0 5 * * *")
+        }
+    }
+
+    @Test("a late insert of a scheduler that knows an older version, or a settled tick, changes nothing")
+    func lateInserts() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop')")
+            let settle =
+                "select errand.tick_v1('fast', date_trunc('hour', now()) + interval '2 hours', 'enqueued', $1::bigint)"
+            #expect(try await database.query(Statement(settle, [2])).scalar(Int?.self) == nil)
+            #expect(try await database.query(Statement(settle, [1])).scalar(Int?.self) != nil)
+            #expect(try await database.query(Statement(settle, [1])).scalar(Int?.self) == nil)
+            // Even after its record is gone.
+            try await database.execute("delete from errand.tick")
+            #expect(try await database.query(Statement(settle, [1])).scalar(Int?.self) == nil)
+            #expect(try await count("select count(*) from errand.job", in: database) == 1)
+        }
+    }
+
+    @Test("the running service enqueues a schedule that is put meanwhile, within two of its seconds")
+    func runs() async throws {
+        try await withTestDatabase { database, _ in
+            let service = Scheduler(database: database, logger: logger)
+            let running = Task { try await service.run() }
+            try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop')")
+            var waited = 0
+            while try await count("select count(*) from errand.job", in: database) < 2, waited < 500 {
+                try await Task.sleep(for: .milliseconds(10))
+                waited += 1
+            }
+            running.cancel()
+            try await running.value
+            #expect(try await count("select count(*) from errand.job", in: database) >= 2)
+            let late = "select max(extract(epoch from enqueued_at - tick) * 1000)::bigint from errand.tick"
+            #expect(try await count(late, in: database) < 1000)
+        }
+    }
+}

@@ -1,0 +1,22 @@
+-- schedule_pause: from now on a schedule enqueues nothing, until errand.schedule_resume. Its jobs in line stay there.
+--
+--   select errand.schedule_pause('quote_of_the_day', 'the quotes are being translated');
+--
+-- Raises ER404 where there is no such schedule.
+create or replace function errand.schedule_pause(name text, reason text) returns void
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
+    update errand.schedule as held
+    set
+        paused_at = coalesce(held.paused_at, now()), paused_reason = reason, next_tick = null,
+        version = held.version + 1, changed_at = now()
+    where held.name = schedule_pause.name;
+    if not found then
+        raise exception 'schedule_pause: there is no schedule %', quote_nullable(schedule_pause.name)
+            using errcode = 'ER404';
+    end if;
+end
+$$;
+comment on function errand.schedule_pause(text, text) is
+    'The schedule enqueues nothing until errand.schedule_resume. Example: select errand.schedule_pause(''nightly'', ''audit'')';

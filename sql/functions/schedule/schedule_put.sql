@@ -1,0 +1,96 @@
+-- schedule_put: makes a schedule, or changes it; from its next tick on, within a second.
+--
+--   select errand.schedule_put('quote_of_the_day', '0 6 * * *', 'quote_of_the_day', time_zone => 'Europe/Paris');
+--   select errand.schedule_put('sweep', 'every 30 s', 'invite_expiry', missed => 'skip');
+--
+-- cron is five fields (minute, hour, day of month, month, day of week), @daily or its kin, or `every` and an interval of
+-- at least a second. A local time that clocks skip runs once, right after; one that comes twice runs once; with a wildcard
+-- as its hour a schedule follows real time. missed says what becomes of ticks that nobody could enqueue within
+-- max_lateness: skip; latest, one job for all of them; all, one job each, the newest max_catch_up.
+-- Returns created, changed or unchanged. Raises ER422, and ER413 for a payload over 256 KB. What only a scheduler can tell,
+-- such as an hour 25, is shown as problem in errand.schedule_status.
+create or replace function errand.schedule_put(
+    name text,
+    cron text,
+    kind text,
+    payload jsonb default '{}',
+    time_zone text default 'UTC',
+    missed text default 'latest',
+    queue text default null,
+    max_lateness interval default interval '1 minute',
+    max_catch_up int default 100
+) returns text
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    old errand.schedule;
+    fresh errand.schedule;
+    fields text := btrim(regexp_replace(schedule_put.cron, '\s+', ' ', 'g'));
+    is_same_clock boolean;
+begin
+    perform errand.check_job(
+        schedule_put.kind, schedule_put.payload, schedule_put.queue, null, null, null, 'schedule_put');
+    if schedule_put.name is null or schedule_put.name !~ '^[a-z][a-z0-9_.-]{0,99}$' then
+        raise exception 'schedule_put: name: expected a-z, then up to 99 of a-z 0-9 _ . -, got %',
+            coalesce(quote_literal(left(schedule_put.name, 120)), 'null') using errcode = 'ER422';
+    elsif schedule_put.missed is null or schedule_put.missed not in ('skip', 'latest', 'all') then
+        raise exception 'schedule_put: missed: expected skip, latest or all, got %',
+            coalesce(quote_literal(schedule_put.missed), 'null') using errcode = 'ER422';
+    elsif schedule_put.max_lateness is null or schedule_put.max_lateness < interval '1 second' then
+        raise exception 'schedule_put: max_lateness: expected at least 1 s, got %',
+            coalesce(schedule_put.max_lateness::text, 'null') using errcode = 'ER422';
+    elsif schedule_put.max_catch_up is null or schedule_put.max_catch_up not between 1 and 100000 then
+        raise exception 'schedule_put: max_catch_up: expected 1 to 100000, got %',
+            coalesce(schedule_put.max_catch_up::text, 'null') using errcode = 'ER422';
+    elsif schedule_put.time_zone is null
+        or not exists (select from pg_timezone_names as known where known.name = schedule_put.time_zone)
+    then
+        raise exception 'schedule_put: time_zone: expected an IANA name such as Europe/Paris, got %',
+            coalesce(quote_literal(schedule_put.time_zone), 'null') using errcode = 'ER422';
+    end if;
+    fresh.every := errand.schedule_interval(fields);
+    if fresh.every is null then
+        fresh.cron := fields;
+        if fresh.cron is null or fresh.cron !~ (
+            '^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|'
+            '[0-9A-Za-z*,/-]+( [0-9A-Za-z*,/-]+){4})$')
+        then
+            raise exception 'schedule_put: cron: expected five fields, @daily or its kin, or every and an interval, got %',
+                coalesce(quote_literal(left(schedule_put.cron, 120)), 'null') using errcode = 'ER422';
+        end if;
+    end if;
+    insert into errand.schedule (
+        name, cron, every, kind, payload, time_zone, missed, queue, max_lateness, max_catch_up)
+    values (
+        schedule_put.name, fresh.cron, fresh.every, schedule_put.kind, schedule_put.payload, schedule_put.time_zone,
+        schedule_put.missed, schedule_put.queue, schedule_put.max_lateness, schedule_put.max_catch_up)
+    on conflict (name) do nothing;
+    if found then
+        return 'created';
+    end if;
+    select * into old from errand.schedule as held where held.name = schedule_put.name for update;
+    is_same_clock := (old.cron, old.every, old.time_zone)
+        is not distinct from (fresh.cron, fresh.every, schedule_put.time_zone);
+    if is_same_clock
+        and (old.kind, old.payload, old.missed, old.queue, old.max_lateness, old.max_catch_up)
+            is not distinct from (
+                schedule_put.kind, schedule_put.payload, schedule_put.missed, schedule_put.queue,
+                schedule_put.max_lateness, schedule_put.max_catch_up)
+    then
+        return 'unchanged';
+    end if;
+    update errand.schedule as held
+    set
+        cron = fresh.cron, every = fresh.every, time_zone = schedule_put.time_zone, kind = schedule_put.kind,
+        payload = schedule_put.payload, missed = schedule_put.missed, queue = schedule_put.queue,
+        max_lateness = schedule_put.max_lateness, max_catch_up = schedule_put.max_catch_up,
+        version = held.version + 1, changed_at = now(), next_tick = null, problem = null,
+        -- New times are for the future: none of them was missed.
+        last_tick = case when is_same_clock then held.last_tick else greatest(held.last_tick, now()) end
+    where held.name = schedule_put.name;
+    return 'changed';
+end
+$$;
+comment on function errand.schedule_put(text, text, text, jsonb, text, text, text, interval, int) is
+    'Makes or changes a schedule; answers created, changed or unchanged. '
+    'Example: select errand.schedule_put(''nightly'', ''0 3 * * *'', ''noop'', time_zone => ''Europe/Paris'')';

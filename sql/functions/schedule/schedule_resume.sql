@@ -1,0 +1,22 @@
+-- schedule_resume: lets a paused schedule tick again, from now on. The ticks of the pause were not missed: they are gone.
+--
+--   select errand.schedule_resume('quote_of_the_day');
+--
+-- Changes nothing where it isn't paused. Raises ER404 where there is no such schedule.
+create or replace function errand.schedule_resume(name text) returns void
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
+    update errand.schedule as held
+    set
+        paused_at = null, paused_reason = null, last_tick = greatest(held.last_tick, now()),
+        version = held.version + 1, changed_at = now()
+    where held.name = schedule_resume.name and held.paused_at is not null;
+    if not found and not exists (select from errand.schedule as held where held.name = schedule_resume.name) then
+        raise exception 'schedule_resume: there is no schedule %', quote_nullable(schedule_resume.name)
+            using errcode = 'ER404';
+    end if;
+end
+$$;
+comment on function errand.schedule_resume(text) is
+    'Lets a paused schedule tick again, from now on. Example: select errand.schedule_resume(''nightly'')';
