@@ -1,0 +1,83 @@
+import Postgres
+
+/// When scheduled jobs are put in line, and from where on they are looked for.
+///
+/// Nothing is expected to be due before the last one that went in line, so that a look doesn't read over what is gone.
+/// A transaction that commits late proves that wrong now and then: once a minute the look is at everything.
+struct PromotePlan {
+    static let interval: Duration = .milliseconds(200)
+    /// The most jobs a call puts in line.
+    static let batch = 1000
+    private static let overlap: Int64 = 10_000_000
+    private static let everythingEvery: Duration = .seconds(60)
+
+    private var lastRunAt: Timestamp?
+    private var lookedAtEverything: Duration?
+
+    /// From where on to look now.
+    mutating func since(at now: Duration) -> Timestamp {
+        if let looked = lookedAtEverything, now - looked < Self.everythingEvery, let lastRunAt {
+            return Timestamp(microseconds: lastRunAt.microseconds - Self.overlap)
+        }
+        lookedAtEverything = now
+        return .minusInfinity
+    }
+
+    /// A call put `count` jobs in line; answers the pause before the next call.
+    mutating func promoted(_ count: Int, lastRunAt: Timestamp?, took: Duration) -> Duration {
+        if let lastRunAt { self.lastRunAt = max(lastRunAt, self.lastRunAt ?? lastRunAt) }
+        return count == Self.batch ? .zero : Share.pause(after: took, atLeast: Self.interval)
+    }
+
+    /// The call failed: what it did is unknown, so the next one looks at everything.
+    mutating func failed() { lookedAtEverything = nil }
+}
+
+/// When lost workers are looked for, and when jobs that nobody holds are.
+struct RescuePlan {
+    static let interval: Duration = .seconds(5)
+    private static let scanEvery: Duration = .seconds(300)
+    /// How long after a lost worker all jobs are looked at: an end or a claim of its may still have been under way.
+    private static let scanAfterLoss: Duration = .seconds(60)
+
+    private var lastScan: Duration?
+    private var scanUntil: Duration = .zero
+
+    /// Whether all jobs are to be looked at now.
+    mutating func scans(at now: Duration) -> Bool {
+        guard let last = lastScan, now >= scanUntil, now - last < Self.scanEvery else {
+            lastScan = now
+            return true
+        }
+        return false
+    }
+
+    /// A call found that many lost workers; answers the pause before the next call.
+    mutating func rescued(lostWorkers: Int, took: Duration, at now: Duration) -> Duration {
+        if lostWorkers > 0 { scanUntil = now + Self.scanAfterLoss }
+        return Share.pause(after: took, atLeast: Self.interval)
+    }
+
+    /// The call failed: a worker may have been lost in it.
+    mutating func failed() { lastScan = nil }
+}
+
+/// When partitions are made and dropped, and old records forgotten.
+enum MaintainPlan {
+    static let interval: Duration = .seconds(3600)
+    /// After a lock could not be had, or when there is more to forget than one call takes.
+    static let again: Duration = .seconds(60)
+    /// The most records that a call forgets of one sort.
+    static let batch = 10_000
+
+    /// The pause after a call that forgot that many records of its biggest sort.
+    static func maintained(forgotten: Int, took: Duration) -> Duration {
+        Share.pause(after: took, atLeast: forgotten >= batch ? again : interval)
+    }
+}
+
+/// How much of the time a duty may take.
+enum Share {
+    /// A pause after which a duty that took so long has taken 2 % of the time.
+    static func pause(after took: Duration, atLeast interval: Duration) -> Duration { max(interval, took * 49) }
+}

@@ -1,0 +1,154 @@
+import Logging
+import Postgres
+import ServiceLifecycle
+
+/// Keeps the queue in order: puts scheduled jobs in line, takes back what lost workers held, drops what is too old.
+///
+/// Every worker and every scheduler process runs it. Two at once do no harm, and one is enough: whoever comes first does
+/// the duty, and each takes at most 2 % of the time while there is nothing to do.
+public struct Housekeeping: Service {
+    private let database: Database
+    private let logger: Logger
+
+    /// - Parameter database: where the queue is. Housekeeping opens up to two connections of its own to it.
+    public init(database: Database, logger: Logger) {
+        self.database = database
+        self.logger = logger
+    }
+
+    /// Runs until a graceful shutdown or the end of its task. A database that can't be reached is waited for.
+    public func run() async throws {
+        let stops = [Signal(), Signal(), Signal()]
+        let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
+        await withTaskCancellationHandler {
+            await withGracefulShutdownHandler {
+                await withTaskGroup { group in
+                    group.addTask { await run(Promotion(database: own), until: stops[0]) }
+                    group.addTask { await run(Rescue(database: own, logger: logger), until: stops[1]) }
+                    group.addTask { await run(Maintenance(database: own, logger: logger), until: stops[2]) }
+                }
+            } onGracefulShutdown: {
+                for stop in stops { stop.raise() }
+            }
+        } onCancel: {
+            for stop in stops { stop.raise() }
+        }
+        await own.close()
+    }
+
+    private func run(_ duty: consuming some Duty, until stop: Signal) async {
+        var duty = duty
+        var backoff = Backoff()
+        var pace = LogPace()
+        var pause = Duration.zero
+        while await !stop.wait(atMost: pause) {
+            do {
+                pause = try await duty.once()
+                backoff.reset()
+            } catch {
+                duty.failed()
+                var random = SystemRandomNumberGenerator()
+                pause = backoff.next(using: &random)
+                if pace.allowsLine() {
+                    logger.warning(
+                        "housekeeping is interrupted",
+                        metadata: ["duty": "\(duty.name)", "error": "\(error)", "again_in": "\(pause)"])
+                }
+            }
+        }
+    }
+}
+
+// MARK: - The duties
+/// One thing to be done over and over.
+private protocol Duty: Sendable {
+    var name: String { get }
+    /// Does it once; answers the pause until it is to be done again.
+    mutating func once() async throws -> Duration
+    mutating func failed()
+}
+
+private struct Promotion: Duty {
+    let database: Database
+    let name = "promote"
+    private let start = ContinuousClock.now
+    private var plan = PromotePlan()
+
+    init(database: Database) { self.database = database }
+
+    mutating func once() async throws -> Duration {
+        let called = ContinuousClock.now
+        let since = plan.since(at: called - start)
+        let rows = try await database.query(
+            Statement("select * from errand.promote_v1($1::int4, $2)", [PromotePlan.batch, since]))
+        guard let (count, lastRunAt) = try rows.first?.decode(Int.self, Timestamp?.self) else {
+            throw UnexpectedAnswer("errand.promote_v1", expected: "one row", came: "none")
+        }
+        return plan.promoted(count, lastRunAt: lastRunAt, took: .now - called)
+    }
+
+    mutating func failed() { plan.failed() }
+}
+
+private struct Rescue: Duty {
+    let database: Database
+    let logger: Logger
+    let name = "rescue"
+    private let start = ContinuousClock.now
+    private var plan = RescuePlan()
+
+    init(database: Database, logger: Logger) {
+        self.database = database
+        self.logger = logger
+    }
+
+    mutating func once() async throws -> Duration {
+        let called = ContinuousClock.now
+        let scans = plan.scans(at: called - start)
+        let rows = try await database.query(Statement("select * from errand.rescue_v1($1)", [scans]))
+        guard let (lost, rescued, failed) = try rows.first?.decode(Int.self, Int.self, Int.self) else {
+            throw UnexpectedAnswer("errand.rescue_v1", expected: "one row", came: "none")
+        }
+        if lost + rescued + failed > 0 {
+            logger.warning(
+                "workers were lost",
+                metadata: ["workers": "\(lost)", "jobs_back_in_line": "\(rescued)", "jobs_failed": "\(failed)"])
+        }
+        return plan.rescued(lostWorkers: lost, took: .now - called, at: .now - start)
+    }
+
+    mutating func failed() { plan.failed() }
+}
+
+private struct Maintenance: Duty {
+    let database: Database
+    let logger: Logger
+    let name = "maintain"
+
+    mutating func once() async throws -> Duration {
+        let called = ContinuousClock.now
+        let answers: [Rows]
+        do {
+            answers = try await database.pipeline([
+                "select * from errand.maintain_v1()", "select errand.forget_ticks_v1()",
+            ])
+        } catch {
+            // Somebody reads the history just now: nothing was changed, and nobody was held up.
+            guard error.sqlState == "55P03" else { throw error }
+            return MaintainPlan.again
+        }
+        guard let (made, dropped, forgotten) = try answers[0].first?.decode(Int.self, Int.self, Int.self) else {
+            throw UnexpectedAnswer("errand.maintain_v1", expected: "one row", came: "none")
+        }
+        let ticks = try answers[1].scalar(Int.self)
+        logger.debug(
+            "maintained",
+            metadata: [
+                "partitions_made": "\(made)", "partitions_dropped": "\(dropped)", "records_forgotten": "\(forgotten)",
+                "ticks_forgotten": "\(ticks)",
+            ])
+        return MaintainPlan.maintained(forgotten: max(forgotten, ticks), took: .now - called)
+    }
+
+    mutating func failed() {}
+}

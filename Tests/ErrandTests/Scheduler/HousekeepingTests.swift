@@ -1,0 +1,71 @@
+import ErrandTestKit
+import Logging
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Housekeeping") struct HousekeepingTests {
+    private let logger = Logger(label: "test.housekeeping") { _ in SwiftLogNoOpLogHandler() }
+
+    /// Runs housekeeping until the condition holds, at most 10 s; answers whether it came to hold.
+    private func run(on database: Database, until condition: Statement) async throws -> Bool {
+        let service = Housekeeping(database: database, logger: logger)
+        let running = Task { try await service.run() }
+        var holds = false
+        for _ in 0..<1000 where !holds {
+            try await Task.sleep(for: .milliseconds(10))
+            holds = try await database.query(condition).scalar(Bool.self)
+        }
+        running.cancel()
+        try await running.value
+        return holds
+    }
+
+    @Test("scheduled jobs go in line when their time comes, also more than one batch of them")
+    func promotes() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                "select errand.enqueue('noop', run_at => now() + interval '300 ms') from generate_series(1, 2500)")
+            try await database.execute("select errand.enqueue('noop', run_at => now() + interval '1 hour')")
+            let allInLine: Statement = "select count(*) filter (where state = 'available') = 2500 from errand.job"
+            #expect(try await run(on: database, until: allInLine))
+        }
+    }
+
+    @Test("a lost worker's jobs go back in line")
+    func rescues() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.enqueue('noop')")
+            try await database.execute(
+                """
+                with lost as (
+                    insert into errand.worker (beat_at, lease, name, version, queues, kinds)
+                    values (now() - interval '1 minute', '20 s', 'lost', '0', '{default}', '{noop}')
+                    returning id
+                )
+                update errand.job
+                set state = 'running', worker_id = (select id from lost), attempt = 1, started_at = now()
+                """)
+            let isBack: Statement = "select state = 'available' and crashes = 1 from errand.job"
+            #expect(try await run(on: database, until: isBack))
+        }
+    }
+
+    @Test("old ticks are forgotten, but for the newest of each schedule")
+    func forgetsTicks() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.schedule_put('yearly', '@yearly', 'noop')")
+            try await database.execute(
+                """
+                insert into errand.tick (schedule, tick, outcome)
+                select schedule, now() - days * interval '1 day', 'skipped'
+                from (values ('yearly', 400), ('yearly', 30), ('dropped', 30), ('dropped', 1)) as past (schedule, days)
+                """)
+            try await database.execute(
+                "update errand.schedule set last_tick = (select max(tick) from errand.tick where schedule = name)")
+            let isKept: Statement = "select array_agg(schedule order by schedule) = '{dropped,yearly}' from errand.tick"
+            #expect(try await run(on: database, until: isKept))
+        }
+    }
+}
