@@ -42,7 +42,8 @@ struct SchedulerLoop {
             known = [:]
             return Self.longestPause
         }
-        known = known.filter { name, _ in schedules.contains { $0.name == name } }
+        let names = Set(schedules.map(\.name))
+        known = known.filter { name, _ in names.contains(name) }
         var soonest: Timestamp?
         var reports: [Statement] = []
         for stored in schedules where !stored.isPaused {
@@ -126,17 +127,24 @@ extension SchedulerLoop {
         while !due.isEmpty {
             let part = due.prefix(Self.batch)
             due = due.dropFirst(Self.batch)
-            try await database.execute(
+            let rows = try await database.query(
                 Statement(
                     """
+                    with held as materialized (
+                        select errand.hold_schedule_v1($1, $4) as is_ours
+                    )
                     select errand.tick_v1($1, due.tick, due.outcome, $4)
-                    from unnest($2, $3) with ordinality as due(tick, outcome, place)
+                    from held
+                    cross join unnest($2, $3) with ordinality as due(tick, outcome, place)
+                    where held.is_ours
                     order by due.place
                     """,
                     [
                         stored.name, part.map(\.tick), part.map { $0.isEnqueued ? "enqueued" : "skipped" },
                         stored.version,
                     ]))
+            // Somebody else holds it and settles these. Were the rest settled here, these might be passed over.
+            if rows.isEmpty { return }
         }
     }
 }

@@ -1,13 +1,19 @@
 -- schedule_report_v1: writes down what only a scheduler can compute: when a schedule ticks next, or why it never will.
+--
+-- Where somebody else holds the schedule nothing is written: the next look brings it.
 create or replace function errand.schedule_report_v1(
     schedule text, version bigint, next_tick timestamptz, problem text
 ) returns void
 language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
     update errand.schedule as known
     set next_tick = schedule_report_v1.next_tick, problem = schedule_report_v1.problem
-    where known.name = schedule_report_v1.schedule and known.version = schedule_report_v1.version
-        and (known.next_tick, known.problem)
-            is distinct from (schedule_report_v1.next_tick, schedule_report_v1.problem)
+    where known.name = (
+        select free.name
+        from errand.schedule as free
+        where free.name = schedule_report_v1.schedule and free.version = schedule_report_v1.version
+            and (free.next_tick, free.problem)
+                is distinct from (schedule_report_v1.next_tick, schedule_report_v1.problem)
+        for no key update skip locked)
 $$;
 comment on function errand.schedule_report_v1(text, bigint, timestamptz, text) is
     'For the scheduler: writes down when a schedule ticks next, or why it does not';
