@@ -42,7 +42,7 @@ struct StoredSchedule: Sendable {
 }
 
 extension Schedule {
-    /// Reads the times of a stored schedule. Costs a millisecond for the time zone: keep it.
+    /// Reads the times of a stored schedule. Costs some 50 µs for the time zone: keep it.
     ///
     /// - Throws: ``ScheduleError`` for a cron expression or a time zone that can't be.
     init(_ times: StoredSchedule.Times) throws(ScheduleError) {
