@@ -59,6 +59,7 @@ public final class Database: Sendable {
 // MARK: - What callers call
 extension Database {
     /// Lends a connection for as long as `body` runs: nobody else uses it meanwhile.
+    @discardableResult
     public func withConnection<T: Sendable>(_ body: (Connection) async throws -> T) async throws -> T {
         let connection = try await take()
         do {
@@ -100,6 +101,7 @@ extension Database {
     /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
     ///
     /// - Throws: what `body` throws; a ``PostgresError`` whose `isOutcomeUnknown` is true where the commit's answer was lost.
+    @discardableResult
     public func transaction<T: Sendable>(_ body: (Transaction) async throws -> T) async throws -> T {
         try await withConnection { try await $0.transaction(body) }
     }

@@ -54,23 +54,17 @@ begin
         left join errand.kind as defaults on defaults.name = asked.kind
         order by asked.place
         on conflict (unique_key) where unique_key is not null do nothing
-        returning id
+        returning id, unique_key
     )
     select
         asked.place::int,
-        coalesce(added.id, held.id, first.id),
+        coalesce(added.id, held.id, earlier.id),
         added.id is not null
     from asked
     left join added using (id)
     left join errand.job as held on added.id is null and held.unique_key = asked.unique_key
-    -- The same key twice in one call: the later element answers with the earlier one's job.
-    left join lateral (
-        select added.id
-        from asked as earlier
-        join added using (id)
-        where earlier.unique_key = asked.unique_key
-        limit 1
-    ) as first on asked.unique_key is not null
+    -- The same key twice in one call: the later element answers with the earlier one's job, which no query here sees yet.
+    left join added as earlier on added.id is null and earlier.unique_key = asked.unique_key
     order by asked.place;
 end
 $$;

@@ -1,0 +1,143 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Claiming") struct ClaimTests {
+    @Test("two workers never get the same job", arguments: [2, 8])
+    func exclusive(workers: Int) async throws {
+        try await withTestDatabase(connections: 8) { database, _ in
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 1000))
+            let ids = try await withThrowingTaskGroup(of: [Int64].self) { group in
+                for _ in 0..<workers {
+                    group.addTask {
+                        let worker = try await database.register()
+                        var ids: [Int64] = []
+                        while true {
+                            let batch = try await database.claim(17, as: worker).jobs
+                            if batch.isEmpty { return ids }
+                            ids += batch.map(\.id)
+                        }
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(ids.count == 1000)
+            #expect(Set(ids).count == 1000)
+        }
+    }
+
+    @Test("priority comes first, then the line; the reverse order is to be had")
+    func order() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            for priority in [3, 1, 2, 1] { try await queue.enqueue(Noop(), .priority(priority)) }
+            let worker = try await database.register()
+            #expect(try await database.claim(2, as: worker).jobs.map(\.id).sorted() == [2, 4])
+            #expect(try await database.claim(1, as: worker, lanes: [4, 3, 2, 1]).jobs.map(\.id) == [1])
+        }
+    }
+
+    @Test("nothing may be concluded from a paused queue, or without a lease")
+    func nothingRead() async throws {
+        try await withTestDatabase { database, _ in
+            try await Queue(database: database).enqueue(Noop())
+            let worker = try await database.register()
+            try await database.execute("select errand.pause('default', 'test')")
+            #expect(try await database.claim(1, as: worker).observation == nil)
+            try await database.execute("select errand.resume('default')")
+            #expect(try await database.claim(1, as: worker + 1).observation == nil)
+            #expect(try await database.claim(1, as: worker).jobs.count == 1)
+        }
+    }
+
+    @Test("a late end changes nothing: the line under which the job was claimed is the fence")
+    func fence() async throws {
+        try await withTestDatabase { database, _ in
+            try await Queue(database: database).enqueue(Noop())
+            let first = try await database.register()
+            let old = try await database.claim(1, as: first).jobs[0]
+            try await database.execute("update errand.worker set beat_at = now() - interval '1 hour'")
+            try await database.execute("select errand.rescue_v1(false)")
+            let second = try await database.register()
+            let new = try await database.claim(1, as: second).jobs[0]
+            #expect(new.id == old.id && new.line > old.line && new.attempt == 2)
+            for ending in [Settlement.Ending.succeeded(output: nil), .failed(error: "late"), .released] {
+                let late = Settlement(job: old, ending: ending, took: .zero)
+                let refused = try await database.query(Settlement.statements(for: [late])[0]).scalar([Int64].self)
+                #expect(refused == [old.id])
+            }
+            let end = Settlement(job: new, ending: .succeeded(output: nil), took: .zero)
+            #expect(try await database.query(Settlement.statements(for: [end])[0]).scalar([Int64].self) == [])
+            #expect(try await database.count("from errand.history where crashes = 1 and state = 'succeeded'") == 1)
+        }
+    }
+
+    @Test("a job that was running in three crashes is set aside")
+    func threeCrashes() async throws {
+        try await withTestDatabase { database, _ in
+            try await Queue(database: database).enqueue(Noop())
+            for _ in 1...3 {
+                let worker = try await database.register()
+                #expect(try await database.claim(1, as: worker).jobs.count == 1)
+                try await database.execute("update errand.worker set beat_at = now() - interval '1 hour'")
+                try await database.execute("select errand.rescue_v1(false)")
+            }
+            let error = try await database.query("select error from errand.failed").scalar(String.self)
+            #expect(error == "running in 3 crashes of its worker")
+            try await database.execute("select errand.retry(array(select id from errand.failed), reason => 'mended')")
+            #expect(try await database.count("from errand.job where attempt = 0 and crashes = 0") == 1)
+            #expect(try await database.count("from errand.job where jsonb_array_length(attempts) = 3") == 1)
+        }
+    }
+
+    @Test("jobs of transactions that commit late are all found by claims that start at the mark")
+    func lateCommits() async throws {
+        try await withTestDatabase(connections: 12) { database, _ in
+            let worker = try await database.register()
+            let found = try await withThrowingTaskGroup(of: Void.self) { group in
+                for producer in 0..<8 {
+                    group.addTask {
+                        for round in 0..<25 {
+                            try await database.transaction { transaction in
+                                try await Queue(database: database).enqueue(Noop(), in: transaction)
+                                // Some stay open for longer than the mark's patience.
+                                let pause = (producer * 7 + round) % 11 == 0 ? 150 : 2
+                                try await Task.sleep(for: .milliseconds(pause))
+                            }
+                        }
+                    }
+                }
+                var mark = LowWaterMark()
+                var found = 0
+                let start = ContinuousClock.now
+                while found < 200, ContinuousClock.now - start < .seconds(20) {
+                    let answer = try await database.claim(10, as: worker, starts: mark.starts)
+                    if let observation = answer.observation { mark.observe(observation, at: .now - start) }
+                    found += answer.jobs.count
+                    if answer.jobs.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+                }
+                try await group.waitForAll()
+                return found
+            }
+            #expect(found == 200)
+        }
+    }
+}
+
+extension Database {
+    func register() async throws -> Int64 {
+        try await query("select worker_id from errand.register_worker_v1('test', '1', '1 min', '{default}', '[]')")
+            .scalar(Int64.self)
+    }
+
+    func claim(
+        _ limit: Int, as worker: Int64, starts: [Int64] = [0, 0, 0, 0], lanes: [Int] = [1, 2, 3, 4]
+    ) async throws -> Claim.Answer {
+        let claim = Claim(
+            queue: "default", kinds: ["noop"], workerID: worker, limit: limit, starts: starts, lanes: lanes,
+            isDurable: true)
+        return try claim.answer(await query(claim.statement))
+    }
+}

@@ -1,0 +1,118 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Enqueuing") struct EnqueueTests {
+    @Test("a job exists if and when its transaction commits")
+    func followsTransaction() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            struct Undo: Error {}
+            await #expect(throws: Undo.self) {
+                try await database.transaction { transaction in
+                    try await queue.enqueue(Noop(), in: transaction)
+                    throw Undo()
+                }
+            }
+            #expect(try await database.count("from errand.job") == 0)
+            try await database.transaction { try await queue.enqueue(Noop(), in: $0) }
+            #expect(try await database.count("from errand.job where state = 'available' and line is not null") == 1)
+        }
+    }
+
+    @Test("a unique key is held by one unfinished job, under 20 sessions at once, and is free after its end")
+    func uniqueKey() async throws {
+        try await withTestDatabase(connections: 20) { database, _ in
+            let queue = Queue(database: database)
+            let answers = try await withThrowingTaskGroup(of: Enqueued.self) { group in
+                for _ in 0..<20 { group.addTask { try await queue.enqueue(Noop(), .unique("one")) } }
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            #expect(answers.count(where: \.isNew) == 1)
+            #expect(Set(answers.map(\.id)).count == 1)
+            try await database.execute(Statement("select errand.cancel($1, 'done with it')", [[answers[0].id]]))
+            #expect(try await queue.enqueue(Noop(), .unique("one")).isNew)
+        }
+    }
+
+    @Test("a job for later waits as scheduled, and goes in line when its time has come")
+    func later() async throws {
+        try await withTestDatabase { database, _ in
+            try await Queue(database: database).enqueue(Noop(), .after(.seconds(3600)))
+            #expect(try await database.count("from errand.job where state = 'scheduled' and line is null") == 1)
+            try await database.promote()
+            #expect(try await database.count("from errand.job where state = 'scheduled'") == 1)
+            try await database.execute("update errand.job set run_at = now() - interval '1 s'")
+            try await database.promote()
+            #expect(try await database.count("from errand.job where state = 'available' and line is not null") == 1)
+        }
+    }
+
+    @Test(
+        "what could not be stored or run is refused, with what was expected and what came",
+        arguments: [
+            ("errand.enqueue('Image')", "ER422", "enqueue: kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got 'Image'"),
+            ("errand.enqueue('noop', priority => 5)", "ER422", "enqueue: priority: expected 1 (first) to 4 (last), got 5"),
+            ("errand.enqueue('noop', max_attempts => 0)", "ER422", "enqueue: max_attempts: expected 1 to 1000, got 0"),
+            ("errand.enqueue('noop', null)", "ER422", "enqueue: payload: expected JSON, got null"),
+            ("errand.enqueue_many('{}')", "ER422", "enqueue_many: jobs: expected a JSON array, got object"),
+            (
+                #"errand.enqueue_many('[{"kind": "noop"}, 7]')"#, "ER422",
+                "enqueue_many: jobs[2]: expected an object, got number"
+            ),
+        ])
+    func refusals(call: String, state: String, message: String) async throws {
+        try await withTestDatabase { database, _ in
+            let error = await #expect(throws: PostgresError.self) { try await database.execute(Statement("select \(call)")) }
+            #expect(error?.sqlState == state)
+            #expect(error?.detail == message)
+            let stored = try await database.count("from errand.job")
+            #expect(stored == 0)
+        }
+    }
+
+    @Test("a payload over 256 KB is refused, one and many, and a small one beside it is not stored either")
+    func largePayload() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            let large = Noop(output: .string(String(repeating: "x", count: 300_000)))
+            let one = await #expect(throws: PostgresError.self) { try await queue.enqueue(large) }
+            #expect(one?.sqlState == "ER413")
+            let many = await #expect(throws: PostgresError.self) { try await queue.enqueue(all: [Noop(), large]) }
+            #expect(many?.sqlState == "ER413")
+            let stored = try await database.count("from errand.job")
+            #expect(stored == 0)
+        }
+    }
+
+    @Test("100,000 jobs go in line in one call, and answer in order")
+    func many() async throws {
+        try await withTestDatabase { database, _ in
+            let rows = try await database.query(
+                """
+                select count(*), count(distinct job_id), bool_and(inserted), max(ordinal)
+                from errand.enqueue_many((
+                    select jsonb_agg(jsonb_build_object('kind', 'noop', 'priority', 1 + n % 4))
+                    from generate_series(1, 100000) as n))
+                """)
+            let (count, distinct, inserted, last) = try rows[0].decode(Int.self, Int.self, Bool.self, Int32.self)
+            #expect(count == 100_000 && distinct == 100_000 && inserted && last == 100_000)
+        }
+    }
+
+    @Test("queue, priority and attempts default to what a worker brought for the kind")
+    func kindDefaults() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                """
+                select errand.register_worker_v1('w', '1', '1 min', '{mail}',
+                    '[{"name": "letter", "queue": "mail", "max_attempts": 3, "priority": 1}]')
+                """)
+            try await database.execute("select errand.enqueue('letter')")
+            let row = try await database.query("select queue, max_attempts, priority from errand.job")
+            #expect(try row[0].decode(String.self, Int.self, Int.self) == ("mail", 3, 1))
+        }
+    }
+}

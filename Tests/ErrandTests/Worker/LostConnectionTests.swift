@@ -1,0 +1,87 @@
+import ErrandTestKit
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@Suite("Lost connections") struct LostConnectionTests {
+    @Test("no job is lost or stuck when connections are cut at any moment")
+    func cuts() async throws {
+        let starts = Mutex<[Int: Int]>([:])
+        let handler = ProbeHandler { job, _ in
+            starts.withLock { $0[job.step, default: 0] += 1 }
+            try await Task.sleep(for: .milliseconds(job.step % 3))
+            return .done
+        }
+        let count = 3000
+        try await withWorker([handler], configure: { $0.queues = ["default": 40] }) { database, queue in
+            try await queue.enqueue(all: (0..<count).map(Probe.init))
+            let server = try await database.makeConnection()
+            for _ in 0..<15 {
+                try await Task.sleep(for: .milliseconds(60))
+                // All but this one: claims, heartbeats and the listener.
+                try await server.execute(
+                    """
+                    select pg_terminate_backend(pid)
+                    from pg_stat_activity
+                    where datname = current_database() and pid <> pg_backend_pid() and application_name = 'errand'
+                    """)
+            }
+            let isDrained = try await server.becomes("not exists (select from errand.job)", within: .seconds(20))
+            #expect(isDrained)
+            let ended = try await server.query("select count(*), count(distinct id) from errand.history")
+            #expect(try ended[0].decode(Int.self, Int.self) == (count, count))
+            await server.close()
+        }
+        #expect(starts.withLock { $0.count } == count)
+    }
+
+    @Test("a worker that lost its lease stops what it runs, and goes on under a new id")
+    func lostLease() async throws {
+        let (started, start) = AsyncStream.makeStream(of: Int.self)
+        let (interrupted, interrupt) = AsyncStream.makeStream(of: Interruption?.self)
+        let handler = SlowHandler { context in
+            start.yield(context.attempt)
+            guard context.attempt == 1 else { return }
+            try? await Task.sleep(for: .seconds(30))
+            interrupt.yield(context.interruption)
+        }
+        try await withWorker([handler], configure: { $0.beat = .milliseconds(200) }) { database, queue in
+            try await queue.enqueue(Slow())
+            #expect(await started.first { _ in true } == 1)
+            // Somebody has taken it for dead.
+            try await database.execute("update errand.worker set beat_at = now() - interval '1 hour'")
+            try await database.execute("select errand.rescue_v1(false)")
+            #expect(await interrupted.first { _ in true } == .leaseLost)
+            #expect(await started.first { _ in true } == 2)
+            #expect(try await database.drains())
+            #expect(try await database.count("from errand.history where attempt = 2 and crashes = 1") == 1)
+            #expect(try await database.count("from errand.worker where id > 1") == 1)
+        }
+    }
+
+    @Test("a worker waits for a database that isn't there yet")
+    func waitsForDatabase() async throws {
+        try await withWorker { database, queue in
+            #expect(try await database.becomes("exists (select from errand.worker)"))
+            try await database.execute("alter table errand.worker rename to hidden")
+            try await queue.enqueue(Noop())
+            try await Task.sleep(for: .milliseconds(300))
+            #expect(try await database.count("from errand.job") == 1)
+            try await database.execute("alter table errand.hidden rename to worker")
+            #expect(try await database.drains())
+        }
+    }
+}
+
+extension Connection {
+    fileprivate nonisolated func becomes(_ sql: String, within limit: Duration) async throws -> Bool {
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < limit {
+            if try await query(Statement("select \(sql)")).scalar(Bool.self) { return true }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return false
+    }
+}
