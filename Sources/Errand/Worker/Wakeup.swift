@@ -14,12 +14,13 @@ struct Wakeup {
         while !Task.isCancelled {
             do {
                 let connection = try await shared.database.makeConnection()
-                guard await connection.listenIsDelivered() else {
+                guard try await connection.listenIsDelivered() else {
                     shared.logger.warning(
                         "LISTEN is not delivered on this connection (a transaction pooler?): polling only",
                         metadata: ["poll_interval": "\(shared.configuration.pollInterval)"])
                     await connection.close()
-                    return
+                    try await Task.sleep(for: .seconds(300))
+                    continue
                 }
                 try await connection.listen("errand_wake")
                 try await connection.listen("errand_cancel")

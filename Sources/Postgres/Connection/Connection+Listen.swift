@@ -8,29 +8,26 @@ extension Connection {
     }
 
     /// Whether a NOTIFY comes back on this connection within a second. False behind a pooler that hands each transaction
-    /// another session: there LISTEN is accepted, and nothing ever arrives.
-    package nonisolated func listenIsDelivered() async -> Bool {
+    /// another session: there LISTEN is accepted, and nothing ever arrives. After a false the connection is of no more use.
+    package nonisolated func listenIsDelivered() async throws(PostgresError) -> Bool {
         let channel = "errand_probe_\(UInt32.random(in: 0 ... .max))"
-        do {
-            try await listen(channel)
-            try await execute(Statement("select pg_notify($1, '')", [channel]))
-            let arrived = await withTaskGroup { group in
-                group.addTask { [notifications] in
-                    for await notification in notifications where notification.channel == channel { return true }
-                    return false
-                }
-                group.addTask {
-                    try? await Task.sleep(for: .seconds(1))
-                    return false
-                }
-                defer { group.cancelAll() }
-                return await group.next() ?? false
+        try await listen(channel)
+        try await execute(Statement("select pg_notify($1, '')", [channel]))
+        let arrived = await withTaskGroup { group in
+            group.addTask { [notifications] in
+                for await notification in notifications where notification.channel == channel { return true }
+                return false
             }
-            try await execute(Statement("unlisten \(Identifier(channel))"))
-            return arrived
-        } catch {
-            return false
+            group.addTask {
+                try? await Task.sleep(for: .seconds(1))
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next() ?? false
         }
+        // On a connection that was lost meanwhile this says so.
+        try await execute(Statement("unlisten \(Identifier(channel))"))
+        return arrived
     }
 
     /// Passes on what came with the last answer: poll() never tells of it.
