@@ -59,6 +59,8 @@ int cvips_read_header(const void *bytes, size_t count, CVipsHeader *header) {
     g_strlcpy(header->loader, loader, sizeof header->loader);
     VipsImage *image = vips_image_new_from_buffer(bytes, count, "", NULL);
     if (image == NULL) return -1;
+    /* Loaders that were asked and declined have left their complaints. */
+    vips_error_clear();
     header->width = vips_image_get_width(image);
     header->height = vips_image_get_height(image);
     header->bands = vips_image_get_bands(image);
@@ -69,31 +71,31 @@ int cvips_read_header(const void *bytes, size_t count, CVipsHeader *header) {
     return 0;
 }
 
-/* Replaces *image by what `operation` made of it. */
-static int replace(VipsImage **image, VipsImage *made, int failed) {
+/* Replaces *image by what an operation made of it; by NULL where it failed. */
+static int replace(VipsImage **image, VipsImage **made, int failed) {
     g_object_unref(*image);
-    *image = failed ? NULL : made;
+    *image = failed ? NULL : *made;
     return failed;
 }
 
 static int to_plain_srgb(VipsImage **image, const double background[3]) {
     VipsImage *made = NULL;
     if (vips_image_get_interpretation(*image) != VIPS_INTERPRETATION_sRGB || vips_image_get_format(*image) != VIPS_FORMAT_UCHAR)
-        if (replace(image, made, vips_colourspace(*image, &made, VIPS_INTERPRETATION_sRGB, NULL))) return -1;
+        if (replace(image, &made, vips_colourspace(*image, &made, VIPS_INTERPRETATION_sRGB, NULL))) return -1;
     if (vips_image_hasalpha(*image)) {
         VipsArrayDouble *colour = vips_array_double_new(background, 3);
         made = NULL;
         int failed = vips_flatten(*image, &made, "background", colour, NULL);
         vips_area_unref(VIPS_AREA(colour));
-        if (replace(image, made, failed)) return -1;
+        if (replace(image, &made, failed)) return -1;
     }
     if (vips_image_get_bands(*image) > 3) {
         made = NULL;
-        if (replace(image, made, vips_extract_band(*image, &made, 0, "n", 3, NULL))) return -1;
+        if (replace(image, &made, vips_extract_band(*image, &made, 0, "n", 3, NULL))) return -1;
     }
     if (vips_image_get_format(*image) != VIPS_FORMAT_UCHAR) {
         made = NULL;
-        if (replace(image, made, vips_cast(*image, &made, VIPS_FORMAT_UCHAR, NULL))) return -1;
+        if (replace(image, &made, vips_cast(*image, &made, VIPS_FORMAT_UCHAR, NULL))) return -1;
     }
     return 0;
 }
@@ -101,7 +103,7 @@ static int to_plain_srgb(VipsImage **image, const double background[3]) {
 /* All pixels at once in memory, so that each encode after it costs only itself. */
 static int into_memory(VipsImage **image) {
     VipsImage *made = vips_image_copy_memory(*image);
-    return replace(image, made, made == NULL);
+    return replace(image, &made, made == NULL);
 }
 
 CVipsImage *cvips_decode(const void *bytes, size_t count, int edge, int to_srgb, const double background[3]) {

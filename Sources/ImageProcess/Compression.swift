@@ -10,6 +10,23 @@ struct Compression {
     func run() throws(ImageError) -> (ImageReport, [UInt8]) {
         try request.check()
         let format = try ImageFormat(of: photo)
+        do {
+            guard format == .png else { return try run(format) }
+            let chunks = PNGChunks(photo)
+            guard chunks.hasText else { return try run(format) }
+            // Texts may unpack to a thousand times their size, and no picture needs them.
+            let plain = chunks.withoutText(photo)
+            let outcome = plain.withUnsafeBytes { bytes in
+                Result { () throws(ImageError) in try Compression(photo: bytes, request: request).run(format) }
+            }
+            return try outcome.get()
+        } catch {
+            guard error.code == .corrupt, format.isCutShort(photo) else { throw error }
+            throw ImageError(.truncated, error.detail)
+        }
+    }
+
+    private func run(_ format: ImageFormat) throws(ImageError) -> (ImageReport, [UInt8]) {
         let header = try Picture.header(of: photo)
         guard name(of: header) == format.loader else {
             throw ImageError(.notAnImage, "begins like \(format.rawValue), and is something else")
@@ -38,7 +55,7 @@ struct Compression {
     private func fit(
         _ picture: borrowing Picture, _ qualities: ClosedRange<Int>, _ encodes: inout Int
     ) throws(ImageError) -> ([UInt8], Int)? {
-        let forecast = request.format == .jpeg ? picture.forecast.curve(qualities) : nil
+        let forecast = request.format == .jpeg ? picture.forecast(qualities, limit: request.maxBytes) : nil
         var search = QualitySearch(limit: request.maxBytes, qualities: qualities, forecast: forecast)
         var results: [Int: [UInt8]] = [:]
         while true {
@@ -49,7 +66,8 @@ struct Compression {
                 results[quality] = bytes
                 search.record(quality: quality, bytes: bytes.count)
             case .keep(let quality):
-                return results[quality].map { ($0, quality) }
+                let shown = request.format == .jpeg ? JPEGLevel(quality).quality : quality
+                return results[quality].map { ($0, shown) }
             case .doesNotFit:
                 return nil
             }

@@ -12,11 +12,10 @@ struct Picture: ~Copyable {
     var width: Int { Int(cvips_width(image)) }
     var height: Int { Int(cvips_height(image)) }
 
-    /// What a JPEG of it will weigh.
-    var forecast: JPEGForecast {
-        JPEGForecast(
-            pixels: UnsafeBufferPointer(start: cvips_pixels(image), count: width * height * 3), width: width,
-            height: height)
+    /// Bytes that a JPEG of it is expected to have at each level.
+    func forecast(_ levels: ClosedRange<Int>, limit: Int) -> [Int: Double] {
+        let pixels = UnsafeBufferPointer(start: cvips_pixels(image), count: width * height * 3)
+        return JPEGLevel.forecast(levels, limit: limit, pixels: pixels, width: width, height: height)
     }
 
     /// The header of a file, without decoding any of it.
@@ -49,7 +48,9 @@ struct Picture: ~Copyable {
         var count = 0
         let failed =
             switch format {
-            case .jpeg: cvips_encode_jpeg(image, Int32(quality), 0, &bytes, &count)
+            case .jpeg:
+                cvips_encode_jpeg(
+                    image, Int32(JPEGLevel(quality).quality), JPEGLevel(quality).hasFullChroma ? 1 : 0, &bytes, &count)
             case .webp: cvips_encode_webp(image, Int32(quality), &bytes, &count)
             case .avif: cvips_encode_avif(image, Int32(quality), &bytes, &count)
             }

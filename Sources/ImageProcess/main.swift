@@ -19,6 +19,8 @@ guard CommandLine.arguments.count == 2, let addressSpace = UInt64(CommandLine.ar
     giveUp("this program is started by errand. To compress a file: errand image compress IN OUT", code: 64)
 }
 
+// Where standard error is a file, a word to it would be a file of more than 0 bytes.
+signal(SIGXFSZ, SIG_IGN)
 let entered = sandbox_enter(SandboxLimits(address_space: addressSpace, open_files: 64))
 if entered != 0 { giveUp("cannot set the limits: \(String(cString: strerror(entered)))", code: 71) }
 if cvips_start("errand-image") != 0 || cvips_warm() != 0 { giveUp("libvips: \(takeVipsError())", code: 69) }

@@ -40,6 +40,15 @@ package enum ImageFormat: String, Codable, CaseIterable, Sendable {
         }
     }
 
+    /// Whether the file ends before the end that its own structure speaks of. Only for PNG and WebP: of the others, the decoders say it.
+    package func isCutShort(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        switch self {
+        case .png: !PNGChunks(bytes).isComplete
+        case .webp: bytes.count < 8 + (4..<8).reversed().reduce(0) { $0 << 8 | Int(bytes[$1]) }
+        default: false
+        }
+    }
+
     /// The major brand, or where that is one of the general ones, the first of the compatible brands that decides.
     private static func ofBrands(_ head: [UInt8]) -> ImageFormat? {
         let brands = stride(from: 8, to: head.count - 3, by: 4).filter { $0 != 12 }.map {

@@ -19,12 +19,17 @@ package struct JPEGForecast: Sendable {
     /// - Parameters:
     ///   - pixels: three bytes each, row by row, without gaps.
     ///   - samples: units of 16 × 16 pixels to look at, at most.
-    package init(pixels: UnsafeBufferPointer<UInt8>, width: Int, height: Int, samples: Int = 1_200) {
+    ///   - hasFullChroma: whether colour is kept at every pixel, or halved in both directions.
+    package init(
+        pixels: UnsafeBufferPointer<UInt8>, width: Int, height: Int, hasFullChroma: Bool = false, samples: Int = 1_200
+    ) {
         let columns = (width + 15) / 16
         let rows = (height + 15) / 16
-        let picture = Picture(pixels: pixels, width: width, height: height)
+        let picture = Picture(pixels: pixels, width: width, height: height, hasFullChroma: hasFullChroma)
         // Evenly over the picture, with a step that shares no factor with the columns, so that no stripe is preferred.
         let step = max(1, columns * rows / samples)
+        let corners = [(0, 0), (8, 0), (0, 8), (8, 8)]
+        let edge = hasFullChroma ? 8 : 0
         var transform = CosineTransform()
         var taken = 0
         luma.reserveCapacity(64 * 4 * samples)
@@ -37,15 +42,18 @@ package struct JPEGForecast: Sendable {
                 let unit = picture.unit(column: column, row: row)
                 let before = picture.unit(column: max(0, column - 1), row: row)
                 var lastLuma = transform.mean(before.luma, at: 8, 8, stride: 16)
-                for (x, y) in [(0, 0), (8, 0), (0, 8), (8, 8)] {
+                for (x, y) in corners {
                     let mean = transform.append(unit.luma, at: x, y, stride: 16, to: &luma)
                     luma[luma.count - 64] = mean - lastLuma
                     lastLuma = mean
                 }
                 for (plane, planeBefore) in [(unit.blue, before.blue), (unit.red, before.red)] {
-                    let last = transform.mean(planeBefore, at: 0, 0, stride: 8)
-                    let mean = transform.append(plane, at: 0, 0, stride: 8, to: &chroma)
-                    chroma[chroma.count - 64] = mean - last
+                    var last = transform.mean(planeBefore, at: edge, edge, stride: edge + 8)
+                    for (x, y) in corners.prefix(hasFullChroma ? 4 : 1) {
+                        let mean = transform.append(plane, at: x, y, stride: edge + 8, to: &chroma)
+                        chroma[chroma.count - 64] = mean - last
+                        last = mean
+                    }
                 }
                 taken += 1
                 column += step
@@ -60,7 +68,7 @@ package struct JPEGForecast: Sendable {
         scale = Double(columns * rows) / Double(max(1, taken))
     }
 
-    /// Bytes of a progressive JPEG with halved chroma and optimized tables, within about a twentieth.
+    /// Bytes of a progressive JPEG with optimized tables, within about a twentieth.
     package func bytes(quality: Int) -> Double {
         let bits =
             SymbolCount.bits(of: luma, table: QuantizationTable.luma(quality))
@@ -94,6 +102,7 @@ private struct Picture {
     let pixels: UnsafeBufferPointer<UInt8>
     let width: Int
     let height: Int
+    let hasFullChroma: Bool
 
     struct Unit {
         var luma: [Float]
@@ -102,18 +111,19 @@ private struct Picture {
     }
 
     func unit(column: Int, row: Int) -> Unit {
+        let (places, shift, share) = hasFullChroma ? (256, 0, Float(1)) : (64, 1, 0.25)
         var unit = Unit(
-            luma: [Float](repeating: 0, count: 256), blue: [Float](repeating: 0, count: 64),
-            red: [Float](repeating: 0, count: 64))
+            luma: [Float](repeating: 0, count: 256), blue: [Float](repeating: 0, count: places),
+            red: [Float](repeating: 0, count: places))
         for y in 0..<16 {
             let line = min(row * 16 + y, height - 1) * width
             for x in 0..<16 {
                 let at = (line + min(column * 16 + x, width - 1)) * 3
                 let (r, g, b) = (Float(pixels[at]), Float(pixels[at + 1]), Float(pixels[at + 2]))
-                let half = (y >> 1) * 8 + (x >> 1)
+                let place = (y >> shift) * (16 >> shift) + (x >> shift)
                 unit.luma[y * 16 + x] = 0.299 * r + 0.587 * g + 0.114 * b - 128
-                unit.blue[half] += (-0.168736 * r - 0.331264 * g + 0.5 * b) / 4
-                unit.red[half] += (0.5 * r - 0.418688 * g - 0.081312 * b) / 4
+                unit.blue[place] += (-0.168736 * r - 0.331264 * g + 0.5 * b) * share
+                unit.red[place] += (0.5 * r - 0.418688 * g - 0.081312 * b) * share
             }
         }
         return unit

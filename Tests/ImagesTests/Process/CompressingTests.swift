@@ -1,15 +1,142 @@
+import Foundation
 import Images
-import Logging
 import Testing
 
 @Suite("Compressing") struct CompressingTests {
-    @Test("a photo comes out below the limit", arguments: ["nature/Dune.jpg", "abstract/Elephants_5640x3172.jpg"])
-    func photo(name: String) async throws {
-        let pool = ImageProcessPool(.init(executable: Products.errandImage), logger: Logger(label: "test"))
-        let photo = try ImageFile.read("/usr/share/backgrounds/mate/" + name, atMost: 100 << 20)
-        let (report, bytes) = try await pool.compress(photo)
+    @Test(
+        "a photo comes out below 500,000 bytes, readable by another decoder",
+        arguments: [Samples.dune, Samples.elephants])
+    func photo(path: String) async throws {
+        let (report, bytes) = try await ImageProcessPool.forTests().compress(try Samples.bytes(path))
         #expect(bytes.count < 500_000)
-        #expect(report.bytes == bytes.count)
+        #expect(bytes.count == report.bytes)
         #expect(report.encodes <= 3)
+        #expect(try Samples.pixels(bytes).count == report.width * report.height * 3)
+    }
+
+    @Test(
+        "each of the eight orientations comes out upright",
+        arguments: [
+            (1, "RGBW"), (2, "GRWB"), (3, "WBGR"), (4, "BWRG"), (5, "RBGW"), (6, "BRWG"), (7, "WGBR"), (8, "GWRB"),
+        ])
+    func orientation(number: Int, corners: String) async throws {
+        let drawing =
+            "\\( -size 200x150 xc:red xc:lime +append \\) \\( -size 200x150 xc:blue xc:white +append \\) -append"
+        let stored = try Samples.withFolder { folder in
+            let path = folder.appendingPathComponent("stored.jpg").path
+            try ImageFile.write(try Samples.magick(drawing), to: path)
+            try Samples.run("exiftool", "-q", "-n", "-overwrite_original", "-Orientation=\(number)", path)
+            return try Samples.bytes(path)
+        }
+        let (report, bytes) = try await ImageProcessPool.forTests().compress(stored)
+        #expect(report.width == (number < 5 ? 400 : 300))
+        #expect(report.height == (number < 5 ? 300 : 400))
+        let pixels = try Samples.pixels(bytes)
+        let (width, height) = (report.width, report.height)
+        let seen = [(20, 20), (width - 20, 20), (20, height - 20), (width - 20, height - 20)].map { x, y in
+            let colour = pixels[(y * width + x) * 3..<(y * width + x) * 3 + 3].map { $0 > 128 }
+            return [[true, false, false]: "R", [false, true, false]: "G", [false, false, true]: "B"][colour] ?? "W"
+        }
+        #expect(seen.joined() == corners)
+    }
+
+    @Test("nothing that tells of camera, place or program is left, whatever the format")
+    func metadata() async throws {
+        for type in ["jpg", "png", "webp"] {
+            let tagged = try Samples.withFolder { folder in
+                let path = folder.appendingPathComponent("tagged.\(type)").path
+                try ImageFile.write(
+                    try Samples.magick("\(Samples.dune) -resize 600x -set comment secret", as: type), to: path)
+                try Samples.run(
+                    "exiftool", "-q", "-overwrite_original", "-GPSLatitude=48.5", "-GPSLatitudeRef=N", "-Make=Camera",
+                    "-SerialNumber=4711", "-XMP-dc:Creator=Somebody", path)
+                return try Samples.bytes(path)
+            }
+            let result = try await ImageProcessPool.forTests().compress(tagged).bytes
+            let tags = try Samples.withFolder { folder in
+                let path = folder.appendingPathComponent("result.jpg").path
+                try ImageFile.write(result, to: path)
+                return String(decoding: try Samples.run("exiftool", "-s", "-G0", path), as: UTF8.self)
+            }
+            for group in ["[EXIF]", "[XMP]", "[ICC_Profile]", "[IPTC]", "Comment", "GPS"] {
+                #expect(!tags.contains(group), "\(type): \(tags)")
+            }
+        }
+    }
+
+    @Test("a JPEG that is small enough keeps its own pixels, without its metadata")
+    func unchanged() async throws {
+        let pool = ImageProcessPool.forTests()
+        let bare = try Samples.magick("\(Samples.dune) -resize 800x -strip -quality 80")
+        let (report, bytes) = try await pool.compress(bare)
+        #expect(bytes == bare)
+        #expect(report.encodes == 0)
+        #expect(report.quality == nil)
+        let commented = try Samples.magick("\(Samples.dune) -resize 800x -strip -quality 80 -set comment secret")
+        #expect(try await pool.compress(commented).bytes == bare)
+    }
+
+    @Test(
+        "colours stay: untagged, grey, CMYK and wide gamut",
+        arguments: [
+            ("-colorspace sRGB", 1.0), ("-colorspace Gray", 1.0), ("-colorspace CMYK", 30.0),
+        ])
+    func colours(conversion: String, tolerance: Double) async throws {
+        let source = try Samples.magick("\(Samples.dune) -resize 1200x \(conversion) -set comment x -quality 97")
+        var request = ImageRequest()
+        request.maxBytes = 150_000
+        let result = try await ImageProcessPool.forTests().compress(source, as: request).bytes
+        let expected = try Samples.meanColour(
+            try Samples.magick("\(Samples.dune) -resize 1200x \(conversion) -colorspace sRGB"))
+        for (mine, other) in zip(try Samples.meanColour(result), expected) { #expect(abs(mine - other) <= tolerance) }
+    }
+
+    @Test("transparency shows the background that was asked for")
+    func transparency() async throws {
+        var request = ImageRequest()
+        let clear = try Samples.magick("-size 100x80 xc:none", as: "png")
+        for (background, expected) in [(ImageRequest.Colour.white, 255.0), (.init(red: 0, green: 0, blue: 0), 0)] {
+            request.background = background
+            let result = try await ImageProcessPool.forTests().compress(clear, as: request).bytes
+            #expect(try Samples.meanColour(result).allSatisfy { abs($0 - expected) < 2 })
+        }
+    }
+
+    @Test(
+        "WebP and AVIF are written on request, below the limit as well", arguments: [ImageRequest.Format.webp, .avif])
+    func formats(format: ImageRequest.Format) async throws {
+        var request = ImageRequest()
+        (request.format, request.maxEdge, request.maxBytes) = (format, 800, 40_000)
+        let (report, bytes) = try await ImageProcessPool.forTests().compress(
+            try Samples.bytes(Samples.dune), as: request)
+        #expect(bytes.count < 40_000)
+        #expect(report.format == format)
+        #expect(try ImageFormat(of: bytes).rawValue == format.rawValue)
+    }
+
+    @Test("an option out of its bounds is named")
+    func invalid() async throws {
+        var request = ImageRequest()
+        request.maxBytes = 10
+        await #expect { try await ImageProcessPool.forTests().compress([1], as: request) } throws: { error in
+            (error as? ImageError)?.code == .invalidRequest && "\(error)".contains("maxBytes")
+        }
+    }
+
+    @Test("a file is replaced complete, and stays as it was where the photo is bad")
+    func files() async throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (bad, result) = (
+            folder.appendingPathComponent("bad").path, folder.appendingPathComponent("result.jpg").path
+        )
+        try ImageFile.write(Array("text".utf8), to: bad)
+        let pool = ImageProcessPool.forTests()
+        let report = try await pool.compress(file: Samples.dune, to: result)
+        #expect(try Samples.bytes(result).count == report.bytes)
+        await #expect(throws: ImageError.self) { try await pool.compress(file: bad, to: result) }
+        #expect(try Samples.bytes(result).count == report.bytes)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted() == ["bad", "result.jpg"])
     }
 }
