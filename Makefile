@@ -19,7 +19,7 @@ bench:   ## measures the queue on a database of its own
 	@scripts/bench.sh
 
 faults:  ## kills, stops and starves the program, and counts what was lost
-	@scripts/test.sh --filter EndToEndTests
+	@ERRAND_FAULTS=full scripts/test.sh --filter EndToEndTests
 
 checks:  ## checks the rules of the house that no test sees
 	@scripts/checks.sh

@@ -102,6 +102,6 @@ let package = Package(
         .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTestKit"], swiftSettings: strict),
         .testTarget(name: "JobsTests", dependencies: ["Jobs", "ErrandTestKit"], swiftSettings: strict),
         .testTarget(name: "CommandTests", dependencies: ["Command", "ErrandTestKit"], swiftSettings: strict),
-        .testTarget(name: "EndToEndTests", dependencies: ["ErrandTestKit"], swiftSettings: strict),
+        .testTarget(name: "EndToEndTests", dependencies: ["ErrandTestKit", "Postgres"], swiftSettings: strict),
     ]
 )

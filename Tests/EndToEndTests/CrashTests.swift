@@ -1,0 +1,131 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@Suite("Crashes and stops", .serialized) struct CrashTests {
+    private let settings = Hardness.settings.merging(["ERRAND_QUEUES": "default=20"]) { one, _ in one }
+
+    @Test("kill -9 of a worker: no job is lost, at most those that were running run twice, and soon")
+    func killed() async throws {
+        try await withTestDatabase { database, configuration in
+            let url = try testURL(of: configuration)
+            let jobs = Hardness.isFull ? 1000 : 200
+            try await database.enqueueSleepers(jobs, milliseconds: 200)
+            let victim = try Program(["worker"], database: url, settings: settings)
+            #expect(try await database.becomes("count(*) > 40 from errand.history", within: .seconds(20)))
+            victim.send(SIGKILL)
+            #expect(try await victim.exit() == -SIGKILL)
+            let running = try await database.count("from errand.job where state = 'running'")
+            #expect(running > 0 && running <= 20)
+            let heir = try Program(["worker"], database: url, settings: settings)
+            #expect(
+                try await database.becomes(
+                    "not exists (select from errand.job where state = 'running' and attempt = 1 and worker_id = 1)",
+                    within: Hardness.rescue))
+            #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))
+            #expect(try await database.count("from errand.history where state = 'succeeded'") == jobs)
+            #expect(try await database.count("from errand.history where attempt > 1") <= running)
+            #expect(try await database.count("from errand.history where crashes <> attempt - 1") == 0)
+            heir.send(SIGTERM)
+            #expect(try await heir.exit() == 0)
+        }
+    }
+
+    @Test("SIGTERM under load: no job is lost, none runs twice, and the worker ends by itself with 0")
+    func terminated() async throws {
+        try await withTestDatabase { database, configuration in
+            let url = try testURL(of: configuration)
+            try await database.enqueueSleepers(300, milliseconds: 100)
+            for _ in 0..<3 {
+                let worker = try Program(["worker"], database: url, settings: settings)
+                let before = try await database.count("from errand.history")
+                #expect(try await database.becomes("count(*) > \(before + 30) from errand.history", within: .seconds(20)))
+                worker.send(SIGTERM)
+                #expect(try await worker.exit(within: .seconds(10)) == 0)
+                #expect(try await database.count("from errand.job where state = 'running'") == 0)
+                #expect(try await database.count("from errand.worker") == 0)
+            }
+            let last = try Program(["worker"], database: url, settings: settings)
+            #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(30)))
+            #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 300)
+            last.send(SIGTERM)
+            #expect(try await last.exit() == 0)
+        }
+    }
+
+    @Test("a second SIGTERM hands running jobs back at once, uncounted")
+    func terminatedTwice() async throws {
+        try await withTestDatabase { database, configuration in
+            let worker = try Program(["worker"], database: testURL(of: configuration), settings: settings)
+            try await database.enqueueSleepers(5, milliseconds: 60_000)
+            #expect(try await database.becomes("count(*) = 5 from errand.job where state = 'running'", within: .seconds(20)))
+            worker.send(SIGTERM)
+            try await Task.sleep(for: .milliseconds(300))
+            worker.send(SIGTERM)
+            #expect(try await worker.exit(within: .seconds(5)) == 0)
+            #expect(try await database.count("from errand.job where state = 'available' and attempt = 0") == 5)
+        }
+    }
+
+    @Test("a worker that was stopped and continued writes nothing stale")
+    func stopped() async throws {
+        try await withTestDatabase { database, configuration in
+            let url = try testURL(of: configuration)
+            let sleeper = try Program(["worker"], database: url, settings: settings)
+            try await database.enqueueSleepers(10, milliseconds: 1500)
+            #expect(try await database.becomes("count(*) = 10 from errand.job where state = 'running'", within: .seconds(20)))
+            sleeper.send(SIGSTOP)
+            let stopped = ContinuousClock.now
+            let heir = try Program(["worker"], database: url, settings: settings)
+            #expect(try await database.becomes("count(*) = 10 from errand.history", within: Hardness.rescue + .seconds(10)))
+            let before = try await database.query("select jsonb_agg(to_jsonb(h) order by id)::text from errand.history as h")
+            if Hardness.isFull { try await Task.sleep(until: stopped + .seconds(60)) }
+            sleeper.send(SIGCONT)
+            // Its sleeps are over at once: it tries to end all ten.
+            try await Task.sleep(for: .seconds(2))
+            let after = try await database.query("select jsonb_agg(to_jsonb(h) order by id)::text from errand.history as h")
+            #expect(try before.scalar(String.self) == after.scalar(String.self))
+            #expect(try await database.count("from errand.history where attempt = 2 and crashes = 1") == 10)
+            #expect(try await database.count("from errand.job") == 0)
+            #expect(sleeper.output.contains("lease lost") || sleeper.output.contains("late end not written"))
+            for program in [sleeper, heir] {
+                program.send(SIGTERM)
+                #expect(try await program.exit() == 0)
+            }
+        }
+    }
+
+    @Test("a job that ends its worker process is set aside after three crashes, and its neighbours get through")
+    func poison() async throws {
+        try await withTestDatabase { database, configuration in
+            let url = try testURL(of: configuration)
+            try await database.execute(#"select errand.enqueue('noop', '{"crash": true, "sleep_ms": 100}')"#)
+            try await database.enqueueSleepers(50, milliseconds: 20)
+            var deaths = 0
+            var worker = try Program(["worker"], database: url, settings: settings)
+            let start = ContinuousClock.now
+            while try await database.count("from errand.failed") == 0, ContinuousClock.now - start < Hardness.rescue * 4 {
+                if !worker.isRunning {
+                    deaths += 1
+                    worker = try Program(["worker"], database: url, settings: settings)
+                }
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            #expect(deaths == 3)
+            #expect(try await database.becomes("count(*) = 50 from errand.history", within: .seconds(20)))
+            let error = try await database.query("select error from errand.failed").scalar(String.self)
+            #expect(error == "running in 3 crashes of its worker")
+            worker.send(SIGTERM)
+            #expect(try await worker.exit() == 0)
+        }
+    }
+
+    /// The test server's URL with this test's database in it.
+    private func testURL(of configuration: PostgresConfiguration) throws -> String {
+        let server = ProcessInfo.processInfo.environment["ERRAND_TEST_DATABASE_URL"] ?? ""
+        var url = try #require(URLComponents(string: server))
+        url.path = "/" + configuration.database
+        return try #require(url.string)
+    }
+}

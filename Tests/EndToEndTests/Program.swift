@@ -1,0 +1,83 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+
+/// The built program `errand`, as a process that can be signalled.
+final class Program {
+    private let process = Process()
+    private let log: URL
+
+    /// Starts it with a clean environment but for the database and `settings`.
+    init(_ arguments: [String], database: String, settings: [String: String] = [:]) throws {
+        // The test bundle lies where the programs do.
+        let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        log = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString).log")
+        try Data().write(to: log)
+        process.executableURL = folder.appendingPathComponent("errand")
+        process.arguments = arguments
+        process.environment = settings.merging(["DATABASE_URL": database, "PATH": "/usr/bin:/bin"]) { one, _ in one }
+        let output = try FileHandle(forWritingTo: log)
+        process.standardOutput = output
+        process.standardError = output
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+    }
+
+    deinit {
+        if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+        try? FileManager.default.removeItem(at: log)
+    }
+
+    var isRunning: Bool { process.isRunning }
+
+    /// All that it has written so far.
+    var output: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
+
+    func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
+
+    /// Waits for its end and answers its exit code; a signal's number is negative. Nil after `limit`.
+    func exit(within limit: Duration = .seconds(30)) async throws -> Int32? {
+        let start = ContinuousClock.now
+        while process.isRunning {
+            guard ContinuousClock.now - start < limit else { return nil }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return process.terminationReason == .uncaughtSignal ? -process.terminationStatus : process.terminationStatus
+    }
+}
+
+/// How hard the faults are tried. `make faults` sets ERRAND_FAULTS=full: the promised numbers, with the default lease.
+struct Hardness {
+    static let isFull = ProcessInfo.processInfo.environment["ERRAND_FAULTS"] == "full"
+    /// Settings of the workers under test: a short lease keeps the test run short.
+    static let settings = isFull ? [:] : ["ERRAND_LEASE": "2s", "ERRAND_BEAT": "500ms"]
+    static let lease: Duration = isFull ? .seconds(20) : .seconds(2)
+    /// From the loss of a worker to the run of its jobs elsewhere: the lease, a sweep of 5 s, and room.
+    static let rescue: Duration = isFull ? .seconds(30) : .seconds(12)
+}
+
+extension Database {
+    func count(_ sql: String) async throws -> Int {
+        try await query(Statement("select count(*) \(sql)")).scalar(Int.self)
+    }
+
+    /// Asks again and again until `sql` is true, no longer than `limit`.
+    func becomes(_ sql: String, within limit: Duration) async throws -> Bool {
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < limit {
+            if try await query(Statement("select \(sql)")).scalar(Bool.self) { return true }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return false
+    }
+
+    /// Enqueues `count` jobs that sleep.
+    func enqueueSleepers(_ count: Int, milliseconds: Int) async throws {
+        try await execute(
+            Statement(
+                """
+                select errand.enqueue_payloads_v1('noop', array(
+                    select jsonb_build_object('sleep_ms', $2::int8) from generate_series(1, $1)))
+                """, [count, milliseconds]))
+    }
+}
