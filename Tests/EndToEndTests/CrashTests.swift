@@ -40,7 +40,8 @@ import Testing
             for _ in 0..<3 {
                 let worker = try Program(["worker"], database: url, settings: settings)
                 let before = try await database.count("from errand.history")
-                #expect(try await database.becomes("count(*) > \(before + 30) from errand.history", within: .seconds(20)))
+                #expect(
+                    try await database.becomes("count(*) > \(before + 30) from errand.history", within: .seconds(20)))
                 worker.send(SIGTERM)
                 #expect(try await worker.exit(within: .seconds(10)) == 0)
                 #expect(try await database.count("from errand.job where state = 'running'") == 0)
@@ -59,7 +60,9 @@ import Testing
         try await withTestDatabase { database, configuration in
             let worker = try Program(["worker"], database: testURL(of: configuration), settings: settings)
             try await database.enqueueSleepers(5, milliseconds: 60_000)
-            #expect(try await database.becomes("count(*) = 5 from errand.job where state = 'running'", within: .seconds(20)))
+            #expect(
+                try await database.becomes("count(*) = 5 from errand.job where state = 'running'", within: .seconds(20))
+            )
             worker.send(SIGTERM)
             try await Task.sleep(for: .milliseconds(300))
             worker.send(SIGTERM)
@@ -74,17 +77,22 @@ import Testing
             let url = try testURL(of: configuration)
             let sleeper = try Program(["worker"], database: url, settings: settings)
             try await database.enqueueSleepers(10, milliseconds: 1500)
-            #expect(try await database.becomes("count(*) = 10 from errand.job where state = 'running'", within: .seconds(20)))
+            #expect(
+                try await database.becomes(
+                    "count(*) = 10 from errand.job where state = 'running'", within: .seconds(20)))
             sleeper.send(SIGSTOP)
             let stopped = ContinuousClock.now
             let heir = try Program(["worker"], database: url, settings: settings)
-            #expect(try await database.becomes("count(*) = 10 from errand.history", within: Hardness.rescue + .seconds(10)))
-            let before = try await database.query("select jsonb_agg(to_jsonb(h) order by id)::text from errand.history as h")
+            #expect(
+                try await database.becomes("count(*) = 10 from errand.history", within: Hardness.rescue + .seconds(10)))
+            let before = try await database.query(
+                "select jsonb_agg(to_jsonb(h) order by id)::text from errand.history as h")
             if Hardness.isFull { try await Task.sleep(until: stopped + .seconds(60)) }
             sleeper.send(SIGCONT)
             // Its sleeps are over at once: it tries to end all ten.
             try await Task.sleep(for: .seconds(2))
-            let after = try await database.query("select jsonb_agg(to_jsonb(h) order by id)::text from errand.history as h")
+            let after = try await database.query(
+                "select jsonb_agg(to_jsonb(h) order by id)::text from errand.history as h")
             #expect(try before.scalar(String.self) == after.scalar(String.self))
             #expect(try await database.count("from errand.history where attempt = 2 and crashes = 1") == 10)
             #expect(try await database.count("from errand.job") == 0)
@@ -105,7 +113,8 @@ import Testing
             var deaths = 0
             var worker = try Program(["worker"], database: url, settings: settings)
             let start = ContinuousClock.now
-            while try await database.count("from errand.failed") == 0, ContinuousClock.now - start < Hardness.rescue * 4 {
+            while try await database.count("from errand.failed") == 0, ContinuousClock.now - start < Hardness.rescue * 4
+            {
                 if !worker.isRunning {
                     deaths += 1
                     worker = try Program(["worker"], database: url, settings: settings)

@@ -16,11 +16,11 @@ struct Figures: Encodable {
 struct Report: Encodable {
     private var load: Figures
     /// An idle worker, woken: from the call of the enqueue to the start of the job.
-    private var start_latency_p50_ms = 0.0
-    private var start_latency_p99_ms = 0.0
+    private var start_latency_p50_ms: Double?
+    private var start_latency_p99_ms: Double?
     /// The same for a worker that only polls.
-    private var poll_latency_p50_ms = 0.0
-    private var poll_latency_p99_ms = 0.0
+    private var poll_latency_p50_ms: Double?
+    private var poll_latency_p99_ms: Double?
     /// With a held snapshot: the same load before it and while it was held.
     var before: Figures?
     var pinned: Figures?
@@ -43,10 +43,10 @@ struct Report: Encodable {
     func encode(to encoder: any Encoder) throws {
         try load.encode(to: encoder)
         var container = encoder.container(keyedBy: Keys.self)
-        try container.encode(start_latency_p50_ms, forKey: .start_latency_p50_ms)
-        try container.encode(start_latency_p99_ms, forKey: .start_latency_p99_ms)
-        try container.encode(poll_latency_p50_ms, forKey: .poll_latency_p50_ms)
-        try container.encode(poll_latency_p99_ms, forKey: .poll_latency_p99_ms)
+        try container.encodeIfPresent(start_latency_p50_ms, forKey: .start_latency_p50_ms)
+        try container.encodeIfPresent(start_latency_p99_ms, forKey: .start_latency_p99_ms)
+        try container.encodeIfPresent(poll_latency_p50_ms, forKey: .poll_latency_p50_ms)
+        try container.encodeIfPresent(poll_latency_p99_ms, forKey: .poll_latency_p99_ms)
         try container.encodeIfPresent(before, forKey: .before)
         try container.encodeIfPresent(pinned, forKey: .pinned)
     }
@@ -60,11 +60,12 @@ extension Report: CustomStringConvertible {
             lines += [before.line("before the snapshot"), pinned.line("snapshot held")]
             lines.append(String(format: "%.2f of its own rate while the snapshot is held", ratio(pinned, before)))
         }
-        lines.append(
-            String(
-                format:
-                    "enqueue to start, idle worker: woken p50 %.1f ms, p99 %.1f ms; polling p50 %.1f ms, p99 %.1f ms",
-                start_latency_p50_ms, start_latency_p99_ms, poll_latency_p50_ms, poll_latency_p99_ms))
+        if let start_latency_p50_ms, let start_latency_p99_ms, let poll_latency_p50_ms, let poll_latency_p99_ms {
+            lines.append(
+                String(
+                    format: "enqueue to start, idle worker: woken p50 %.1f, p99 %.1f ms; polling p50 %.1f, p99 %.1f ms",
+                    start_latency_p50_ms, start_latency_p99_ms, poll_latency_p50_ms, poll_latency_p99_ms))
+        }
         return lines.joined(separator: "\n")
     }
 

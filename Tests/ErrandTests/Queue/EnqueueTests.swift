@@ -53,8 +53,14 @@ import Testing
     @Test(
         "what could not be stored or run is refused, with what was expected and what came",
         arguments: [
-            ("errand.enqueue('Image')", "ER422", "enqueue: kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got 'Image'"),
-            ("errand.enqueue('noop', priority => 5)", "ER422", "enqueue: priority: expected 1 (first) to 4 (last), got 5"),
+            (
+                "errand.enqueue('Image')", "ER422",
+                "enqueue: kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got 'Image'"
+            ),
+            (
+                "errand.enqueue('noop', priority => 5)", "ER422",
+                "enqueue: priority: expected 1 (first) to 4 (last), got 5"
+            ),
             ("errand.enqueue('noop', max_attempts => 0)", "ER422", "enqueue: max_attempts: expected 1 to 1000, got 0"),
             ("errand.enqueue('noop', null)", "ER422", "enqueue: payload: expected JSON, got null"),
             ("errand.enqueue_many('{}')", "ER422", "enqueue_many: jobs: expected a JSON array, got object"),
@@ -65,7 +71,9 @@ import Testing
         ])
     func refusals(call: String, state: String, message: String) async throws {
         try await withTestDatabase { database, _ in
-            let error = await #expect(throws: PostgresError.self) { try await database.execute(Statement("select \(call)")) }
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.execute(Statement("select \(call)"))
+            }
             #expect(error?.sqlState == state)
             #expect(error?.detail == message)
             let stored = try await database.count("from errand.job")

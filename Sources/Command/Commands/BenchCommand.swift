@@ -1,0 +1,53 @@
+import ArgumentParser
+import Foundation
+import Logging
+
+struct BenchCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bench",
+        abstract: "Load the queue and measure it, on a database given for it.",
+        discussion: """
+            Two enqueuers and --workers workers side by side in this process, no-op jobs with 100 bytes of payload. Then the way
+            of single jobs to an idle worker, by wake-up and by poll. It refuses a database that has jobs of others:
+
+              createdb bench && DATABASE_URL=postgresql:///bench sh -c 'errand migrate && errand bench'
+            """)
+
+    @Option(help: "How many jobs are timed.")
+    var jobs = 100_000
+
+    @Option(help: "Most jobs in one claim and in one enqueue, 1 to 1000.")
+    var batch = 100
+
+    @Option(help: "Workers, each with a claim connection of its own.")
+    var workers = 2
+
+    @Option(help: "Also run this many seconds without and as many with a held REPEATABLE READ snapshot.")
+    var pinned: Int?
+
+    @Flag(help: "Leave out the idle worker, which takes 25 s.")
+    var skipIdle = false
+
+    @Flag(help: "Print one JSON object.")
+    var json = false
+
+    func validate() throws {
+        guard jobs > 0 else { throw ValidationError("--jobs: expected at least 1, got \(jobs)") }
+        guard (1...1000).contains(batch) else { throw ValidationError("--batch: expected 1 to 1000, got \(batch)") }
+        guard (1...64).contains(workers) else { throw ValidationError("--workers: expected 1 to 64, got \(workers)") }
+        guard pinned.map({ $0 > 0 }) ?? true else { throw ValidationError("--pinned: expected at least 1 second") }
+    }
+
+    func run() async throws {
+        let environment = try await Environment.load()
+        var logger = environment.logger
+        logger.logLevel = max(logger.logLevel, .warning)
+        let plan = Bench.Plan(
+            jobs: jobs, batch: batch, workers: workers, pinned: pinned.map { .seconds($0) }, measuresIdle: !skipIdle)
+        let bench = Bench(configuration: try environment.database(), plan: plan, logger: logger)
+        let report = try await bench.run { line in
+            FileHandle.standardError.write(Data((line + "\n").utf8))
+        }
+        print(try json ? Command.json(report) : report.description)
+    }
+}

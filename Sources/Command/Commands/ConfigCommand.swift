@@ -1,0 +1,39 @@
+import ArgumentParser
+
+struct ConfigCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "config",
+        abstract: "Show every setting in force and where it came from; secrets stay hidden.",
+        discussion: """
+            Settings come from the environment, then from the JSON file that ERRAND_CONFIG names (or errand.json in the
+            working folder), then from defaults: {"errand": {"queues": "default=20,images=2"}}.
+            """)
+
+    @Flag(help: "Print a JSON array of {\"setting\", \"value\", \"from\", \"expected\", \"purpose\"}.")
+    var json = false
+
+    struct Line: Encodable {
+        let setting: String
+        let key: String
+        let value: String?
+        let from: String
+        let expected: String
+        let purpose: String
+    }
+
+    func run() async throws {
+        let settings = try await Settings.load()
+        let lines = Setting.all.map { setting in
+            let value = settings.value(setting)
+            return Line(
+                setting: setting.variable, key: setting.key,
+                value: setting.isSecret && value != nil ? "(hidden)" : value?.text,
+                from: value.map { "\($0.origin)" } ?? "unset", expected: setting.expected, purpose: setting.purpose)
+        }
+        if json { return print(try Command.json(lines)) }
+        for line in lines {
+            print(
+                "\(line.setting)=\((line.value ?? "").printable)\n    \(line.from); \(line.purpose): \(line.expected)")
+        }
+    }
+}

@@ -1,0 +1,175 @@
+import ArgumentParser
+import Foundation
+import Images
+import Logging
+
+struct ImageCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "image", abstract: "What the image job does, on files.", subcommands: [CompressCommand.self])
+}
+
+struct CompressCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "compress",
+        abstract: "Compress a photo, or all in a folder, below a number of bytes.",
+        discussion: """
+            errand image compress photo.heic photo.jpg
+            errand image compress --json holiday/ small/
+
+            Takes JPEG, HEIC, AVIF, PNG, WebP and GIF (first frame), whatever the file's name. The result is upright, sRGB,
+            without metadata, and has fewer bytes than --max-bytes. Of a folder two are done at a time. Needs no database.
+            """)
+
+    @Argument(help: "A photo, or a folder of photos.", completion: .file())
+    var input: String
+
+    @Argument(help: "Where the result goes: a file, or a folder for a folder's.", completion: .file())
+    var output: String
+
+    @Option(help: "The result has fewer bytes than this.")
+    var maxBytes = 500_000
+
+    @Option(help: "Longest edge of the result in pixels.")
+    var maxEdge = 2560
+
+    @Option(help: "jpeg, webp or avif.")
+    var format = "jpeg"
+
+    @Flag(help: "Print a JSON object a photo.")
+    var json = false
+
+    func validate() throws {
+        guard maxBytes >= 1000 else { throw ValidationError("--max-bytes: expected at least 1000, got \(maxBytes)") }
+        guard (16...16_384).contains(maxEdge) else {
+            throw ValidationError("--max-edge: expected 16 to 16384, got \(maxEdge)")
+        }
+        guard ImageRequest.Format(rawValue: format) != nil else {
+            throw ValidationError("--format: expected jpeg, webp or avif, got '\(format)'")
+        }
+    }
+
+    func run() async throws {
+        let environment = try await Environment.load()
+        var request = ImageRequest()
+        request.maxBytes = maxBytes
+        request.maxEdge = maxEdge
+        request.format = ImageRequest.Format(rawValue: format) ?? .jpeg
+        let pool = ImageProcessPool(.init(processes: 2), logger: environment.logger)
+        var isFolder: ObjCBool = false
+        guard FileManager.default.fileExists(atPath: input, isDirectory: &isFolder) else {
+            throw Failure(code: Failure.failed, "\(input): expected a photo or a folder, found nothing there")
+        }
+        let work = try isFolder.boolValue ? folderWork() : [Work(source: input, destination: output)]
+        let failed = await compress(work, as: request, in: pool)
+        await pool.stop()
+        if failed > 0 { throw ExitCode(Failure.failed) }
+    }
+
+    private struct Work: Sendable {
+        let source: String
+        let destination: String
+    }
+
+    /// What is printed of one photo.
+    private struct Line: Encodable {
+        struct Problem: Encodable {
+            let code: String
+            let message: String
+        }
+
+        let file: String
+        var bytes: Int?
+        var width: Int?
+        var height: Int?
+        var quality: Int?
+        var encodes: Int?
+        var milliseconds: Double?
+        var error: Problem?
+
+        init(_ file: String, _ result: Result<ImageReport, any Error>) {
+            self.file = file
+            switch result {
+            case .success(let report):
+                bytes = report.bytes
+                width = report.width
+                height = report.height
+                quality = report.quality
+                encodes = report.encodes
+                milliseconds = (report.milliseconds * 10).rounded() / 10
+            case .failure(let failure):
+                let known = failure as? ImageError
+                error = Problem(code: known?.code.rawValue ?? "failed", message: "\(failure)".printable)
+            }
+        }
+    }
+
+    private func folderWork() throws -> [Work] {
+        let names = try FileManager.default.contentsOfDirectory(atPath: input).filter { !$0.hasPrefix(".") }.sorted()
+        try FileManager.default.createDirectory(atPath: output, withIntermediateDirectories: true)
+        let ending = format == "jpeg" ? "jpg" : format
+        var taken: Set<String> = []
+        return names.compactMap { name in
+            let source = "\(input)/\(name)"
+            var isFolder: ObjCBool = false
+            guard FileManager.default.fileExists(atPath: source, isDirectory: &isFolder), !isFolder.boolValue else {
+                return nil
+            }
+            // Two photos that differ in their ending only keep it in their names.
+            let stem = (name as NSString).deletingPathExtension
+            let result = taken.insert(stem).inserted ? "\(stem).\(ending)" : "\(name).\(ending)"
+            return Work(source: source, destination: "\(output)/\(result)")
+        }
+    }
+
+    /// Does all of it, two at a time; answers how many failed.
+    private func compress(_ work: [Work], as request: ImageRequest, in pool: ImageProcessPool) async -> Int {
+        let progress = work.count > 1 && !json && isatty(STDERR_FILENO) == 1
+        var failed = 0
+        var done = 0
+        await withTaskGroup(of: Line.self) { group in
+            var rest = work[...]
+            func addNext() {
+                guard let next = rest.popFirst() else { return }
+                group.addTask {
+                    do {
+                        let report = try await pool.compress(file: next.source, to: next.destination, as: request)
+                        return Line(next.source, .success(report))
+                    } catch {
+                        return Line(next.source, .failure(error))
+                    }
+                }
+            }
+            addNext()
+            addNext()
+            while let line = await group.next() {
+                addNext()
+                done += 1
+                if line.error != nil { failed += 1 }
+                show(line)
+                if progress { show(done, of: work.count) }
+            }
+        }
+        if progress { FileHandle.standardError.write(Data("\n".utf8)) }
+        return failed
+    }
+
+    private func show(_ line: Line) {
+        if json { return print((try? Command.json(line)) ?? "{}") }
+        if let error = line.error {
+            let text = "errand: \(line.file.printable): \(error.message)\n"
+            return FileHandle.standardError.write(Data(text.utf8))
+        }
+        guard let bytes = line.bytes, let width = line.width, let height = line.height else { return }
+        let quality = line.quality.map { "quality \($0)" } ?? "unchanged"
+        print(
+            "\(line.file.printable): \(bytes) bytes, \(width) x \(height), \(quality), \(line.encodes ?? 0) encodes, "
+                + "\(Int(line.milliseconds ?? 0)) ms")
+    }
+
+    private func show(_ done: Int, of count: Int) {
+        let width = 30
+        let filled = done * width / count
+        let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
+        FileHandle.standardError.write(Data("\r[\(bar)] \(done)/\(count) ".utf8))
+    }
+}

@@ -1,0 +1,124 @@
+import ArgumentParser
+import Errand
+import Foundation
+import Logging
+import Postgres
+import ServiceLifecycle
+
+struct RunCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Run worker and scheduler in one process: the small deployment.",
+        discussion: """
+            SIGTERM or Ctrl-C lets running jobs finish (ERRAND_GRACE) and hands the rest back; a second one hands all back at
+            once. `errand config` shows the settings.
+            """)
+
+    func run() async throws { try await Serving(isWorker: true, isScheduler: true).run() }
+}
+
+struct WorkerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "worker", abstract: "Claim and run jobs. Start as many as you like, on any number of hosts.")
+
+    func run() async throws { try await Serving(isWorker: true, isScheduler: false).run() }
+}
+
+struct SchedulerCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "scheduler",
+        abstract: "Enqueue what is due and keep house. Start as many as you like: each tick happens once.")
+
+    func run() async throws { try await Serving(isWorker: false, isScheduler: true).run() }
+}
+
+/// A process that goes on until it is told to stop.
+struct Serving {
+    let isWorker: Bool
+    let isScheduler: Bool
+
+    func run() async throws {
+        let environment = try await Environment.load()
+        let worker = try isWorker ? workerConfiguration(environment.settings) : nil
+        let connections = try environment.settings.value(.connections) { Int($0).flatMap { $0 > 0 ? $0 : nil } }
+        let logger = environment.logger
+        let configuration = try environment.database()
+        let parts = try Parts(environment)
+        let serving = Task {
+            try await waitForSchema(configuration, logger: logger)
+            let database = Database(configuration: configuration, maximumConnections: connections, logger: logger)
+            var services: [any Service] = [Housekeeping(database: database, logger: logger)]
+            if isScheduler {
+                services.append(Scheduler(database: database, schedules: parts.schedules, logger: logger))
+            }
+            if let worker {
+                services.append(
+                    Worker(database: database, configuration: worker, logger: logger, handlers: parts.handlers))
+            }
+            let group = ServiceGroup(services: services, logger: logger)
+            try await withTaskCancellationHandler {
+                try await withShutdown(of: group) { try await group.run() }
+            } onCancel: {
+            }
+            await parts.stop()
+            await database.close()
+        }
+        try await Stopping.run(serving)
+    }
+
+    private func withShutdown(of group: ServiceGroup, _ body: () async throws -> Void) async throws {
+        let shutdown = Task {
+            await Stopping.requested()
+            await group.triggerGracefulShutdown()
+        }
+        defer { shutdown.cancel() }
+        try await body()
+    }
+
+    private func workerConfiguration(_ settings: Settings) throws -> WorkerConfiguration {
+        func atLeast(_ minimum: Duration) -> (String) -> Duration? {
+            { text in Duration(setting: text).flatMap { $0 >= minimum ? $0 : nil } }
+        }
+        var worker = WorkerConfiguration()
+        worker.queues = try settings.value(.queues, parseQueues)
+        worker.pollInterval = try settings.value(.pollInterval, atLeast(.milliseconds(5)))
+        worker.listens = try settings.value(.listen) { Bool($0) }
+        worker.lease = try settings.value(.lease, atLeast(.seconds(1)))
+        let lease = worker.lease
+        worker.beat = try settings.value(.beat) { text in
+            Duration(setting: text).flatMap { $0 > .zero && $0 * 3 <= lease ? $0 : nil }
+        }
+        worker.grace = try settings.value(.grace, atLeast(.zero))
+        worker.name = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
+        worker.version = ErrandCommand.version
+        return worker
+    }
+
+    /// Waits until the database can be reached and has this program's schema.
+    ///
+    /// - Throws: ``Failure`` where its schema is older or newer: waiting would not mend that.
+    private func waitForSchema(_ configuration: PostgresConfiguration, logger: Logger) async throws {
+        var backoff = Backoff(first: .milliseconds(100), cap: .seconds(2))
+        var random = SystemRandomNumberGenerator()
+        var lastLine: ContinuousClock.Instant?
+        while true {
+            try Task.checkCancellation()
+            do {
+                let connection = try await Connection.connect(configuration, logger: logger)
+                let pending = try await Migrator.errand.plan(on: connection)
+                await connection.close()
+                guard let first = pending.first else { return }
+                throw Failure(
+                    code: Failure.misconfigured,
+                    "the database's schema is older than this program: expected \(first) and \(pending.count - 1) more to be "
+                        + "applied; run `errand migrate`")
+            } catch let error as PostgresError where error.isTransient {
+                if lastLine.map({ .now - $0 >= .seconds(10) }) ?? true {
+                    lastLine = .now
+                    logger.warning("waiting for the database", metadata: ["error": "\(error)"])
+                }
+                try await Task.sleep(for: backoff.next(using: &random))
+            }
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import ArgumentParser
+import Foundation
+import Postgres
+
+/// The program: each subcommand is a file in Commands/.
+@main
+struct ErrandCommand: AsyncParsableCommand {
+    static let version = "0.1.0"
+
+    static let configuration = CommandConfiguration(
+        commandName: "errand",
+        abstract: "Job queue and scheduler in the PostgreSQL that you already run.",
+        discussion: """
+            Start with a database and its schema, then run everything in one process:
+
+              export DATABASE_URL=postgresql://errand@localhost/app
+              errand migrate
+              errand run
+
+            Then, from SQL: select * from errand.enqueue('noop', '{"sleep_ms": 100}');
+
+            Exit codes: 0 done, 1 failed, 64 usage, 69 a dependency is unreachable, 78 configuration.
+            """,
+        version: version,
+        subcommands: [
+            RunCommand.self, WorkerCommand.self, SchedulerCommand.self, MigrateCommand.self, EnqueueCommand.self,
+            StatusCommand.self, ImageCommand.self, BenchCommand.self, ConfigCommand.self,
+        ])
+
+    static func main() async {
+        // A reader that has gone away (errand … | head) is no reason to die without a word.
+        signal(SIGPIPE, SIG_IGN)
+        do {
+            var command = try parseAsRoot()
+            if var asynchronous = command as? any AsyncParsableCommand {
+                try await asynchronous.run()
+            } else {
+                try command.run()
+            }
+        } catch {
+            guard let failure = Failure(error) else { exit(withError: error) }
+            FileHandle.standardError.write(Data("errand: \(failure.message)\n".utf8))
+            Foundation.exit(failure.code)
+        }
+    }
+}
+
+/// How the program ends when something went wrong: one line, and an exit code that a script can test.
+struct Failure: Error {
+    let code: Int32
+    let message: String
+
+    static let failed: Int32 = 1
+    /// EX_UNAVAILABLE and EX_CONFIG of sysexits.h.
+    static let unreachable: Int32 = 69
+    static let misconfigured: Int32 = 78
+
+    init(code: Int32, _ message: String) {
+        self.code = code
+        self.message = message.printable
+    }
+
+    /// Nil where the error is the argument parser's: usage, help, version.
+    init?(_ error: any Error) {
+        switch error {
+        case let failure as Failure: self = failure
+        case let error as ConfigurationError: self.init(code: Self.misconfigured, error.description)
+        case let error as PostgresError: self.init(error)
+        case is ExitCode, is CleanExit, is ValidationError: return nil
+        default:
+            // The parser's own errors know their exit code: usage.
+            guard ErrandCommand.exitCode(for: error) == .failure else { return nil }
+            self.init(code: Self.failed, "\(error)")
+        }
+    }
+
+    private init(_ error: PostgresError) {
+        // The schema, a table or a function of it isn't there.
+        let isSchemaMissing = ["3F000", "42P01", "42883"].contains(error.sqlState ?? "")
+        switch error.code {
+        case _ where isSchemaMissing:
+            self.init(
+                code: Self.misconfigured,
+                "the database has no schema of errand, or an older one: run `errand migrate` (\(error.detail))")
+        case .schema, .configuration: self.init(code: Self.misconfigured, error.description)
+        case .connectionLost, .poolExhausted, .timedOut: self.init(code: Self.unreachable, error.description)
+        default: self.init(code: Self.failed, error.description)
+        }
+    }
+}

@@ -1,0 +1,57 @@
+import Foundation
+import Logging
+
+/// Writes log lines to standard error: for people, or one JSON object a line. Control characters are escaped, so that no
+/// value can forge a line.
+struct LineLog: LogHandler {
+    enum Format: String {
+        case text, json
+    }
+
+    let format: Format
+    var logLevel: Logger.Level
+    var metadata: Logger.Metadata = [:]
+    var metadataProvider: Logger.MetadataProvider?
+
+    init(format: Format, level: Logger.Level) {
+        self.format = format
+        logLevel = level
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        let fields = metadata.merging(metadataProvider?.get() ?? [:]) { _, new in new }
+            .merging(event.metadata ?? [:]) { _, new in new }
+            .mapValues { String("\($0)".prefix(2000)) }
+        let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        let line =
+            switch format {
+            case .text: Self.text(time, event.level, "\(event.message)", fields)
+            case .json: Self.json(time, event.level, "\(event.message)", fields)
+            }
+        // One write a line, so that lines of several threads don't mix.
+        FileHandle.standardError.write(Data((line + "\n").utf8))
+    }
+
+    private static func text(
+        _ time: String, _ level: Logger.Level, _ message: String, _ fields: [String: String]
+    ) -> String {
+        let pairs = fields.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value.printable)" }.joined()
+        return
+            "\(time) \(level.rawValue.padding(toLength: 8, withPad: " ", startingAt: 0)) \(message.printable)\(pairs)"
+    }
+
+    private static func json(
+        _ time: String, _ level: Logger.Level, _ message: String, _ fields: [String: String]
+    ) -> String {
+        let object = fields.merging(["time": time, "level": level.rawValue, "message": message]) { _, own in own }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // A dictionary of texts always has a JSON form.
+        return (try? encoder.encode(object)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+}
