@@ -80,7 +80,7 @@ let package = Package(
 
         // The jobs and the program.
         .target(
-            name: "Jobs", dependencies: ["Errand", "Images", "Outbound"], path: "jobs", exclude: readmes(in: "jobs"),
+            name: "Jobs", dependencies: ["Errand", "Images", "Outbound", "Postgres"], path: "jobs", exclude: readmes(in: "jobs"),
             swiftSettings: strict),
         .executableTarget(
             name: "Command",
@@ -101,7 +101,8 @@ let package = Package(
         .testTarget(name: "ImagesTests", dependencies: ["Images", "ImageProcess"], swiftSettings: strict),
         .testTarget(name: "OutboundTests", dependencies: ["Outbound"], swiftSettings: strict),
         .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTestKit"], swiftSettings: strict),
-        .testTarget(name: "JobsTests", dependencies: ["Jobs", "ErrandTestKit"], swiftSettings: strict),
+        .testTarget(
+            name: "JobsTests", dependencies: ["Jobs", "ErrandTestKit", "Errand", "Images", "Outbound", "Postgres"], swiftSettings: strict),
         .testTarget(name: "CommandTests", dependencies: ["Command", "ErrandTestKit"], swiftSettings: strict),
         .testTarget(name: "EndToEndTests", dependencies: ["ErrandTestKit", "Postgres"], swiftSettings: strict),
     ]

@@ -15,6 +15,7 @@ if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
 fi
 
 export DATABASE_URL=$ERRAND_CLUSTER_URL
+export ERRAND_STORAGE=$PWD/.errand/storage
 PATH=$ERRAND_BIN:$PATH
 log=.errand/run/errand.log
 
@@ -36,7 +37,7 @@ if [ "$shown" -eq 0 ]; then
 Errand is running. Enqueue a job from another shell:
 
     psql '$DATABASE_URL' -c "select * from errand.enqueue('noop')"
-    DATABASE_URL='$DATABASE_URL' .build/release/errand status
+    DATABASE_URL='$DATABASE_URL' $ERRAND_BIN/errand status
 
 Its log is $log. Ctrl-C stops it, and PostgreSQL with it.
 END

@@ -14,8 +14,15 @@ struct Parts: Sendable {
     init(_ environment: Environment) throws {
         let processes = try environment.settings.value(.imageProcesses) { Int($0).flatMap { $0 > 0 ? $0 : nil } }
         images = ImageProcessPool(.init(processes: processes), logger: environment.logger)
-        handlers = Handlers([])
-        schedules = []
+        let root = try environment.settings.value(.storage) { $0.isEmpty ? nil : $0 }
+        let store: FolderStore
+        do {
+            store = try FolderStore(root: root)
+        } catch {
+            throw ConfigurationError("ERRAND_STORAGE: expected a folder that can be written to, got \(error)")
+        }
+        handlers = Handlers(AllJobs.handlers(store: store, images: images))
+        schedules = AllJobs.schedules
     }
 
     /// Lets the child processes go.

@@ -20,7 +20,7 @@ ROOMS = {
     "Sources/Errand": {"Postgres"},
     "Sources/Web": {"Errand", "Postgres"},
     "Sources/ErrandTestKit": {"Errand", "Postgres", "Schema"},
-    "jobs": {"Errand", "Images", "Outbound"},
+    "jobs": {"Errand", "Images", "Outbound", "Postgres"},
     "Sources/Command": {"Errand", "Images", "Jobs", "Outbound", "Postgres", "Schema", "Web"},
 }
 OURS = {"CLibpq", "CVips", "CVipsSystem", "Command", "EmbedSQL", "Errand", "ErrandTestKit", "ImageProcess", "Images", "Jobs",

@@ -1,1 +1,0 @@
-/// Room laid out; filled by the commits that follow.

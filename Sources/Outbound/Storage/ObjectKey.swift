@@ -1,0 +1,32 @@
+/// The name of an object in a store: parts of letters, digits and `. _ - + @`, joined by slashes.
+///
+/// Whatever else a path, a URL or a shell might make something of is refused: `..`, a leading slash, an empty part, a
+/// leading dot, percent forms, control characters, anything beyond ASCII.
+package struct ObjectKey: Hashable, Sendable {
+    package let text: String
+
+    /// At most this many bytes, as S3 has it.
+    package static let limit = 1024
+
+    /// - Throws: ``StorageError`` with code `badKey`, which says what was expected and what came.
+    package init(_ text: String) throws(StorageError) {
+        let parts = text.split(separator: "/", omittingEmptySubsequences: false)
+        let isGood = parts.allSatisfy { part in
+            !part.isEmpty && part.first != "." && part.utf8.count <= 200
+                && part.utf8.allSatisfy { Self.letters.contains($0) }
+        }
+        guard isGood, text.utf8.count <= Self.limit else {
+            let shown = String(text.unicodeScalars.prefix(80).map { $0.isASCII && $0.value > 31 ? Character($0) : "?" })
+            throw StorageError(
+                .badKey,
+                "expected parts of a-z A-Z 0-9 . _ - + @ joined by /, up to \(Self.limit) bytes, got '\(shown)'")
+        }
+        self.text = text
+    }
+
+    private static let letters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+@".utf8)
+}
+
+extension ObjectKey: CustomStringConvertible {
+    package var description: String { text }
+}

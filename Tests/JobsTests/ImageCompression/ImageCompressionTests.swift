@@ -1,0 +1,156 @@
+import Errand
+import ErrandTestKit
+import Foundation
+import Images
+import Logging
+import Outbound
+import Postgres
+import Testing
+
+@testable import Jobs
+
+@Suite("Image compression") struct ImageCompressionTests {
+    @Test("a submitted photo comes out below 500,000 bytes, and its row says what was done")
+    func compresses() async throws {
+        try await withService { service in
+            let photo = try await service.submit("uploads/elephants.jpg", try service.photograph())
+            #expect(try await service.database.reaches("state = 'compressed'", of: photo))
+            let row = try await service.database.query(
+                Statement(
+                    "select result_key, bytes, width, height, quality, source_bytes from media.photo_status where id = $1",
+                    [photo]))
+            let (key, bytes, width, height, quality, before) = try row[0].decode(
+                String.self, Int.self, Int.self, Int.self, Int.self, Int.self)
+            let stored = try await service.store.get(ObjectKey(key))
+            #expect(stored.count == bytes && bytes < 500_000 && bytes < before)
+            #expect(max(width, height) <= 2560 && quality >= 50)
+            #expect(stored.prefix(3) == [0xFF, 0xD8, 0xFF])
+            #expect(
+                try await service.database.query("select output ->> 'bytes' from errand.history").scalar(String.self)
+                    == "\(bytes)")
+        }
+    }
+
+    @Test("what is no photo fails once, says why in both rows, and keeps the original")
+    func notAnImage() async throws {
+        try await withService { service in
+            let photo = try await service.submit("uploads/letter.jpg", Array("Dear Sir or Madam".utf8))
+            #expect(try await service.database.reaches("state = 'failed'", of: photo))
+            let row = try await service.database.query(
+                "select photo.error, failed.error, failed.attempt from media.photo, errand.failed")
+            let (error, jobError, attempt) = try row[0].decode(String.self, String.self, Int.self)
+            #expect(error.hasPrefix("not_an_image") && jobError == error && attempt == 1)
+            #expect(try await service.store.size(of: ObjectKey("uploads/letter.jpg")) == 17)
+        }
+    }
+
+    @Test("a photo whose original isn't there fails with that reason, and succeeds when retried with it")
+    func missing() async throws {
+        try await withService { service in
+            let photo = try await service.database.query("select media.submit('uploads/late.jpg')").scalar(UUID.self)
+            #expect(try await service.database.reaches("error like 'storage: not found%'", of: photo))
+            try await service.store.put(try service.photograph(), at: ObjectKey("uploads/late.jpg"))
+            try await service.database.execute("select errand.retry(array(select id from errand.failed))")
+            #expect(try await service.database.reaches("state = 'compressed' and error is null", of: photo))
+        }
+    }
+
+    @Test("a crash between the store and the row leaves one object, and the next attempt finds its way")
+    func repeats() async throws {
+        try await withService { service in
+            let photo = try await service.submit("uploads/elephants.jpg", try service.photograph())
+            #expect(try await service.database.reaches("state = 'compressed'", of: photo))
+            try await service.database.execute("update media.photo set state = 'submitted', result_key = null")
+            try await service.database.execute(
+                Statement(
+                    "select errand.enqueue('image_compression', jsonb_build_object('photo', $1::uuid), queue => 'images')",
+                    [photo]))
+            #expect(try await service.database.reaches("state = 'compressed'", of: photo))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: service.root + "/photos").count == 1)
+        }
+    }
+
+    @Test("a submission and its job exist together or not at all, and a bad key is refused")
+    func submission() async throws {
+        try await withTestDatabase { database, _ in
+            struct Undo: Error {}
+            await #expect(throws: Undo.self) {
+                try await database.transaction { transaction in
+                    try await transaction.execute("select media.submit('uploads/a.jpg')")
+                    throw Undo()
+                }
+            }
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.execute("select media.submit('../secret')")
+            }
+            #expect(error?.sqlState == "ER422")
+            let left = try await database.query(
+                "select (select count(*) from media.photo) + (select count(*) from errand.job)"
+            ).scalar(Int.self)
+            #expect(left == 0)
+        }
+    }
+}
+
+/// A worker with the image job, a store and a database of their own.
+private struct Service: Sendable {
+    let database: Database
+    let store: FolderStore
+    let root: String
+
+    /// A real photograph of 17.9 megapixels, from Debian's package mate-backgrounds.
+    func photograph() throws -> [UInt8] {
+        Array(
+            try Data(contentsOf: URL(fileURLWithPath: "/usr/share/backgrounds/mate/abstract/Elephants_5640x3172.jpg")))
+    }
+
+    func submit(_ key: String, _ bytes: [UInt8]) async throws -> UUID {
+        try await store.put(bytes, at: ObjectKey(key))
+        return try await database.query(Statement("select media.submit($1)", [key])).scalar(UUID.self)
+    }
+}
+
+private func withService(_ body: (Service) async throws -> Void) async throws {
+    try await withTestDatabase { database, _ in
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        let store = try FolderStore(root: root)
+        let logger = Logger(label: "test")
+        let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("errand-image").path
+        let images = ImageProcessPool(.init(executable: program, processes: 1), logger: logger)
+        var configuration = WorkerConfiguration()
+        configuration.queues = ["images": 1]
+        let worker = Worker(
+            database: database, configuration: configuration, logger: logger,
+            handlers: Handlers(AllJobs.handlers(store: store, images: images)))
+        let running = Task { try await worker.run() }
+        do {
+            try await body(Service(database: database, store: store, root: root))
+        } catch {
+            worker.stop(force: true)
+            try await running.value
+            throw error
+        }
+        worker.stop()
+        try await running.value
+        await images.stop()
+    }
+}
+
+extension Database {
+    /// Waits until the condition holds of the photo's row and no job is left, 20 s at most.
+    fileprivate func reaches(_ condition: String, of photo: UUID) async throws -> Bool {
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < .seconds(20) {
+            let holds = Statement(
+                """
+                select exists (select from media.photo where id = $1 and \(condition))
+                    and not exists (select from errand.job)
+                """, [photo])
+            if try await query(holds).scalar(Bool.self) { return true }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return false
+    }
+}

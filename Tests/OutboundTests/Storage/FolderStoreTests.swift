@@ -1,0 +1,101 @@
+import Foundation
+import Testing
+
+@testable import Outbound
+
+@Suite("Folder store") struct FolderStoreTests {
+    @Test("what was put is there, in place of what was there before, and gone when deleted")
+    func putGetDelete() async throws {
+        try await withFolder { root in
+            let store = try FolderStore(root: root)
+            let key = try ObjectKey("photos/2026/a.jpg")
+            #expect(try await store.size(of: key) == nil)
+            try await store.put([1, 2, 3], at: key)
+            try await store.put([4, 5], at: key)
+            #expect(try await store.get(key) == [4, 5])
+            #expect(try await store.size(of: key) == 2)
+            try await store.delete(key)
+            try await store.delete(key)
+            await #expect(throws: StorageError.self) { try await store.get(key) }
+        }
+    }
+
+    @Test("files are their owner's alone, and no temporary name is left")
+    func permissions() async throws {
+        try await withFolder { root in
+            let store = try FolderStore(root: root)
+            for size in [0, 1, 3_000_000] {
+                try await store.put([UInt8](repeating: 7, count: size), at: ObjectKey("d/\(size)"))
+            }
+            let names = try FileManager.default.contentsOfDirectory(atPath: root + "/d").sorted()
+            #expect(names == ["0", "1", "3000000"])
+            let mode = try FileManager.default.attributesOfItem(atPath: root + "/d/1")[.posixPermissions] as? Int
+            #expect(mode == 0o600)
+        }
+    }
+
+    @Test("readers see a whole object, the old or the new one, while it is replaced")
+    func atomic() async throws {
+        try await withFolder { root in
+            let store = try FolderStore(root: root)
+            let key = try ObjectKey("one")
+            try await store.put([UInt8](repeating: 0, count: 100_000), at: key)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                group.addTask {
+                    for round in 1...50 {
+                        try await store.put([UInt8](repeating: UInt8(round), count: 100_000), at: key)
+                    }
+                }
+                group.addTask {
+                    for _ in 1...50 {
+                        let bytes = try await store.get(key)
+                        #expect(bytes.count == 100_000 && Set(bytes).count == 1)
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("half-written files of long ago are removed at the start, young ones and objects stay")
+    func leftovers() async throws {
+        try await withFolder { root in
+            try await FolderStore(root: root).put([1], at: ObjectKey("a/b"))
+            for (name, age) in [(".put-old", 7200.0), (".put-young", 10)] {
+                let path = root + "/a/" + name
+                try Data([1]).write(to: URL(fileURLWithPath: path))
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date.now.addingTimeInterval(-age)], ofItemAtPath: path)
+            }
+            _ = try FolderStore(root: root)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: root + "/a").sorted() == [".put-young", "b"])
+        }
+    }
+
+    @Test("a symbolic link in the place of an object is not followed")
+    func links() async throws {
+        try await withFolder { root in
+            let store = try FolderStore(root: root)
+            try FileManager.default.createSymbolicLink(atPath: root + "/link", withDestinationPath: "/etc/passwd")
+            let error = await #expect(throws: StorageError.self) { try await store.get(ObjectKey("link")) }
+            #expect(error?.code == .denied)
+        }
+    }
+
+    @Test(
+        "keys that could lead elsewhere are refused",
+        arguments: [
+            "", "/", "/etc/passwd", "../a", "a/../b", "a//b", "a/", ".hidden", "a/.put-x", "a%2e%2e/b", "a\0b", "a b",
+            "ä",
+            "a\\b", "a\nb", String(repeating: "a/", count: 600) + "a", String(repeating: "a", count: 300),
+        ])
+    func badKeys(text: String) {
+        #expect(throws: StorageError.self) { try ObjectKey(text) }
+    }
+
+    private func withFolder(_ body: (String) async throws -> Void) async throws {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        try await body(root)
+    }
+}

@@ -1,0 +1,55 @@
+import Errand
+import Foundation
+import Images
+import Outbound
+import Postgres
+
+/// Brings a submitted photo below 500,000 bytes at the best quality that fits, upright and without metadata.
+struct ImageCompression: Job {
+    static let kind: JobKind = "image_compression"
+    static let policy = JobPolicy(
+        queue: "images", deadline: .seconds(90), retry: .exponential(attempts: 4, first: .seconds(2)))
+
+    /// The id in `media.photo`.
+    var photo: UUID
+}
+
+/// Reads the original from the store, compresses it in a child process, stores the result, and records it.
+///
+/// Each step bears repetition: the result's key follows from the photo's id, so that an attempt after a crash puts the same
+/// object in its place, and a photo that has its result is done.
+struct ImageCompressionHandler: JobHandler {
+    let store: any ObjectStore
+    let images: ImageProcessPool
+
+    func run(_ job: ImageCompression, in context: JobContext) async throws -> Outcome {
+        let found = try await context.database.query(
+            Statement("select source_key, state from media.photo_to_compress_v1($1)", [job.photo]))
+        guard let (source, state) = try found.first?.decode(String.self, String.self) else {
+            return .cancel(reason: "photo \(job.photo) is gone")
+        }
+        if state == "compressed" { return .done }
+        do {
+            let original = try await store.get(ObjectKey(source))
+            let (report, bytes) = try await images.compress(original)
+            let result = try ObjectKey("photos/\(job.photo.uuidString.lowercased()).jpg")
+            try await store.put(bytes, at: result)
+            try await context.database.execute(
+                Statement(
+                    "select media.compressed_v1($1, $2, $3)",
+                    [job.photo, result.text, try JSONB(encoding: report)]))
+            return try .done(report)
+        } catch let error as ImageError where error.isPermanent {
+            return try await failed(job, "\(error)", in: context)
+        } catch let error as StorageError where error.isPermanent {
+            return try await failed(job, "\(error)", in: context)
+        }
+    }
+
+    /// The photo's row says why, too; the original stays where it is.
+    private func failed(_ job: ImageCompression, _ reason: String, in context: JobContext) async throws -> Outcome {
+        try await context.database.execute(
+            Statement("select media.not_compressed_v1($1, $2)", [job.photo, reason]))
+        return .fail(reason: reason)
+    }
+}

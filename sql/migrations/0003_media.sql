@@ -1,0 +1,44 @@
+-- 0003_media: photos, from their submission to their compressed form.
+--
+-- Why     the API servers submit a photo with one call; its row and its job commit together.
+-- Locks   nothing: everything is new.
+-- Before  the version before runs on: it knows nothing of the schema media.
+create schema media;
+comment on schema media is 'Photos: submitted by the API servers, compressed by the job image_compression';
+
+create table media.photo (
+    id uuid not null default gen_random_uuid(),
+    submitted_at timestamptz not null default now(),
+    compressed_at timestamptz,
+    source_bytes bigint,
+    bytes bigint,
+    milliseconds double precision,
+    source_width int,
+    source_height int,
+    width int,
+    height int,
+    quality int,
+    encodes int,
+    state text not null default 'submitted',
+    owner text,
+    source_key text not null,
+    source_format text,
+    result_key text,
+    error text,
+    constraint photo_pkey primary key (id),
+    constraint photo_state check (state in ('submitted', 'compressed', 'failed')),
+    constraint photo_result check ((state = 'compressed') = (result_key is not null)),
+    constraint photo_source_key check (length(source_key) between 1 and 1024)
+);
+create index photo_owner_index on media.photo (owner, submitted_at) where owner is not null;
+
+comment on table media.photo is 'One row a photo that was submitted';
+comment on column media.photo.owner is 'whose it is, in the words of the app';
+comment on column media.photo.state is 'submitted, compressed or failed';
+comment on column media.photo.source_key is 'where the original lies in the object store; it is never changed or removed here';
+comment on column media.photo.result_key is 'where the compressed photo lies; null until there is one';
+comment on column media.photo.bytes is 'size of the result';
+comment on column media.photo.quality is 'encoder quality of the result; null where the original was good as it was';
+comment on column media.photo.encodes is 'how many times it was encoded to find that quality';
+comment on column media.photo.milliseconds is 'how long the compression took';
+comment on column media.photo.error is 'why it failed: a stable code, a colon, and details';
