@@ -36,6 +36,9 @@ public struct Rows: Sendable, RandomAccessCollection {
         return try first.value(at: 0, as: type)
     }
 
+    /// What was done, in the server's words: `COMMIT`, `INSERT 0 5`.
+    var command: String { String(cString: PQcmdStatus(result.pointer)) }
+
     /// How many rows an insert, update or delete changed.
     public var affected: Int { Int(String(cString: PQcmdTuples(result.pointer))) ?? 0 }
 }

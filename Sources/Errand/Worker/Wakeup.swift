@@ -14,7 +14,7 @@ struct Wakeup {
         while !Task.isCancelled {
             do {
                 let connection = try await shared.database.makeConnection()
-                guard try await connection.listenIsDelivered() else {
+                guard try await connection.listenIsDelivered(from: shared.control) else {
                     shared.logger.warning(
                         "LISTEN is not delivered on this connection (a transaction pooler?): polling only",
                         metadata: ["poll_interval": "\(shared.configuration.pollInterval)"])

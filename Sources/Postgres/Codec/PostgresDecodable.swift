@@ -126,6 +126,7 @@ extension Snapshot: PostgresDecodable {
         let count = Int(try bytes.integer(Int32.self))
         xmin = try bytes.integer(at: 4)
         xmax = try bytes.integer(at: 12)
+        guard count >= 0 else { throw PostgresError(.malformed, "expected a snapshot, got \(count) transactions") }
         var running: [UInt64] = []
         for place in 0..<count { running.append(try bytes.integer(at: 20 + place * 8)) }
         self.running = running
@@ -152,6 +153,10 @@ extension Array: PostgresDecodable where Element: PostgresDecodable & PostgresEn
         }
         let elementType = try bytes.integer(UInt32.self, at: 8)
         let count = Int(try bytes.integer(Int32.self, at: 12))
+        // Four bytes a value at least.
+        guard count >= 0, count <= bytes.count / 4 else {
+            throw PostgresError(.malformed, "expected an array, got one of \(count) values in \(bytes.count) bytes")
+        }
         reserveCapacity(count)
         var offset = 20
         for _ in 0..<count {

@@ -9,8 +9,10 @@ public struct Timestamp: Sendable, Hashable, Comparable {
 
     public init(microseconds: Int64) { self.microseconds = microseconds }
 
+    /// A date that is too far for PostgreSQL becomes ``infinity`` or ``minusInfinity``.
     public init(_ date: Date) {
-        microseconds = Int64((date.timeIntervalSinceReferenceDate * 1_000_000).rounded()) + Self.fromReferenceDate
+        let exact = (date.timeIntervalSinceReferenceDate * 1_000_000).rounded() + Double(Self.fromReferenceDate)
+        microseconds = Int64(exactly: exact) ?? (exact < 0 ? .min : .max)
     }
 
     public static let infinity = Timestamp(microseconds: .max)
@@ -27,11 +29,13 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
 
     public static func + (left: Timestamp, right: Duration) -> Timestamp {
-        Timestamp(microseconds: left.microseconds + right.wholeMicroseconds)
+        guard left != .infinity, left != .minusInfinity else { return left }
+        let (sum, isOver) = left.microseconds.addingReportingOverflow(right.wholeMicroseconds)
+        return isOver ? (right < .zero ? .minusInfinity : .infinity) : Timestamp(microseconds: sum)
     }
 
     public static func - (left: Timestamp, right: Timestamp) -> Duration {
-        .microseconds(left.microseconds - right.microseconds)
+        .microseconds(left.microseconds) - .microseconds(right.microseconds)
     }
 }
 

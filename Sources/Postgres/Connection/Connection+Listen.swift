@@ -7,12 +7,14 @@ extension Connection {
         try await execute(Statement("listen \(Identifier(channel))"))
     }
 
-    /// Whether a NOTIFY comes back on this connection within a second. False behind a pooler that hands each transaction
-    /// another session: there LISTEN is accepted, and nothing ever arrives. After a false the connection is of no more use.
-    package nonisolated func listenIsDelivered() async throws(PostgresError) -> Bool {
+    /// Whether a NOTIFY that `database` sends arrives on this connection within a second. False behind a pooler that hands
+    /// each transaction another session: there LISTEN is accepted, and nothing ever arrives. After a false the connection is
+    /// of no more use.
+    package nonisolated func listenIsDelivered(from database: Database) async throws(PostgresError) -> Bool {
         let channel = "errand_probe_\(UInt32.random(in: 0 ... .max))"
         try await listen(channel)
-        try await execute(Statement("select pg_notify($1, '')", [channel]))
+        // From another connection: a session tells itself, behind a pooler too.
+        try await database.execute(Statement("select pg_notify($1, '')", [channel]))
         let arrived = await withTaskGroup { group in
             group.addTask { [notifications] in
                 for await notification in notifications where notification.channel == channel { return true }

@@ -86,6 +86,7 @@ extension Connection {
         PQexitPipelineMode(connection)
         try drainNotifications(on: connection)
         // The statement that failed has a message; those behind it were only not run.
+        if answers.contains(where: { [PGRES_COPY_IN, PGRES_COPY_OUT].contains(PQresultStatus($0)) }) { drop() }
         if let failed = answers.first(where: { ![PGRES_TUPLES_OK, PGRES_COMMAND_OK].contains(PQresultStatus($0)) }) {
             throw failure(of: failed, call: call)
         }
@@ -135,15 +136,13 @@ extension Connection {
             }
             while PQisBusy(connection) == 1 {
                 try wait(for: Int16(POLLIN), on: connection, until: limit, discarding: results)
-                if PQconsumeInput(connection) == 0 {
-                    results.forEach { PQclear($0) }
-                    throw lost(connection, isOutcomeUnknown: true)
-                }
+                // What the server said last may have been read already: PQgetResult tells.
+                if PQconsumeInput(connection) == 0 { break }
             }
             guard let result = PQgetResult(connection) else { break }
             results.append(result)
             let status = PQresultStatus(result)
-            if [PGRES_PIPELINE_SYNC, PGRES_COPY_IN].contains(status) { break }
+            if [PGRES_PIPELINE_SYNC, PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH].contains(status) { break }
         }
         if PQstatus(connection) == CONNECTION_BAD {
             let said = results.first.map { PostgresError(result: $0) }
@@ -184,6 +183,11 @@ extension Connection {
     private func rows(_ result: OpaquePointer, call: CancellableCall) throws(PostgresError) -> Rows {
         guard [PGRES_TUPLES_OK, PGRES_COMMAND_OK].contains(PQresultStatus(result)) else {
             defer { PQclear(result) }
+            if [PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH].contains(PQresultStatus(result)) {
+                // Its data would have to be read or sent before anything else can be said on this connection.
+                drop()
+                throw PostgresError(.malformed, "COPY is not to be had as a statement: see copyIn")
+            }
             throw failure(of: result, call: call)
         }
         return Rows(result)

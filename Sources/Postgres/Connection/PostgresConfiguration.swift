@@ -36,6 +36,9 @@ public struct PostgresConfiguration: Sendable {
             if let value = option.pointee.val { settings[String(cString: keyword)] = String(cString: value) }
             option += 1
         }
+        for port in (settings["port"] ?? "").split(separator: ",") where UInt16(port) == nil {
+            throw PostgresError(.configuration, "database URL: port: expected 1 to 65535, got '\(port.prefix(20))'")
+        }
         self.settings = settings
     }
 

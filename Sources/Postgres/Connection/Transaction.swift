@@ -35,12 +35,19 @@ extension Connection {
             throw error
         }
         do {
-            try await execute("commit")
+            try await commit()
         } catch {
             await rollBack()
             throw error
         }
         return result
+    }
+
+    /// Commits. Where a statement has failed and `body` didn't mind, the server answers ROLLBACK: that is an error here.
+    private nonisolated func commit() async throws(PostgresError) {
+        guard try await query("commit").command == "ROLLBACK" else { return }
+        throw PostgresError(
+            .rejected, "rolled back, because a statement in the transaction had failed", sqlState: "25P02")
     }
 
     /// Ends the transaction; a connection on which that can't be done is closed, which ends it too.

@@ -165,8 +165,10 @@ extension Migrator {
         _ connection: Connection, _ body: (Transaction) async throws -> T
     ) async throws -> T {
         try await connection.transaction { transaction in
-            try await transaction.execute(
-                Statement("select pg_advisory_xact_lock(hashtext('errand.migration'))"))
+            // A migration takes as long as it takes, and another run's end is waited for.
+            try await transaction.execute("select set_config('statement_timeout', '0', true)")
+            try await connection.execute(
+                Statement("select pg_advisory_xact_lock(hashtext('errand.migration'))"), deadline: .seconds(3600))
             try await transaction.execute(
                 Statement("select set_config('lock_timeout', $1, true)", ["\(lockTimeout.wholeMicroseconds / 1000)ms"]))
             return try await body(transaction)

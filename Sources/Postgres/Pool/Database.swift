@@ -13,6 +13,8 @@ public final class Database: Sendable {
         var pool: PoolState<Connection>
         var nextWaiter: UInt64 = 0
         var continuations: [UInt64: CheckedContinuation<Served, Never>] = [:]
+        /// Waiters that were to give up before they had gone to sleep.
+        var early: [UInt64: Served] = [:]
     }
 
     /// What a waiter is woken with.
@@ -67,7 +69,7 @@ extension Database {
             await giveBack(connection)
             return result
         } catch {
-            await noticeReadOnly(error)
+            await noticeReadOnly(error, on: connection)
             await giveBack(connection)
             throw error
         }
@@ -92,7 +94,7 @@ extension Database {
             await giveBack(connection)
             return rows
         } catch {
-            await noticeReadOnly(error)
+            await noticeReadOnly(error, on: connection)
             await giveBack(connection)
             throw error
         }
@@ -155,8 +157,12 @@ extension Database {
         defer { alarm.cancel() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                state.withLock { $0.continuations[waiter] = continuation }
-                if Task.isCancelled { giveUp(waiter, with: .cancelled) }
+                let early = state.withLock { state in
+                    let early = state.early.removeValue(forKey: waiter)
+                    if early == nil { state.continuations[waiter] = continuation }
+                    return early
+                }
+                if let early { continuation.resume(returning: early) }
             }
         } onCancel: {
             giveUp(waiter, with: .cancelled)
@@ -165,11 +171,10 @@ extension Database {
 
     private func giveUp(_ waiter: UInt64, with reason: Served) {
         let continuation = state.withLock { state in
-            // Not there yet: the waiter looks for its cancellation itself. Served already: it holds a connection.
-            guard let continuation = state.continuations[waiter], state.pool.gaveUp(waiter) else {
-                return nil as CheckedContinuation<Served, Never>?
-            }
-            state.continuations[waiter] = nil
+            // Served already: it holds a connection.
+            guard state.pool.gaveUp(waiter) else { return nil as CheckedContinuation<Served, Never>? }
+            let continuation = state.continuations.removeValue(forKey: waiter)
+            if continuation == nil { state.early[waiter] = reason }
             return continuation
         }
         continuation?.resume(returning: reason)
@@ -199,9 +204,10 @@ extension Database {
         }
     }
 
-    /// A server that has become read-only is not the one that the pool is for: every idle connection goes.
-    private func noticeReadOnly(_ error: any Error) async {
+    /// A server that has become read-only is not the one that the pool is for: this connection goes, and every idle one.
+    private func noticeReadOnly(_ error: any Error, on connection: Connection) async {
         guard (error as? PostgresError)?.sqlState == "25006" else { return }
+        await connection.close()
         for connection in state.withLock({ $0.pool.dropIdle() }) { await connection.close() }
     }
 }

@@ -1,0 +1,81 @@
+import ErrandTestKit
+import Foundation
+import Testing
+
+@testable import Postgres
+
+@Suite("Values") struct CodecTests {
+    @Test("every type comes back as it was sent, with its extremes, NULL and empty ones")
+    func roundTrips() async throws {
+        try await withTestDatabase { database, _ in
+            func check<T: PostgresEncodable & PostgresDecodable & Equatable>(_ values: T...) async throws {
+                for value in values {
+                    #expect(try await database.query(Statement("select $1", [value])).scalar(T.self) == value)
+                    #expect(
+                        try await database.query(Statement("select $1", [[value, value]])).scalar([T].self) == [
+                            value, value,
+                        ])
+                    let optional = try await database.query(Statement("select $1", [[value, nil]])).scalar([T?].self)
+                    #expect(optional == [value, nil])
+                }
+                #expect(try await database.query(Statement("select $1", [T?.none])).scalar(T?.self) == nil)
+                #expect(try await database.query(Statement("select $1", [[T]()])).scalar([T].self) == [])
+            }
+            try await check(true, false)
+            try await check(Int16.min, 0, .max)
+            try await check(Int32.min, 0, .max)
+            try await check(Int64.min, 0, .max)
+            try await check(0.0, -1.5, .infinity, .greatestFiniteMagnitude)
+            try await check("", "a", "ä 🙂 'quoted' \\ \n", String(repeating: "x", count: 100_000))
+            try await check(UUID())
+            try await check(Timestamp.infinity, .minusInfinity, Timestamp(microseconds: 0), Timestamp(.now))
+            try await check(JSONB("{}"), JSONB(#"{"a": [1, null, "ä"]}"#))
+            try await check(Bytes([]), Bytes([0, 1, 255]))
+        }
+    }
+
+    @Test("times agree with the server's, to the microsecond")
+    func times() async throws {
+        try await withTestDatabase { database, _ in
+            let time = try await database.query("select timestamptz '2026-11-21 06:27:53.553153+00'").scalar(
+                Timestamp.self)
+            #expect(time.description == "2026-11-21T06:27:53.553Z")
+            #expect(time.microseconds % 1_000_000 == 553_153)
+            #expect(time + .microseconds(1) > time)
+            #expect(Timestamp.infinity + .seconds(-5) == .infinity)
+            #expect(Timestamp(Date.distantFuture + 1e300) == .infinity)
+        }
+    }
+
+    @Test("a column of another type is refused, with column, expected and what came")
+    func wrongType() async throws {
+        try await withTestDatabase { database, _ in
+            let rows = try await database.query("select 'text'::text as name, null::int8 as id, 1 as short")
+            let wrong = #expect(throws: PostgresError.self) { try rows[0].decode(Int64.self) }
+            #expect(wrong?.detail == "column name: expected Int64, got type 25")
+            let null = #expect(throws: PostgresError.self) { try rows[0].decode(String.self, Int64.self) }
+            #expect(null?.detail == "column id: expected Int64, got NULL")
+            let tooMany = #expect(throws: PostgresError.self) {
+                try rows[0].decode(String.self, Int64?.self, Int.self, Int.self)
+            }
+            #expect(tooMany?.detail == "column 4: expected Int, got a row of 3 columns")
+            #expect(throws: PostgresError.self) {
+                try rows.dropFirst().first.map { try $0.decode(Int.self) } ?? rows.scalar(Int.self)
+            }
+        }
+    }
+
+    @Test("a snapshot names what runs")
+    func snapshot() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.transaction { transaction in
+                let id = try await transaction.query("select pg_current_xact_id()::text::int8").scalar(Int64.self)
+                // Ended later than the open one began, so that the snapshot reaches beyond it.
+                try await database.execute("select pg_current_xact_id()")
+                let snapshot = try await database.query("select pg_current_snapshot()").scalar(Snapshot.self)
+                #expect(snapshot.running.contains(UInt64(id)))
+                #expect(snapshot.xmin <= UInt64(id) && UInt64(id) < snapshot.xmax)
+            }
+        }
+    }
+}

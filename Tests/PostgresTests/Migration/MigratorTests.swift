@@ -1,0 +1,122 @@
+import ErrandTestKit
+import Logging
+import Testing
+
+@testable import Postgres
+
+@Suite("Migrator") struct MigratorTests {
+    @Test("each migration once, each function when its text has changed; a second run does nothing")
+    func once() async throws {
+        try await withEmptyDatabase { connection in
+            let first = migrator(function: "select 1")
+            let plan = try await first.plan(on: connection)
+            #expect(plan.count == 3)
+            #expect(try await first.run(on: connection) == [.migration("0001_a"), .migration("0002_b"), .script("f")])
+            #expect(try await first.run(on: connection) == [])
+            #expect(try await first.plan(on: connection) == [])
+            #expect(try await migrator(function: "select 2").run(on: connection) == [.script("f")])
+            #expect(try await connection.query("select f()").scalar(Int32.self) == 2)
+        }
+    }
+
+    @Test("an edited migration is refused, by name")
+    func edited() async throws {
+        try await withEmptyDatabase { connection in
+            try await migrator().run(on: connection)
+            let error = await #expect(throws: PostgresError.self) {
+                try await migrator(second: "create table b (n int8)").run(on: connection)
+            }
+            #expect(error?.code == .schema)
+            #expect(error?.detail.hasPrefix("migration 0002_b was edited after it was applied") == true)
+        }
+    }
+
+    @Test("a database that is newer than the program is refused")
+    func newer() async throws {
+        try await withEmptyDatabase { connection in
+            try await migrator().run(on: connection)
+            let older = Migrator(migrations: [("0001_a", "create table a (n int)")], replaceable: [])
+            let error = await #expect(throws: PostgresError.self) { try await older.plan(on: connection) }
+            #expect(error?.detail == "the database has migration 0002_b, which this version of errand doesn't know")
+        }
+    }
+
+    @Test("two runs at once apply everything once")
+    func atOnce() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute("drop schema errand cascade")
+            let steps = try await withThrowingTaskGroup(of: [Migrator.Step].self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        let connection = try await Connection.connect(configuration, logger: Logger(label: "test"))
+                        let steps = try await migrator().run(on: connection)
+                        await connection.close()
+                        return steps
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(steps.count == 3)
+        }
+    }
+
+    @Test("a script that fails names itself and leaves nothing; steps before it stay")
+    func failing() async throws {
+        try await withEmptyDatabase { connection in
+            let broken = migrator(second: "create table b (n int); select nonsense")
+            let error = await #expect(throws: PostgresError.self) { try await broken.run(on: connection) }
+            #expect(error?.detail.hasPrefix("0002_b: column \"nonsense\" does not exist") == true)
+            let tables = try await connection.query("select to_regclass('a') is not null, to_regclass('b') is null")
+            #expect(try tables[0].decode(Bool.self, Bool.self) == (true, true))
+        }
+    }
+
+    @Test("a statement that can't run in a transaction has its way")
+    func alone() async throws {
+        try await withEmptyDatabase { connection in
+            let steps = try await migrator(
+                second: "-- errand: no-transaction\ncreate index concurrently if not exists a_n on a (n)"
+            ).run(on: connection)
+            #expect(steps.contains(.migration("0002_b")))
+            #expect(try await connection.query("select to_regclass('a_n') is not null").scalar(Bool.self))
+        }
+    }
+
+    @Test("a table that is in use is waited for in short tries")
+    func locked() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute("create table busy (n int)")
+            let holder = try await database.makeConnection()
+            try await holder.execute("begin")
+            try await holder.execute("lock table busy")
+            let release = Task {
+                try await Task.sleep(for: .milliseconds(500))
+                try await holder.execute("commit")
+            }
+            let connection = try await Connection.connect(configuration, logger: Logger(label: "test"))
+            try await connection.execute("drop schema errand cascade")
+            let migrator = Migrator(
+                migrations: [("0001_busy", "alter table busy add column m int")], replaceable: [],
+                lockTimeout: .milliseconds(50))
+            #expect(try await migrator.run(on: connection) == [.migration("0001_busy")])
+            try await release.value
+            await connection.close()
+            await holder.close()
+        }
+    }
+
+    private func migrator(second: String = "create table b (n int)", function: String = "select 1") -> Migrator {
+        Migrator(
+            migrations: [("0001_a", "create table a (n int)"), ("0002_b", second)],
+            replaceable: [("f", "create or replace function f() returns int language sql as $$ \(function) $$")])
+    }
+
+    private func withEmptyDatabase(_ body: (Connection) async throws -> Void) async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute("drop schema errand cascade")
+            let connection = try await Connection.connect(configuration, logger: Logger(label: "test"))
+            try await body(connection)
+            await connection.close()
+        }
+    }
+}
