@@ -12,7 +12,7 @@ struct Parts: Sendable {
     private let images: ImageProcessPool
 
     init(_ environment: Environment) throws {
-        let processes = try environment.settings.value(.imageProcesses) { Int($0).flatMap { $0 > 0 ? $0 : nil } }
+        let processes = try environment.settings.value(.imageProcesses) { Int($0) }
         images = ImageProcessPool(.init(processes: processes), logger: environment.logger)
         let root = try environment.settings.value(.storage) { $0.isEmpty ? nil : $0 }
         let store: FolderStore

@@ -40,7 +40,7 @@ struct Serving {
     func run() async throws {
         let environment = try await Environment.load()
         let worker = try isWorker ? workerConfiguration(environment.settings) : nil
-        let connections = try environment.settings.value(.connections) { Int($0).flatMap { $0 > 0 ? $0 : nil } }
+        let connections = try environment.settings.value(.connections) { Int($0) }
         let logger = environment.logger
         let configuration = try environment.database()
         let parts = try Parts(environment)
@@ -76,19 +76,16 @@ struct Serving {
     }
 
     private func workerConfiguration(_ settings: Settings) throws -> WorkerConfiguration {
-        func atLeast(_ minimum: Duration) -> (String) -> Duration? {
-            { text in Duration(setting: text).flatMap { $0 >= minimum ? $0 : nil } }
-        }
         var worker = WorkerConfiguration()
         worker.queues = try settings.value(.queues, parseQueues)
-        worker.pollInterval = try settings.value(.pollInterval, atLeast(.milliseconds(5)))
+        worker.pollInterval = try settings.value(.pollInterval) { Duration(setting: $0) }
         worker.listens = try settings.value(.listen) { Bool($0) }
-        worker.lease = try settings.value(.lease, atLeast(.seconds(1)))
+        worker.lease = try settings.value(.lease) { Duration(setting: $0) }
         let lease = worker.lease
         worker.beat = try settings.value(.beat) { text in
-            Duration(setting: text).flatMap { $0 > .zero && $0 * 3 <= lease ? $0 : nil }
+            Duration(setting: text).flatMap { $0 * 3 <= lease ? $0 : nil }
         }
-        worker.grace = try settings.value(.grace, atLeast(.zero))
+        worker.grace = try settings.value(.grace) { Duration(setting: $0) }
         worker.name = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
         worker.version = ErrandCommand.version
         return worker

@@ -12,6 +12,12 @@ extension Duration {
         else { return nil }
         self = unit * count
     }
+
+    /// Likewise; nil also for less than `minimum`.
+    init?(setting text: String, atLeast minimum: Duration) {
+        self.init(setting: text)
+        if self < minimum { return nil }
+    }
 }
 
 /// `default=10,images=2`; nil for anything else.

@@ -1,3 +1,5 @@
+import Logging
+
 /// One setting: what it is called, what it may be, and what it is where nobody says.
 struct Setting: Sendable {
     /// Its key in the configuration file, part by part: `errand.queues` is `{"errand": {"queues": …}}`.
@@ -10,10 +12,12 @@ struct Setting: Sendable {
     let isSecret: Bool
     /// What it does, in one line.
     let purpose: String
+    /// Whether a value is what is expected.
+    let accepts: @Sendable (String) -> Bool
 
     init(
         _ key: String, _ variable: String, _ fallback: String?, expected: String, isSecret: Bool = false,
-        _ purpose: String
+        _ purpose: String, accepts: @escaping @Sendable (String) -> Bool
     ) {
         self.key = key
         self.variable = variable
@@ -21,47 +25,60 @@ struct Setting: Sendable {
         self.expected = expected
         self.isSecret = isSecret
         self.purpose = purpose
+        self.accepts = accepts
     }
 }
 
 extension Setting {
+    // Its form is judged where it is used: commands that need no database shall not stumble over it.
     static let databaseURL = Setting(
         "database.url", "DATABASE_URL", nil, expected: "postgresql://user@host:5432/database", isSecret: true,
-        "the database with the queue")
+        "the database with the queue"
+    ) { _ in true }
     static let queues = Setting(
         "errand.queues", "ERRAND_QUEUES", "default=10,images=2", expected: "queue=number,…",
-        "queues to claim from, and how many jobs of each run here at once")
+        "queues to claim from, and how many jobs of each run here at once"
+    ) { parseQueues($0) != nil }
     static let pollInterval = Setting(
-        "errand.poll.interval", "ERRAND_POLL_INTERVAL", "250ms", expected: "a duration such as 250ms",
-        "longest wait of a due job whose wake-up was lost")
+        "errand.poll.interval", "ERRAND_POLL_INTERVAL", "250ms", expected: "a duration of at least 5ms",
+        "longest wait of a due job whose wake-up was lost"
+    ) { Duration(setting: $0, atLeast: .milliseconds(5)) != nil }
     static let listen = Setting(
-        "errand.listen", "ERRAND_LISTEN", "true", expected: "true or false", "whether to use wake-ups by NOTIFY")
+        "errand.listen", "ERRAND_LISTEN", "true", expected: "true or false", "whether to use wake-ups by NOTIFY"
+    ) { Bool($0) != nil }
     static let lease = Setting(
         "errand.lease", "ERRAND_LEASE", "20s", expected: "a duration of at least 1s",
-        "how long a silent worker keeps its jobs")
+        "how long a silent worker keeps its jobs"
+    ) { Duration(setting: $0, atLeast: .seconds(1)) != nil }
     static let beat = Setting(
-        "errand.beat", "ERRAND_BEAT", "5s", expected: "a duration of at most a third of the lease",
-        "time between heartbeats")
+        "errand.beat", "ERRAND_BEAT", "5s", expected: "a duration of at most a third of ERRAND_LEASE",
+        "time between heartbeats"
+    ) { Duration(setting: $0, atLeast: .milliseconds(1)) != nil }
     static let grace = Setting(
         "errand.grace", "ERRAND_GRACE", "25s", expected: "a duration such as 25s",
-        "how long running jobs may go on after SIGTERM")
+        "how long running jobs may go on after SIGTERM"
+    ) { Duration(setting: $0) != nil }
     static let connections = Setting(
-        "errand.connections", "ERRAND_CONNECTIONS", "4", expected: "a number of at least 1",
-        "database connections for handlers")
+        "errand.connections", "ERRAND_CONNECTIONS", "4", expected: "a number of 1 to 1000",
+        "database connections for handlers", accepts: isCount)
     static let storage = Setting(
         "errand.storage", "ERRAND_STORAGE", ".errand/storage", expected: "the path of a folder", "where photos are kept"
-    )
+    ) { !$0.isEmpty }
     static let imageProcesses = Setting(
-        "errand.image.processes", "ERRAND_IMAGE_PROCESSES", "2", expected: "a number of at least 1",
-        "errand-image processes at once")
+        "errand.image.processes", "ERRAND_IMAGE_PROCESSES", "2", expected: "a number of 1 to 1000",
+        "errand-image processes at once", accepts: isCount)
     static let logLevel = Setting(
         "errand.log.level", "ERRAND_LOG_LEVEL", "info",
-        expected: "trace, debug, info, notice, warning, error or critical", "least severe log lines that are written")
+        expected: "trace, debug, info, notice, warning, error or critical", "least severe log lines that are written"
+    ) { Logger.Level(rawValue: $0) != nil }
     static let logFormat = Setting(
-        "errand.log.format", "ERRAND_LOG_FORMAT", "text", expected: "text or json", "how log lines are written")
+        "errand.log.format", "ERRAND_LOG_FORMAT", "text", expected: "text or json", "how log lines are written"
+    ) { LineLog.Format(rawValue: $0) != nil }
 
     static let all = [
         databaseURL, queues, pollInterval, listen, lease, beat, grace, connections, storage, imageProcesses, logLevel,
         logFormat,
     ]
+
+    @Sendable private static func isCount(_ text: String) -> Bool { Int(text).map { (1...1000).contains($0) } ?? false }
 }

@@ -1,6 +1,5 @@
 import Configuration
 import Foundation
-import SystemPackage
 
 /// All settings, as they are in force: the environment first, then a file, then the defaults.
 struct Settings: Sendable {
@@ -23,24 +22,25 @@ struct Settings: Sendable {
 
     /// Reads the environment and the file that `ERRAND_CONFIG` names, or `errand.json` where there is one.
     ///
-    /// - Throws: ``ConfigurationError`` for a setting that doesn't exist, and for a file that can't be read.
+    /// - Throws: ``ConfigurationError`` for a setting that doesn't exist, for a value that isn't what is expected, and for
+    ///   a file that can't be read.
     static func load(environment: [String: String] = ProcessInfo.processInfo.environment) async throws -> Settings {
         var settings = Settings()
         let named = environment["ERRAND_CONFIG"]
         let path = named ?? "errand.json"
-        try refuseUnknown(variables: environment.keys)
+        try refuseUnknown(variables: environment)
         let variables = ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: environment))
-        let file = try await readFile(path, mustExist: named != nil)
+        let file = try await SettingsFile(path, mustExist: named != nil)
         for setting in Setting.all {
-            let key = ConfigKey(setting.key)
-            if let text = variables.string(forKey: key) {
+            if let text = variables.string(forKey: ConfigKey(setting.key)) {
                 settings.values[setting.key] = (text, .environment(setting.variable))
-            } else if let text = file.string(forKey: key) ?? file.int(forKey: key).map(String.init)
-                ?? file.bool(forKey: key).map(String.init)
-            {
+            } else if let text = try file.text(of: setting) {
                 settings.values[setting.key] = (text, .file(path))
             } else if let fallback = setting.fallback {
                 settings.values[setting.key] = (fallback, .fallback)
+            }
+            if let (text, origin) = settings.value(setting), !setting.accepts(text) {
+                throw ConfigurationError.malformed(setting, text, origin)
             }
         }
         return settings
@@ -58,8 +58,7 @@ struct Settings: Sendable {
                 "\(setting.variable) is not set: expected \(setting.expected) (\(setting.purpose))")
         }
         guard let parsed = parse(text) else {
-            let shown = setting.isSecret ? "something else" : "'\(text.printable)'"
-            throw ConfigurationError("\(setting.variable): expected \(setting.expected), got \(shown) (\(origin))")
+            throw ConfigurationError.malformed(setting, text, origin)
         }
         return parsed
     }
@@ -67,42 +66,27 @@ struct Settings: Sendable {
 
 // MARK: - Reading
 extension Settings {
-    private static func readFile(_ path: String, mustExist: Bool) async throws -> ConfigReader {
-        do {
-            if mustExist || FileManager.default.fileExists(atPath: path) { try refuseUnknown(keysIn: path) }
-            return ConfigReader(
-                provider: try await FileProvider<JSONSnapshot>(filePath: FilePath(path), allowMissing: !mustExist))
-        } catch let error as ConfigurationError {
-            throw error
-        } catch {
-            throw ConfigurationError("\(path): expected a JSON file with settings, got: \(error)".printable)
-        }
-    }
-
     /// Variables that scripts and tests of this project use, and no settings.
     private static let others: Set<String> = [
         "ERRAND_CONFIG", "ERRAND_TEST_DATABASE_URL", "ERRAND_CLUSTER_URL", "ERRAND_BIN", "ERRAND_FAULTS",
     ]
 
-    private static func refuseUnknown(variables: some Sequence<String>) throws {
+    private static func refuseUnknown(variables: [String: String]) throws {
         let known = Set(Setting.all.map(\.variable))
-        for variable in variables.sorted() where variable.hasPrefix("ERRAND_") {
-            guard !known.contains(variable), !others.contains(variable) else { continue }
+        for (variable, value) in variables.sorted(by: { $0.key < $1.key }) where variable.hasPrefix("ERRAND_") {
+            guard !known.contains(variable), !others.contains(variable), !isOfKubernetes(variable, value) else {
+                continue
+            }
             throw ConfigurationError.unknown("environment variable", variable, among: known)
         }
     }
 
-    private static func refuseUnknown(keysIn path: String) throws {
-        let object = try JSONSerialization.jsonObject(with: Data(contentsOf: URL(fileURLWithPath: path)))
-        let known = Set(Setting.all.map(\.key))
-        for key in keys(of: object, below: "").sorted() where !known.contains(key) {
-            throw ConfigurationError.unknown("setting in \(path)", key, among: known)
-        }
-    }
-
-    private static func keys(of object: Any, below prefix: String) -> [String] {
-        guard let fields = object as? [String: Any] else { return [prefix] }
-        return fields.flatMap { keys(of: $0.value, below: prefix.isEmpty ? $0.key : "\(prefix).\($0.key)") }
+    /// Kubernetes tells each container of the services in its namespace, one that is called `errand` among them.
+    private static func isOfKubernetes(_ variable: String, _ value: String) -> Bool {
+        variable.hasSuffix("_SERVICE_HOST") || variable.hasSuffix("_SERVICE_PORT")
+            || variable.contains("_SERVICE_PORT_")
+            || variable.hasSuffix("_PORT") && value.contains("://")
+            || ["_TCP", "_UDP", "_SCTP"].contains { variable.contains($0) && variable.contains("_PORT_") }
     }
 }
 
@@ -118,5 +102,10 @@ struct ConfigurationError: Error, CustomStringConvertible {
         let near = known.closest(to: name)
         return ConfigurationError(
             "unknown \(what) \(name.printable)" + (near.map { "; did you mean \($0)?" } ?? "; see `errand config`"))
+    }
+
+    static func malformed(_ setting: Setting, _ text: String, _ origin: Settings.Origin) -> ConfigurationError {
+        let shown = setting.isSecret ? "something else" : "'\(text.prefix(200).description.printable)'"
+        return ConfigurationError("\(setting.variable): expected \(setting.expected), got \(shown) (\(origin))")
     }
 }
