@@ -2,15 +2,14 @@ import Errand
 import Foundation
 import Logging
 import Postgres
-import Schema
 
 /// What every command starts from: the settings in force, and what they make.
 struct Environment: Sendable {
     let settings: Settings
     let logger: Logger
 
-    static func load() async throws -> Environment {
-        let settings = try await Settings.load()
+    static func load() throws -> Environment {
+        let settings = try Settings.load()
         let level = try settings.value(.logLevel) { Logger.Level(rawValue: $0) }
         let format = try settings.value(.logFormat) { LineLog.Format(rawValue: $0) }
         return Environment(
@@ -30,13 +29,16 @@ struct Environment: Sendable {
     }
 
     /// Runs `body` with one connection, for commands that do one thing.
+    ///
+    /// - Parameter needsSchema: whether it ends before `body` where the database hasn't this program's schema.
     func withConnection<T: Sendable>(
-        statementTimeout: Duration? = .seconds(30), _ body: (Connection) async throws -> T
+        statementTimeout: Duration? = .seconds(30), needsSchema: Bool = true, _ body: (Connection) async throws -> T
     ) async throws -> T {
         var configuration = try database()
         configuration.statementTimeout = statementTimeout
         let connection = try await Connection.connect(configuration, logger: logger)
         do {
+            if needsSchema { try await Migrator.errand.require(on: connection) }
             let result = try await body(connection)
             await connection.close()
             return result
@@ -45,13 +47,6 @@ struct Environment: Sendable {
             throw error
         }
     }
-}
-
-extension Migrator {
-    /// The migrator of this version's schema.
-    static let errand = Migrator(
-        migrations: Schema.migrations.map { ($0.name, $0.sql) },
-        replaceable: Schema.replaceable.map { ($0.name, $0.sql) })
 }
 
 /// A value as JSON in one line, keys sorted.

@@ -39,7 +39,7 @@ struct ErrandCommand: AsyncParsableCommand {
             }
         } catch {
             guard let failure = Failure(error) else { exit(withError: error) }
-            FileHandle.standardError.write(Data("errand: \(failure.message)\n".utf8))
+            writeError("errand: \(failure.message)")
             Foundation.exit(failure.code)
         }
     }
@@ -82,7 +82,8 @@ struct Failure: Error {
             self.init(
                 code: Self.misconfigured,
                 "the database has no schema of errand, or an older one: run `errand migrate` (\(error.detail))")
-        case .schema, .configuration: self.init(code: Self.misconfigured, error.description)
+        case .schema, .configuration:
+            self.init(code: Self.misconfigured, error.detail + (error.hint.map { " (\($0))" } ?? ""))
         case .connectionLost, .poolExhausted, .timedOut: self.init(code: Self.unreachable, error.description)
         default: self.init(code: Self.failed, error.description)
         }

@@ -8,7 +8,6 @@ import Outbound
 /// What the jobs need, made from the settings, and the jobs themselves.
 struct Parts: Sendable {
     let handlers: Handlers
-    let schedules: [ScheduleDefinition]
     private let images: ImageProcessPool
 
     init(_ environment: Environment) throws {
@@ -22,7 +21,6 @@ struct Parts: Sendable {
             throw ConfigurationError("ERRAND_STORAGE: expected a folder that can be written to, got \(error)")
         }
         handlers = Handlers(AllJobs.handlers(store: store, images: images))
-        schedules = AllJobs.schedules
     }
 
     /// Lets the child processes go.

@@ -1,23 +1,39 @@
+import Dispatch
 import Foundation
+import Postgres
 import Synchronization
-import UnixSignals
 
 /// SIGTERM and SIGINT: the first asks for a graceful end, the second for one at once.
 enum Stopping {
-    private static let state = Mutex((isRequested: false, waiters: [CheckedContinuation<Void, Never>]()))
+    private static let state = Mutex((requests: 0, waiters: [CheckedContinuation<Void, Never>]()))
+    /// Signals are heard and the end is enforced here: a handler that blocks all of Swift's shared threads holds up neither.
+    private static let queue = DispatchQueue(label: "errand.stopping")
 
-    /// Runs `serving` to its end; signals end it earlier, first gently, then by cancelling it.
-    static func run(_ serving: Task<Void, any Error>) async throws {
-        let signals = await UnixSignalsSequence(trapping: .sigterm, .sigint)
-        let watching = Task {
-            for await _ in signals {
-                if request() { serving.cancel() }
+    /// Runs `serve` to its end; signals end it earlier, first gently, then by cancelling it.
+    ///
+    /// - Parameter limit: how long the end may take. After that, or 2 s after the second signal, the process exits with 1.
+    static func run(within limit: Duration, _ serve: @escaping @Sendable () async throws -> Void) async throws {
+        let start = AsyncStream<Void>.makeStream()
+        let serving = Task {
+            // Not before the signals are heard.
+            for await _ in start.stream { break }
+            try await serve()
+        }
+        var sources: [any DispatchSourceSignal] = []
+        for number in [SIGTERM, SIGINT] {
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler { heard(serving, limit: limit) }
+            sources.append(source)
+            await withCheckedContinuation { continuation in
+                source.setRegistrationHandler { continuation.resume() }
+                source.resume()
             }
         }
-        defer { watching.cancel() }
+        defer { sources.forEach { $0.cancel() } }
+        start.continuation.yield()
         do {
             try await serving.value
-        } catch is CancellationError where state.withLock(\.isRequested) {
+        } catch  where wasCancelled(by: error) {
             // Ended before it had begun to serve, as it was told to.
         }
     }
@@ -26,23 +42,32 @@ enum Stopping {
     static func requested() async {
         await withCheckedContinuation { continuation in
             let isRequested = state.withLock { state in
-                if !state.isRequested { state.waiters.append(continuation) }
-                return state.isRequested
+                if state.requests == 0 { state.waiters.append(continuation) }
+                return state.requests > 0
             }
             if isRequested { continuation.resume() }
         }
     }
 
-    /// Notes a signal. True if it is to end the process at once: the second one, or one that came before anybody served.
-    private static func request() -> Bool {
-        let (isSecond, waiters) = state.withLock { state in
-            defer {
-                state.isRequested = true
-                state.waiters = []
-            }
-            return (state.isRequested, state.waiters)
+    /// Passes a signal on: the second one, or one that comes before anybody serves, ends the work at once.
+    private static func heard(_ serving: Task<Void, any Error>, limit: Duration) {
+        let (requests, waiters) = state.withLock { state in
+            state.requests += 1
+            defer { state.waiters = [] }
+            return (state.requests, state.waiters)
         }
         waiters.forEach { $0.resume() }
-        return isSecond || waiters.isEmpty
+        if requests > 1 || waiters.isEmpty { serving.cancel() }
+        guard requests <= 2 else { return }
+        let patience = requests == 1 ? limit : .seconds(2)
+        queue.asyncAfter(deadline: .now() + patience / .seconds(1)) {
+            writeError("errand: what was running did not end within \(patience) of the signal; its leases run out")
+            _exit(Failure.failed)
+        }
+    }
+
+    private static func wasCancelled(by error: any Error) -> Bool {
+        let isCancellation = error is CancellationError || (error as? PostgresError)?.code == .cancelled
+        return isCancellation && state.withLock { $0.requests > 0 }
     }
 }

@@ -39,14 +39,14 @@ struct BenchCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let environment = try await Environment.load()
+        let environment = try Environment.load()
         var logger = environment.logger
         logger.logLevel = max(logger.logLevel, .warning)
         let plan = Bench.Plan(
             jobs: jobs, batch: batch, workers: workers, pinned: pinned.map { .seconds($0) }, measuresIdle: !skipIdle)
         let bench = Bench(configuration: try environment.database(), plan: plan, logger: logger)
         let report = try await bench.run { line in
-            FileHandle.standardError.write(Data((line + "\n").utf8))
+            writeError(line)
         }
         print(try json ? Command.json(report) : report.description)
     }

@@ -22,7 +22,7 @@ struct ConfigCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let settings = try await Settings.load()
+        let settings = try Settings.load()
         let lines = Setting.all.map { setting in
             let value = settings.value(setting)
             return Line(

@@ -49,7 +49,7 @@ struct CompressCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let environment = try await Environment.load()
+        let environment = try Environment.load()
         var request = ImageRequest()
         request.maxBytes = maxBytes
         request.maxEdge = maxEdge
@@ -149,15 +149,14 @@ struct CompressCommand: AsyncParsableCommand {
                 if progress { show(done, of: work.count) }
             }
         }
-        if progress { FileHandle.standardError.write(Data("\n".utf8)) }
+        if progress { writeError("") }
         return failed
     }
 
     private func show(_ line: Line) {
         if json { return print((try? Command.json(line)) ?? "{}") }
         if let error = line.error {
-            let text = "errand: \(line.file.printable): \(error.message)\n"
-            return FileHandle.standardError.write(Data(text.utf8))
+            return writeError("errand: \(line.file.printable): \(error.message)")
         }
         guard let bytes = line.bytes, let width = line.width, let height = line.height else { return }
         let quality = line.quality.map { "quality \($0)" } ?? "unchanged"
@@ -170,6 +169,6 @@ struct CompressCommand: AsyncParsableCommand {
         let width = 30
         let filled = done * width / count
         let bar = String(repeating: "#", count: filled) + String(repeating: ".", count: width - filled)
-        FileHandle.standardError.write(Data("\r[\(bar)] \(done)/\(count) ".utf8))
+        writeError("\r[\(bar)] \(done)/\(count) ", end: "")
     }
 }

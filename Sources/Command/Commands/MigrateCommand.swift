@@ -22,8 +22,8 @@ struct MigrateCommand: AsyncParsableCommand {
             for script in Schema.migrations + Schema.replaceable { Swift.print("-- \(script.name)\n\(script.sql)") }
             return
         }
-        let environment = try await Environment.load()
-        try await environment.withConnection(statementTimeout: nil) { connection in
+        let environment = try Environment.load()
+        try await environment.withConnection(statementTimeout: nil, needsSchema: false) { connection in
             if dryRun {
                 let steps = try await Migrator.errand.plan(on: connection)
                 for step in steps { Swift.print("would apply \(step)") }

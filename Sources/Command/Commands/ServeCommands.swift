@@ -1,6 +1,7 @@
 import ArgumentParser
 import Errand
 import Foundation
+import Jobs
 import Logging
 import Postgres
 import ServiceLifecycle
@@ -38,32 +39,29 @@ struct Serving {
     let isScheduler: Bool
 
     func run() async throws {
-        let environment = try await Environment.load()
+        let environment = try Environment.load()
         let worker = try isWorker ? workerConfiguration(environment.settings) : nil
         let connections = try environment.settings.value(.connections) { Int($0) }
         let logger = environment.logger
         let configuration = try environment.database()
-        let parts = try Parts(environment)
-        let serving = Task {
-            try await waitForSchema(configuration, logger: logger)
+        let parts = try isWorker ? Parts(environment) : nil
+        let grace = worker?.grace ?? .zero
+        try await Stopping.run(within: grace + .seconds(2)) {
+            try await waitForSchema(environment)
             let database = Database(configuration: configuration, maximumConnections: connections, logger: logger)
             var services: [any Service] = [Housekeeping(database: database, logger: logger)]
             if isScheduler {
-                services.append(Scheduler(database: database, schedules: parts.schedules, logger: logger))
+                services.append(Scheduler(database: database, schedules: AllJobs.schedules, logger: logger))
             }
-            if let worker {
+            if let worker, let parts {
                 services.append(
                     Worker(database: database, configuration: worker, logger: logger, handlers: parts.handlers))
             }
             let group = ServiceGroup(services: services, logger: logger)
-            try await withTaskCancellationHandler {
-                try await withShutdown(of: group) { try await group.run() }
-            } onCancel: {
-            }
-            await parts.stop()
+            try await withShutdown(of: group) { try await group.run() }
+            await parts?.stop()
             await database.close()
         }
-        try await Stopping.run(serving)
     }
 
     private func withShutdown(of group: ServiceGroup, _ body: () async throws -> Void) async throws {
@@ -93,26 +91,19 @@ struct Serving {
 
     /// Waits until the database can be reached and has this program's schema.
     ///
-    /// - Throws: ``Failure`` where its schema is older or newer: waiting would not mend that.
-    private func waitForSchema(_ configuration: PostgresConfiguration, logger: Logger) async throws {
+    /// - Throws: what says that its schema is missing, older or newer: waiting would not mend that.
+    private func waitForSchema(_ environment: Environment) async throws {
         var backoff = Backoff(first: .milliseconds(100), cap: .seconds(2))
         var random = SystemRandomNumberGenerator()
         var lastLine: ContinuousClock.Instant?
         while true {
             try Task.checkCancellation()
             do {
-                let connection = try await Connection.connect(configuration, logger: logger)
-                let pending = try await Migrator.errand.plan(on: connection)
-                await connection.close()
-                guard let first = pending.first else { return }
-                throw Failure(
-                    code: Failure.misconfigured,
-                    "the database's schema is older than this program: expected \(first) and \(pending.count - 1) more to be "
-                        + "applied; run `errand migrate`")
+                return try await environment.withConnection { _ in }
             } catch let error as PostgresError where error.isTransient {
                 if lastLine.map({ .now - $0 >= .seconds(10) }) ?? true {
                     lastLine = .now
-                    logger.warning("waiting for the database", metadata: ["error": "\(error)"])
+                    environment.logger.warning("waiting for the database", metadata: ["error": "\(error)"])
                 }
                 try await Task.sleep(for: backoff.next(using: &random))
             }

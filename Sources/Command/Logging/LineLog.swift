@@ -33,8 +33,7 @@ struct LineLog: LogHandler {
             case .text: Self.text(time, event.level, "\(event.message)", fields)
             case .json: Self.json(time, event.level, "\(event.message)", fields)
             }
-        // One write a line, so that lines of several threads don't mix.
-        FileHandle.standardError.write(Data((line + "\n").utf8))
+        writeError(line)
     }
 
     private static func text(

@@ -68,6 +68,7 @@ extension String {
         var text = ""
         for scalar in unicodeScalars {
             switch scalar.properties.generalCategory {
+            case _ where scalar == "\t": text += " "
             case .control, .lineSeparator, .paragraphSeparator, .format:
                 text += "\\u{\(String(scalar.value, radix: 16))}"
             default: text.unicodeScalars.append(scalar)

@@ -24,13 +24,13 @@ struct Settings: Sendable {
     ///
     /// - Throws: ``ConfigurationError`` for a setting that doesn't exist, for a value that isn't what is expected, and for
     ///   a file that can't be read.
-    static func load(environment: [String: String] = ProcessInfo.processInfo.environment) async throws -> Settings {
+    static func load(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> Settings {
         var settings = Settings()
         let named = environment["ERRAND_CONFIG"]
         let path = named ?? "errand.json"
         try refuseUnknown(variables: environment)
         let variables = ConfigReader(provider: EnvironmentVariablesProvider(environmentVariables: environment))
-        let file = try await SettingsFile(path, mustExist: named != nil)
+        let file = try SettingsFile(path, mustExist: named != nil)
         for setting in Setting.all {
             if let text = variables.string(forKey: ConfigKey(setting.key)) {
                 settings.values[setting.key] = (text, .environment(setting.variable))
