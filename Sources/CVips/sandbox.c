@@ -43,7 +43,8 @@ int sandbox_enter(SandboxLimits limits) {
 #define DENY(error) ANSWER(SECCOMP_RET_ERRNO | (error))
 #define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), ANSWER(SECCOMP_RET_ALLOW)
 
-/* A list of what is allowed: a system call that a later kernel brings is denied without anybody having to hear of it. */
+/* A list of what is allowed: a system call that a later kernel brings is denied without anybody having to hear of it.
+ * */
 static struct sock_filter filter[] = {
     LOAD(arch),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0),

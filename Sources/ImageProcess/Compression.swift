@@ -36,14 +36,15 @@ struct Compression {
             throw ImageError(.tooManyPixels, "\(header.width) x \(header.height), at most \(request.maxPixels) pixels")
         }
         let needsSRGB = header.has_profile != 0 || header.is_cmyk != 0
-        var picture = try decode(toSRGB: needsSRGB)
+        let source = upright(header)
+        var picture = try decode(to: source.within(request.maxEdge), toSRGB: needsSRGB)
         if let kept = keptAsItIs(format, header) {
             return (report(kept, picture, format, header, quality: nil, encodes: 0), kept)
         }
 
         var encodes = 0
-        for rung in SizeLadder(from: max(picture.width, picture.height), qualities: request.effectiveQualities) {
-            if rung.edge < max(picture.width, picture.height) { picture = try picture.shrunk(to: rung.edge) }
+        for rung in SizeLadder(from: picture.size.edge, qualities: request.effectiveQualities) {
+            if rung.edge < picture.size.edge { picture = try picture.shrunk(to: source.within(rung.edge)) }
             if let (bytes, quality) = try fit(picture, rung.qualities, &encodes) {
                 return (report(bytes, picture, format, header, quality: quality, encodes: encodes), bytes)
             }
@@ -74,17 +75,18 @@ struct Compression {
         }
     }
 
-    private func decode(toSRGB: Bool) throws(ImageError) -> Picture {
+    private func decode(to size: PixelSize, toSRGB: Bool) throws(ImageError) -> Picture {
         do {
-            return try Picture.decode(photo, edge: request.maxEdge, toSRGB: toSRGB, background: request.background)
+            return try Picture.decode(photo, to: size, toSRGB: toSRGB, background: request.background)
         } catch  where toSRGB && error.code == .corrupt {
-            // A profile that can't be used is no reason to lose the photo: it is taken for sRGB. If it wasn't the profile,
-            // this fails as well.
-            return try Picture.decode(photo, edge: request.maxEdge, toSRGB: false, background: request.background)
+            // A profile that can't be used is no reason to lose the photo: it is taken for sRGB. If it wasn't the
+            // profile, this fails as well.
+            return try Picture.decode(photo, to: size, toSRGB: false, background: request.background)
         }
     }
 
-    /// The source's own pixels, without metadata, where they are all that was asked for: an encode would only lose quality.
+    /// The source's own pixels, without metadata, where they are all that was asked for: an encode would only lose
+    /// quality.
     private func keptAsItIs(_ format: ImageFormat, _ header: CVipsHeader) -> [UInt8]? {
         guard format == .jpeg, request.format == .jpeg, photo.count < 2 * request.maxBytes,
             max(header.width, header.height) <= request.maxEdge, header.orientation <= 1
@@ -93,6 +95,13 @@ struct Compression {
         guard segments.isComplete, !segments.needsDecoding else { return nil }
         let bytes = segments.isBare ? Array(photo) : segments.stripped(photo)
         return bytes.count < request.maxBytes ? bytes : nil
+    }
+
+    /// The picture's sides once it is turned upright: orientations from 5 on lie on their side.
+    private func upright(_ header: CVipsHeader) -> PixelSize {
+        let (width, height) = (Int(header.width), Int(header.height))
+        return header.orientation < 5
+            ? PixelSize(width: width, height: height) : PixelSize(width: height, height: width)
     }
 
     private func name(of header: CVipsHeader) -> String {
@@ -104,7 +113,8 @@ struct Compression {
         encodes: Int
     ) -> ImageReport {
         ImageReport(
-            bytes: bytes.count, width: picture.width, height: picture.height, quality: quality, encodes: encodes,
+            bytes: bytes.count, width: picture.size.width, height: picture.size.height, quality: quality,
+            encodes: encodes,
             milliseconds: 0, format: request.format, sourceFormat: format, sourceWidth: Int(header.width),
             sourceHeight: Int(header.height), sourceBytes: photo.count)
     }

@@ -9,11 +9,11 @@ struct Picture: ~Copyable {
 
     deinit { cvips_release(image) }
 
-    var width: Int { Int(cvips_width(image)) }
-    var height: Int { Int(cvips_height(image)) }
+    var size: PixelSize { PixelSize(width: Int(cvips_width(image)), height: Int(cvips_height(image))) }
 
     /// Bytes that a JPEG of it is expected to have at each level.
     func forecast(_ levels: ClosedRange<Int>, limit: Int) -> [Int: Double] {
+        let (width, height) = (size.width, size.height)
         let pixels = UnsafeBufferPointer(start: cvips_pixels(image), count: width * height * 3)
         return JPEGLevel.forecast(levels, limit: limit, pixels: pixels, width: width, height: height)
     }
@@ -25,20 +25,23 @@ struct Picture: ~Copyable {
         return header
     }
 
-    /// Decodes a photo to at most `edge` pixels on each side.
+    /// Decodes a photo to exactly `size`, which is upright.
     static func decode(
-        _ photo: UnsafeRawBufferPointer, edge: Int, toSRGB: Bool, background: ImageRequest.Colour
+        _ photo: UnsafeRawBufferPointer, to size: PixelSize, toSRGB: Bool, background: ImageRequest.Colour
     ) throws(ImageError) -> Picture {
         let colour = [Double(background.red), Double(background.green), Double(background.blue)]
-        guard let image = cvips_decode(photo.baseAddress, photo.count, Int32(edge), toSRGB ? 1 : 0, colour) else {
+        guard
+            let image = cvips_decode(
+                photo.baseAddress, photo.count, Int32(size.width), Int32(size.height), toSRGB ? 1 : 0, colour)
+        else {
             throw failure()
         }
         return Picture(image)
     }
 
-    /// The same picture, at most `edge` pixels on each side.
-    func shrunk(to edge: Int) throws(ImageError) -> Picture {
-        guard let smaller = cvips_shrink(image, Int32(edge)) else { throw Self.failure() }
+    /// The same picture with exactly `size`.
+    func shrunk(to size: PixelSize) throws(ImageError) -> Picture {
+        guard let smaller = cvips_shrink(image, Int32(size.width), Int32(size.height)) else { throw Self.failure() }
         return Picture(smaller)
     }
 

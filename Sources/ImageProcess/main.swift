@@ -6,8 +6,8 @@ import Images
 import Glibc
 #endif
 
-// errand-image: compresses the photos that come in at standard input. Errand starts it, with the most memory that it may use as its
-// only argument. It opens no file and no connection, and after its greeting it couldn't any more.
+// errand-image: compresses the photos that come in at standard input. Errand starts it, with the most memory that it
+// may use as its only argument. It opens no file and no connection, and after its greeting it couldn't any more.
 
 /// Says on standard error why nothing goes on, and ends.
 func giveUp(_ reason: String, code: Int32) -> Never {

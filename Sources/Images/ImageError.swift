@@ -1,4 +1,5 @@
-/// Why a picture could not be made. One open set of codes, stable over releases: they stand in `--json` and in job rows.
+/// Why a picture could not be made. One open set of codes, stable over releases: they stand in `--json` and in job
+/// rows.
 package struct ImageError: Error, Hashable, Sendable {
     package struct Code: RawRepresentable, Codable, Hashable, Sendable {
         package let rawValue: String

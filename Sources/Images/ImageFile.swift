@@ -39,9 +39,11 @@ package enum ImageFile {
         }
     }
 
-    /// Writes a file through a temporary one in the same folder, which is put on disk and then takes the name. Mode 0600.
+    /// Writes a file through a temporary one in the same folder, which is put on disk and then takes the name. Mode
+    /// 0600.
     ///
-    /// - Throws: ``ImageError/Code/fileAccess`` with the system's reason. Then what was at `path` before is still there.
+    /// - Throws: ``ImageError/Code/fileAccess`` with the system's reason. Then what was at `path` before is still
+    ///   there.
     package static func write(_ bytes: [UInt8], to path: String) throws(ImageError) {
         let destination = FilePath(path)
         let folder = destination.removingLastComponent()

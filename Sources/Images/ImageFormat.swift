@@ -4,8 +4,8 @@ package enum ImageFormat: String, Codable, CaseIterable, Sendable {
 
     /// Tells the format by the first bytes, 32 of them at most.
     ///
-    /// - Throws: ``ImageError/Code/empty``, ``ImageError/Code/unsupportedFormat`` where the bytes begin like a picture or document of a
-    ///   format that is not read, and ``ImageError/Code/notAnImage`` else.
+    /// - Throws: ``ImageError/Code/empty``, ``ImageError/Code/unsupportedFormat`` where the bytes begin like a picture
+    ///   or document of a format that is not read, and ``ImageError/Code/notAnImage`` else.
     package init(of bytes: some Collection<UInt8>) throws(ImageError) {
         let head = Array(bytes.prefix(32))
         func begins(with text: String, at offset: Int = 0) -> Bool {
@@ -40,7 +40,8 @@ package enum ImageFormat: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// Whether the file ends before the end that its own structure speaks of. Only for PNG and WebP: of the others, the decoders say it.
+    /// Whether the file ends before the end that its own structure speaks of. Only for PNG and WebP: of the others, the
+    /// decoders say it.
     package func isCutShort(_ bytes: UnsafeRawBufferPointer) -> Bool {
         switch self {
         case .png: !PNGChunks(bytes).isComplete

@@ -23,8 +23,8 @@ package struct ImageRequest: Codable, Hashable, Sendable {
     /// Pixels on the longer side of the result, 16...16,384. A smaller picture is never enlarged.
     package var maxEdge = 2_560
     package var format = Format.jpeg
-    /// The encoder's quality, 1...100; for JPEG a ``JPEGLevel``. Below the lower bound the picture is made smaller instead. nil
-    /// takes the format's own.
+    /// The encoder's quality, 1...100; for JPEG a ``JPEGLevel``. Below the lower bound the picture is made smaller
+    /// instead. nil takes the format's own.
     package var qualities: ClosedRange<Int>?
     /// What shows through where the picture is transparent.
     package var background = Colour.white

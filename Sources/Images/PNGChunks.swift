@@ -1,6 +1,7 @@
 /// The chunks of a PNG file, walked without unpacking any.
 package struct PNGChunks: Sendable {
-    /// Chunks other than texts, in order, each with its length, name and checksum. With the signature they make a whole file.
+    /// Chunks other than texts, in order, each with its length, name and checksum. With the signature they make a whole
+    /// file.
     private var kept: [Range<Int>] = [0..<8]
     /// Whether there are texts: they describe, and may be packed.
     package private(set) var hasText = false

@@ -7,7 +7,8 @@
 /* The calls of libvips that Errand makes, each with a fixed list of arguments, because Swift can call no variadic C
  * function. Nothing of libvips or GLib is included, so that Swift never parses their headers.
  *
- * A function that can fail returns NULL or a number other than 0; cvips_take_error then says why. One thread at a time. */
+ * A function that can fail returns NULL or a number other than 0, and then cvips_take_error says why. Not for several
+ * threads at once. */
 
 /* An image of libvips, held until cvips_release. */
 typedef struct _VipsImage CVipsImage;
@@ -33,12 +34,13 @@ const char *cvips_version(void);
 
 int cvips_read_header(const void *bytes, size_t count, CVipsHeader *header);
 
-/* Decodes into memory: upright, at most `edge` on each side and never enlarged, 8 bit sRGB without alpha.
+/* Decodes into memory: upright, with exactly these sides, 8 bit sRGB without alpha.
  * `to_srgb` converts by the embedded profile; leave it 0 where there is none, because colours would shift. */
-CVipsImage *cvips_decode(const void *bytes, size_t count, int edge, int to_srgb, const double background[3]);
+CVipsImage *cvips_decode(const void *bytes, size_t count, int width, int height, int to_srgb,
+                         const double background[3]);
 
-/* The same picture, at most `edge` on each side. */
-CVipsImage *cvips_shrink(CVipsImage *image, int edge);
+/* The same picture, with exactly these sides. */
+CVipsImage *cvips_shrink(CVipsImage *image, int width, int height);
 
 int cvips_width(CVipsImage *image);
 int cvips_height(CVipsImage *image);

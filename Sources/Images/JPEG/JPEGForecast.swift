@@ -4,11 +4,12 @@ import FoundationEssentials
 import Glibc
 #endif
 
-/// Says how many bytes a JPEG of a picture will have at any quality, from a sample of its blocks and without encoding it.
+/// Says how many bytes a JPEG of a picture will have at any quality, from a sample of its blocks and without encoding
+/// it.
 ///
-/// It does what an encoder does, to about one block in ten: colour transform, cosine transform, quantization, and then counts the
-/// symbols that Huffman coding would write; their entropy is what optimized tables come close to. About 6 ms for five megapixels, where
-/// an encode takes 150 ms.
+/// It does what an encoder does, to 1,200 units of 16 × 16 pixels: colour transform, cosine transform, quantization, and
+/// then counts the symbols that Huffman coding would write; their entropy is what optimized tables come close to.
+/// Measured on 100 photographs: 1.4 encodes a photo are enough with it.
 package struct JPEGForecast: Sendable {
     /// Coefficients of the sampled blocks in zigzag order, 64 a block; the first is the difference to the block before.
     private var luma: [Float] = []
@@ -185,7 +186,8 @@ private let zigzag: [Int] = [
 /// The bits that Huffman coding with tables of its own would take.
 private enum SymbolCount {
     static func bits(of coefficients: [Float], table: [Float]) -> Double {
-        // Symbols of the first coefficients: how many bits the difference has. Of the others: run of zeros × 16 + bits.
+        // Symbols of the first coefficients: how many bits the difference has.
+        // Of the others: how many zeros come before, times 16, and how many bits the value has.
         var first = [Int](repeating: 0, count: 16)
         var others = [Int](repeating: 0, count: 256)
         var extra = 0

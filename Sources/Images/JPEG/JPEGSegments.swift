@@ -9,7 +9,8 @@ package struct JPEGSegments: Sendable {
     package private(set) var essential: [Range<Int>] = []
     /// Whether nothing but essential parts is in the file, and nothing after its end.
     package private(set) var isBare = true
-    /// Whether it holds more than a plain copy would keep right: a colour profile, an orientation, an unusual colour space.
+    /// Whether it holds more than a plain copy would keep right: a colour profile, an orientation, an unusual colour
+    /// space.
     package private(set) var needsDecoding = false
     /// Whether the end of the picture was reached.
     package private(set) var isComplete = false

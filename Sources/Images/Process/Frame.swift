@@ -2,9 +2,9 @@ import FoundationEssentials
 
 /// The protocol between a pool and an `errand-image`: frames, one after the other, in both directions.
 ///
-/// A frame is the length of its header (4 bytes, big-endian), the header as JSON, and as many bytes as the header announces. The
-/// process greets once with a ``Greeting``; then each ``Order`` with the photo is answered by an ``Answer`` with the result. The
-/// end of its standard input ends the process.
+/// A frame is the length of its header (4 bytes, big-endian), the header as JSON, and as many bytes as the header
+/// announces. The process greets once with a ``Greeting``; then each ``Order`` with the photo is answered by an
+/// ``Answer`` with the result. The end of its standard input ends the process.
 package enum Frame {
     /// Longer headers are refused: the other side isn't one of ours.
     package static let longestHeader = 64 * 1024

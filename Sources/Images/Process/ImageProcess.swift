@@ -11,8 +11,8 @@ struct ImageResult: Sendable {
 
 /// One running `errand-image`, which does photo after photo until it is let go, misbehaves, or dies.
 ///
-/// One caller at a time. The process ends with the last reference to this, at the latest; should this whole program be killed,
-/// the kernel ends it.
+/// One caller at a time. The process ends with the last reference to this, at the latest; should this whole program be
+/// killed, the kernel ends it.
 final class ImageProcess: Sendable {
     private struct Task: Sendable {
         let photo: [UInt8]

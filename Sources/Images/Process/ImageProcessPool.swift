@@ -44,7 +44,8 @@ package actor ImageProcessPool {
 extension ImageProcessPool {
     /// Compresses a photo that is in memory.
     ///
-    /// Waits while all processes are busy; then it takes 0.1 to 1 s for a photo of a phone, never longer than the limit.
+    /// Waits while all processes are busy; then it takes 0.1 to 1 s for a photo of a phone, never longer than the
+    /// limit.
     ///
     /// - Returns: what was done, and the result: fewer bytes than `request.maxBytes`, upright, sRGB, without metadata.
     /// - Throws: ``ImageError``, or `CancellationError` where the task was cancelled: then the process is ended.
@@ -63,7 +64,8 @@ extension ImageProcessPool {
         do {
             return try await compress(photo, as: request, in: process)
         } catch let error as ImageError where process.isUsed && [.crashed, .memoryLimit].contains(error.code) {
-            // It had done others before, and one of them may have left the damage. In a new process there is no such doubt.
+            // It had done others before, and one of them may have left the damage. In a new process there is no such
+            // doubt.
             logger.notice("Image process ended, trying the photo in a new one", metadata: ["error": "\(error)"])
             return try await compress(
                 photo, as: request, in: ImageProcess(executable: executable, limits: configuration.limits))
@@ -124,7 +126,8 @@ extension ImageProcessPool {
         guard access(path, X_OK) == 0 else {
             throw ImageError(
                 .unavailable,
-                "no program at \(path). Install errand-image beside errand, or build it: swift build --product errand-image"
+                "no program at \(path). Install errand-image beside errand, or build it: "
+                    + "swift build --product errand-image"
             )
         }
         return FilePath(path)

@@ -1,7 +1,7 @@
 /// Says before a photo is decoded whether that takes so much memory that it had better be done alone.
 ///
-/// Measured: a decoder of baseline JPEG or PNG holds a few rows, one of progressive JPEG all coefficients (3 to 4 bytes a pixel), one of
-/// HEIC and AVIF several whole pictures (about 10 bytes a pixel).
+/// Measured: a decoder of baseline JPEG or PNG holds a few rows, one of progressive JPEG all coefficients (3 to 4 bytes
+/// a pixel), one of HEIC and AVIF several whole pictures (about 10 bytes a pixel).
 enum MemoryDemand {
     /// Bytes that decoding takes at its height, beside what a process takes anyway. A guess: nothing is refused for it.
     static func bytes(for photo: [UInt8]) -> Int {

@@ -1,8 +1,8 @@
 /// A step of the scale on which the best JPEG is searched: 1...100, each better and larger than the one below.
 ///
-/// Up to 91 it is the encoder's quality, with colour halved in both directions. From 92 on colour is kept at every pixel, at an encoder's
-/// quality of four less: measured with SSIMULACRA2 at equal bytes, bits then do more good in colour than in finer steps
-/// (quality 92 in full: 95.98 in 182 KB; quality 95 halved: 95.41 in 191 KB).
+/// Up to 91 it is the encoder's quality, with colour halved in both directions. From 92 on colour is kept at every
+/// pixel, at an encoder's quality of four less: measured with SSIMULACRA2 at equal bytes, bits then do more good in
+/// colour than in finer steps (quality 92 in full: 95.98 in 182 KB; quality 95 halved: 95.41 in 191 KB).
 package struct JPEGLevel: Hashable, Sendable {
     package let level: Int
 
@@ -15,7 +15,8 @@ package struct JPEGLevel: Hashable, Sendable {
     /// The quality that libjpeg is given.
     package var quality: Int { hasFullChroma ? level - 4 : level }
 
-    /// Bytes expected at each level of a range. The levels with full chroma are looked at only where the limit is in their reach.
+    /// Bytes expected at each level of a range. The levels with full chroma are looked at only where the limit is in
+    /// their reach.
     package static func forecast(
         _ levels: ClosedRange<Int>, limit: Int, pixels: UnsafeBufferPointer<UInt8>, width: Int, height: Int
     ) -> [Int: Double] {

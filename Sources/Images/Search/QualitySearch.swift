@@ -1,7 +1,7 @@
 /// Finds the highest quality whose result has fewer bytes than a limit, with as few encodes as it can.
 ///
-/// It encodes nothing itself: it says what to encode next, is told how many bytes came out, and so on until it knows. Each answer
-/// narrows what is left, so it ends whatever the encoder does.
+/// It encodes nothing itself: it says what to encode next, is told how many bytes came out, and so on until it knows.
+/// Each answer narrows what is left, so it ends whatever the encoder does.
 package struct QualitySearch: Sendable {
     package enum Step: Equatable, Sendable {
         /// Encode at this quality, and `record` what came out.
@@ -22,8 +22,8 @@ package struct QualitySearch: Sendable {
 
     /// - Parameters:
     ///   - limit: bytes; the result has fewer.
-    ///   - forecast: bytes expected at each quality, within about a tenth. Without one, the first encode is at the highest
-    ///     quality, and the next ones follow from what came out.
+    ///   - forecast: bytes expected at each quality, within about a tenth. Without one, the first encode is at the
+    ///     highest quality, and the next ones follow from what came out.
     package init(limit: Int, qualities: ClosedRange<Int>, forecast: [Int: Double]? = nil) {
         self.limit = Double(limit)
         self.qualities = qualities
@@ -75,8 +75,8 @@ extension QualitySearch {
         return expectation(quality) * (low + (high - low) * share)
     }
 
-    /// As forecast, or as bytes usually follow quality, but for a factor: a power of libjpeg's scale of its quantization, measured on
-    /// photographs.
+    /// As forecast, or as bytes usually follow quality, but for a factor: a power of libjpeg's scale of its
+    /// quantization, measured on photographs.
     private func expectation(_ quality: Int) -> Double {
         if let expected = forecast?[quality] { return expected }
         let scale = quality < 50 ? 5_000 / Double(quality) : 200 - 2 * Double(quality)

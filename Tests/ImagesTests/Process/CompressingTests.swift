@@ -28,9 +28,11 @@ import Testing
             try Samples.run("exiftool", "-q", "-n", "-overwrite_original", "-Orientation=\(number)", path)
             return try Samples.bytes(path)
         }
-        let (report, bytes) = try await ImageProcessPool.forTests().compress(stored)
-        #expect(report.width == (number < 5 ? 400 : 300))
-        #expect(report.height == (number < 5 ? 300 : 400))
+        var request = ImageRequest()
+        request.maxEdge = 200
+        let (report, bytes) = try await ImageProcessPool.forTests().compress(stored, as: request)
+        #expect(report.width == (number < 5 ? 200 : 150))
+        #expect(report.height == (number < 5 ? 150 : 200))
         let pixels = try Samples.pixels(bytes)
         let (width, height) = (report.width, report.height)
         let seen = [(20, 20), (width - 20, 20), (20, height - 20), (width - 20, height - 20)].map { x, y in

@@ -19,7 +19,8 @@ import Testing
         #include <sys/socket.h>
         #include <unistd.h>
         static void *nothing(void *all) { return all; }
-        #define TRY(what) printf("%s: %s\\n", #what, (what) < 0 && (errno == EPERM || errno == ENOSYS) ? "denied" : "allowed")
+        #define DENIED (errno == EPERM || errno == ENOSYS)
+        #define TRY(what) printf("%s: %s\\n", #what, (what) < 0 && DENIED ? "denied" : "allowed")
         int main(void) {
             SandboxLimits limits = {1ull << 30, 64};
             struct rlimit more = {RLIM_INFINITY, RLIM_INFINITY};
