@@ -5,8 +5,10 @@ struct ConfigCommand: AsyncParsableCommand {
         commandName: "config",
         abstract: "Show every setting in force and where it came from; secrets stay hidden.",
         discussion: """
-            Settings come from the environment, then from the JSON file that ERRAND_CONFIG names (or errand.json in the
-            working folder), then from defaults: {"errand": {"queues": "default=20,images=2"}}.
+            ERRAND_QUEUES=default=20 errand config
+
+            Settings come from the environment, then from the JSON file that ERRAND_CONFIG names (or errand.json in the \
+            working folder), then from defaults. In the file: {"errand": {"queues": "default=20", "log": {"level": "debug"}}}
             """)
 
     @Flag(help: "Print a JSON array of {\"setting\", \"value\", \"from\", \"expected\", \"purpose\"}.")

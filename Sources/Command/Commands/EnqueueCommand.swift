@@ -9,6 +9,8 @@ struct EnqueueCommand: AsyncParsableCommand {
         discussion: """
             errand enqueue noop '{"sleep_ms": 500}'
             errand enqueue noop --in 10m --unique nightly
+
+            Prints the job's id; with --unique, that of the unfinished job that has the key already, if there is one.
             """)
 
     @Argument(help: "The kind: which handler runs it.")
@@ -74,9 +76,8 @@ struct EnqueueCommand: AsyncParsableCommand {
         if json {
             print(try Command.json(answer))
         } else {
-            print(
-                answer.inserted ? "job \(answer.job_id)" : "job \(answer.job_id) has that key already (\(answer.state))"
-            )
+            print(answer.job_id)
+            if !answer.inserted { writeError("errand: this job had the key already, and is \(answer.state)") }
         }
     }
 }

@@ -16,8 +16,12 @@ struct CompressCommand: AsyncParsableCommand {
             errand image compress photo.heic photo.jpg
             errand image compress --json holiday/ small/
 
-            Takes JPEG, HEIC, AVIF, PNG, WebP and GIF (first frame), whatever the file's name. The result is upright, sRGB,
-            without metadata, and has fewer bytes than --max-bytes. Of a folder two are done at a time. Needs no database.
+            Takes JPEG, HEIC, AVIF, PNG, WebP and GIF (first frame), whatever the file's name. The result is upright, \
+            sRGB, without metadata, and has fewer bytes than --max-bytes. Of a folder two are done at a time. Needs no \
+            database.
+
+            With --json: file, bytes, width, height, quality (none where the pixels were kept as they are), encodes, \
+            milliseconds; of a photo that failed file and error with code and message. Exits with 1 where one failed.
             """)
 
     @Argument(help: "A photo, or a folder of photos.", completion: .file())
@@ -56,10 +60,15 @@ struct CompressCommand: AsyncParsableCommand {
         request.format = ImageRequest.Format(rawValue: format) ?? .jpeg
         let pool = ImageProcessPool(.init(processes: 2), logger: environment.logger)
         var isFolder: ObjCBool = false
-        guard FileManager.default.fileExists(atPath: input, isDirectory: &isFolder) else {
-            throw Failure(code: Failure.failed, "\(input): expected a photo or a folder, found nothing there")
+        // What isn't there is one photo that can't be read: its line says so, with a code.
+        _ = FileManager.default.fileExists(atPath: input, isDirectory: &isFolder)
+        let work: [Work]
+        do throws(ImageError) {
+            work = try isFolder.boolValue ? folderWork() : [Work(source: input, destination: output)]
+        } catch {
+            show(Line(input, .failure(error)))
+            throw ExitCode(Failure.failed)
         }
-        let work = try isFolder.boolValue ? folderWork() : [Work(source: input, destination: output)]
         let failed = await compress(work, as: request, in: pool)
         await pool.stop()
         if failed > 0 { throw ExitCode(Failure.failed) }
@@ -98,26 +107,37 @@ struct CompressCommand: AsyncParsableCommand {
                 milliseconds = (report.milliseconds * 10).rounded() / 10
             case .failure(let failure):
                 let known = failure as? ImageError
-                error = Problem(code: known?.code.rawValue ?? "failed", message: "\(failure)".printable)
+                let message = known.map { $0.detail.isEmpty ? $0.code.rawValue : $0.detail } ?? "\(failure)"
+                error = Problem(code: known?.code.rawValue ?? "failed", message: message.printable)
             }
         }
     }
 
-    private func folderWork() throws -> [Work] {
-        let names = try FileManager.default.contentsOfDirectory(atPath: input).filter { !$0.hasPrefix(".") }.sorted()
-        try FileManager.default.createDirectory(atPath: output, withIntermediateDirectories: true)
+    private func folderWork() throws(ImageError) -> [Work] {
+        let files = FileManager.default
+        let folders = [input, output].map {
+            URL(fileURLWithPath: $0).resolvingSymlinksInPath().standardizedFileURL.path
+        }
+        guard folders[0] != folders[1] else {
+            throw ImageError(.invalidRequest, "output: expected another folder, since the photos would be overwritten")
+        }
+        guard let all = try? files.contentsOfDirectory(atPath: input) else {
+            throw ImageError(.fileAccess, "cannot read the folder \(input)")
+        }
+        guard (try? files.createDirectory(atPath: output, withIntermediateDirectories: true)) != nil else {
+            throw ImageError(.fileAccess, "cannot make the folder \(output)")
+        }
+        let names = all.filter { !$0.hasPrefix(".") }.sorted()
         let ending = format == "jpeg" ? "jpg" : format
         var taken: Set<String> = []
         return names.compactMap { name in
             let source = "\(input)/\(name)"
             var isFolder: ObjCBool = false
-            guard FileManager.default.fileExists(atPath: source, isDirectory: &isFolder), !isFolder.boolValue else {
-                return nil
-            }
+            guard files.fileExists(atPath: source, isDirectory: &isFolder), !isFolder.boolValue else { return nil }
             // Two photos that differ in their ending only keep it in their names.
-            let stem = (name as NSString).deletingPathExtension
-            let result = taken.insert(stem).inserted ? "\(stem).\(ending)" : "\(name).\(ending)"
-            return Work(source: source, destination: "\(output)/\(result)")
+            var stem = (name as NSString).deletingPathExtension
+            while !taken.insert(stem).inserted { stem = stem.count < name.count ? name : stem + "-2" }
+            return Work(source: source, destination: "\(output)/\(stem).\(ending)")
         }
     }
 
@@ -145,6 +165,7 @@ struct CompressCommand: AsyncParsableCommand {
                 addNext()
                 done += 1
                 if line.error != nil { failed += 1 }
+                if progress { writeError("\r\u{1B}[K", end: "") }
                 show(line)
                 if progress { show(done, of: work.count) }
             }
@@ -156,7 +177,8 @@ struct CompressCommand: AsyncParsableCommand {
     private func show(_ line: Line) {
         if json { return print((try? Command.json(line)) ?? "{}") }
         if let error = line.error {
-            return writeError("errand: \(line.file.printable): \(error.message)")
+            let reason = error.message == error.code ? error.code : "\(error.code): \(error.message)"
+            return writeError("errand: \(line.file.printable): \(reason)")
         }
         guard let bytes = line.bytes, let width = line.width, let height = line.height else { return }
         let quality = line.quality.map { "quality \($0)" } ?? "unchanged"

@@ -7,37 +7,73 @@ struct MigrateCommand: AsyncParsableCommand {
         commandName: "migrate",
         abstract: "Bring the database's schema up to date.",
         discussion: """
-            Applies the migrations that are missing, then the functions and views whose text has changed. Workers may go on
-            meanwhile: a step that can't have its lock within 2 s is tried again. Two runs at once do no harm.
+            errand migrate --dry-run && errand migrate
+
+            Applies the migrations that are missing, then the functions and views whose text has changed. Workers \
+            may go on meanwhile: a step that can't have its lock within 2 s is tried again. Two runs at once do no harm.
             """)
 
     @Flag(help: "Show what would be done, and do nothing.")
     var dryRun = false
 
+    @Flag(help: "Show the migrations that the database has, since when, and what is missing.")
+    var status = false
+
     @Flag(help: "Print the SQL of all scripts, in order; no database is needed.")
     var print = false
+
+    func validate() throws {
+        guard [dryRun, status, print].count(where: \.self) <= 1 else {
+            throw ValidationError("--dry-run, --status, --print: expected at most one of them")
+        }
+    }
 
     func run() async throws {
         if print {
             for script in Schema.migrations + Schema.replaceable { Swift.print("-- \(script.name)\n\(script.sql)") }
             return
         }
-        let environment = try Environment.load()
-        try await environment.withConnection(statementTimeout: nil, needsSchema: false) { connection in
+        try await Environment.load().withConnection(statementTimeout: nil, needsSchema: false) { connection in
             if dryRun {
-                let steps = try await Migrator.errand.plan(on: connection)
-                for step in steps { Swift.print("would apply \(step)") }
-                if steps.isEmpty { Swift.print("up to date") }
-                return
+                try await showPlan("would apply", on: connection)
+            } else if status {
+                try await showApplied(on: connection)
+                try await showPlan("missing", on: connection)
+            } else {
+                try await migrate(connection)
             }
-            let steps = try await Migrator.errand.run(on: connection) { step in
-                // Functions and views are many and quick: their number says enough.
-                if case .migration = step { Swift.print("applied \(step)") }
-            }
-            let scripts = steps.count { if case .script = $0 { true } else { false } }
-            if scripts > 0 { Swift.print("applied \(scripts) functions and views") }
-            try await connection.execute("select errand.maintain_v1()")
-            if steps.isEmpty { Swift.print("up to date") }
+        }
+    }
+
+    private func migrate(_ connection: Connection) async throws {
+        let steps = try await Migrator.errand.run(on: connection) { step in
+            // Functions and views are many and quick: their number says enough.
+            if case .migration = step { Swift.print("applied \(step)") }
+        }
+        let scripts = steps.count { if case .script = $0 { true } else { false } }
+        if scripts > 0 { Swift.print("applied \(scripts) functions and views") }
+        try await connection.execute("select errand.maintain_v1()")
+        if steps.isEmpty { Swift.print("up to date") }
+    }
+
+    private func showPlan(_ word: String, on connection: Connection) async throws {
+        let steps = try await Migrator.errand.plan(on: connection)
+        for step in steps { Swift.print("\(word) \(step)") }
+        if steps.isEmpty { Swift.print("up to date") }
+    }
+
+    private func showApplied(on connection: Connection) async throws {
+        let isThere = try await connection.query("select to_regclass('errand.migration') is not null")
+        guard try isThere.scalar(Bool.self) else { return }
+        let applied = try await connection.query(
+            """
+            select name, to_char(applied_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+            from errand.migration
+            order by name
+            """)
+        for row in applied {
+            let (name, time) = try row.decode(String.self, String.self)
+            Swift.print("applied migration \(name) at \(time)")
         }
     }
 }

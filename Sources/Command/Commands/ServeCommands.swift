@@ -11,8 +11,10 @@ struct RunCommand: AsyncParsableCommand {
         commandName: "run",
         abstract: "Run worker and scheduler in one process: the small deployment.",
         discussion: """
-            SIGTERM or Ctrl-C lets running jobs finish (ERRAND_GRACE) and hands the rest back; a second one hands all back at
-            once. `errand config` shows the settings.
+            DATABASE_URL=postgresql://errand@localhost/app errand run
+
+            SIGTERM or Ctrl-C lets running jobs finish (ERRAND_GRACE) and hands the rest back; a second one hands all \
+            back at once. `errand config` shows the settings.
             """)
 
     func run() async throws { try await Serving(isWorker: true, isScheduler: true).run() }
@@ -20,7 +22,13 @@ struct RunCommand: AsyncParsableCommand {
 
 struct WorkerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "worker", abstract: "Claim and run jobs. Start as many as you like, on any number of hosts.")
+        commandName: "worker",
+        abstract: "Claim and run jobs. Start as many as you like, on any number of hosts.",
+        discussion: """
+            ERRAND_QUEUES=images=4 errand worker
+
+            Takes jobs of the queues in ERRAND_QUEUES, so many of each at once. It stops as `errand run` does.
+            """)
 
     func run() async throws { try await Serving(isWorker: true, isScheduler: false).run() }
 }
@@ -28,7 +36,12 @@ struct WorkerCommand: AsyncParsableCommand {
 struct SchedulerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scheduler",
-        abstract: "Enqueue what is due and keep house. Start as many as you like: each tick happens once.")
+        abstract: "Enqueue what is due and keep house. Start as many as you like: each tick happens once.",
+        discussion: """
+            ERRAND_LOG_FORMAT=json errand scheduler
+
+            Needs the database and nothing else. It stops as `errand run` does.
+            """)
 
     func run() async throws { try await Serving(isWorker: false, isScheduler: true).run() }
 }

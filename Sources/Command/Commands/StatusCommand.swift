@@ -6,7 +6,12 @@ struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
         abstract: "One screen: queues, workers, schedules, recent failures.",
-        discussion: "Reads the views errand.queue_status, worker_status, schedule_status and recent_errors.")
+        discussion: """
+            errand status --json | jq '.queues[] | select(.waiting > 1000)'
+
+            Reads the views errand.queue_status, worker_status, schedule_status and recent_errors. Jobs are counted up to \
+            10,000 a queue.
+            """)
 
     @Flag(help: "Print one JSON object.")
     var json = false
