@@ -127,12 +127,12 @@ import Testing
 }
 
 extension Database {
-    func register() async throws -> Int64 {
+    fileprivate func register() async throws -> Int64 {
         try await query("select worker_id from errand.register_worker_v1('test', '1', '1 min', '{default}', '[]')")
             .scalar(Int64.self)
     }
 
-    func claim(
+    fileprivate func claim(
         _ limit: Int, as worker: Int64, starts: [Int64] = [0, 0, 0, 0], lanes: [Int] = [1, 2, 3, 4]
     ) async throws -> Claim.Answer {
         let claim = Claim(
