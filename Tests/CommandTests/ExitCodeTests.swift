@@ -1,0 +1,101 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@testable import Command
+
+@Suite("Exit codes") struct ExitCodeTests {
+    @Test(
+        "78 and one line for a setting that can't be used, whatever the command",
+        arguments: [
+            (
+                [:],
+                "DATABASE_URL is not set: expected postgresql://user@host:5432/database (the database with the queue)"
+            ),
+            (["DATABASE_URL": ""], "DATABASE_URL: database URL: expected postgresql://…, got an empty text"),
+            (
+                ["DATABASE_URL": "postgresql:///x", "ERRAND_QEUES": "a=1"],
+                "unknown environment variable ERRAND_QEUES; did you mean ERRAND_QUEUES?"
+            ),
+            (
+                ["DATABASE_URL": "postgresql:///x", "ERRAND_LEASE": "20"],
+                "ERRAND_LEASE: expected a duration of at least 1s, got '20' (environment ERRAND_LEASE)"
+            ),
+        ])
+    func misconfigured(settings: [String: String], line: String) async throws {
+        for command in ["worker", "status"] {
+            let program = try await Program.run([command], settings: settings)
+            #expect(program.code == 78)
+            #expect(program.error == "errand: \(line)")
+            #expect(program.output == "")
+        }
+    }
+
+    @Test("78 for a URL that can't be read, and nothing of it is shown")
+    func malformedURL() async throws {
+        for url in ["hunter2", "postgresql://user:hunter2%@host/x", "host=a password"] {
+            let program = try await Program.run(["status"], settings: ["DATABASE_URL": url])
+            #expect(program.code == 78)
+            #expect(program.error.hasPrefix("errand: DATABASE_URL: "))
+            #expect(!program.errors.contains("hunter2"))
+            #expect(!program.error.contains("\n"))
+        }
+    }
+
+    @Test("69 and one line where the database is down, without the password")
+    func unreachable() async throws {
+        let settings = ["DATABASE_URL": "postgresql://user:hunter2@/x?host=/nowhere"]
+        for arguments in [["status"], ["migrate"], ["migrate", "--dry-run"], ["enqueue", "noop"]] {
+            let program = try await Program.run(arguments, settings: settings)
+            #expect(program.code == 69)
+            #expect(program.error.hasPrefix("errand: PostgreSQL: connection lost: "))
+            #expect(!program.errors.contains("hunter2"))
+            #expect(!program.error.contains("\n"))
+        }
+    }
+
+    @Test("a worker waits for a database that is down, and ends with 0 when it is told to")
+    func waiting() async throws {
+        let settings = ["DATABASE_URL": "postgresql:///x?host=/nowhere"]
+        let program = try await Program.run(
+            ["worker"], settings: settings, signals: [("waiting for the database", SIGTERM)])
+        #expect(program.code == 0)
+        #expect(program.error.split(separator: "\n").count == 1)
+    }
+
+    @Test("64 for a command that can't be read", arguments: ["bogus", "enqueue", "--bogus"])
+    func usage(argument: String) async throws {
+        let program = try await Program.run([argument])
+        #expect(program.code == 64)
+        #expect(program.errors.contains("Usage: "))
+    }
+
+    @Test("78 where the database has no schema, an older or a newer one, and the mend is named")
+    func schema() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            try await database.execute("delete from errand.script where name = 'views/queue_status'")
+            for command in ["worker", "status"] {
+                let older = try await Program.run([command], settings: settings)
+                #expect(older.code == 78)
+                #expect(older.error.hasSuffix("it lacks views/queue_status of this program; run `errand migrate`"))
+            }
+            try await database.execute("insert into errand.migration (name, sha256) values ('9999_future', '')")
+            for command in ["worker", "status", "migrate"] {
+                let newer = try await Program.run([command], settings: settings)
+                #expect(newer.code == 78)
+                #expect(
+                    newer.error
+                        == "errand: the database has migration 9999_future, which this version of errand doesn't know "
+                        + "(it was migrated by a newer version: run that one)")
+            }
+            try await database.execute("drop schema errand cascade")
+            for command in ["worker", "status"] {
+                let none = try await Program.run([command], settings: settings)
+                #expect(none.code == 78)
+                #expect(none.error.contains("it lacks migration 0001_queue and "))
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Foundation
+import Postgres
+import Testing
+
+/// The built program `errand`, run to its end.
+struct Program {
+    let code: Int32
+    let output: String
+    let errors: String
+
+    /// Runs it in an empty folder with a clean environment but for `settings`.
+    ///
+    /// - Parameter signals: sent as soon as standard error holds the text beside each.
+    static func run(
+        _ arguments: [String], settings: [String: String] = [:], signals: [(after: String, Int32)] = []
+    ) async throws -> Program {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let (output, errors) = (folder.appendingPathComponent("output"), folder.appendingPathComponent("errors"))
+        for file in [output, errors] { try Data().write(to: file) }
+        let process = Process()
+        // The test bundle lies where the programs do.
+        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("errand")
+        process.arguments = arguments
+        process.environment = settings.merging(["PATH": "/usr/bin:/bin"]) { given, _ in given }
+        process.currentDirectoryURL = folder
+        process.standardInput = FileHandle.nullDevice
+        process.standardOutput = try FileHandle(forWritingTo: output)
+        process.standardError = try FileHandle(forWritingTo: errors)
+        try process.run()
+        var pending = signals[...]
+        let start = ContinuousClock.now
+        while process.isRunning {
+            if let next = pending.first, try String(contentsOf: errors, encoding: .utf8).contains(next.after) {
+                kill(process.processIdentifier, next.1)
+                pending = pending.dropFirst()
+            }
+            if ContinuousClock.now - start > .seconds(20) {
+                kill(process.processIdentifier, SIGKILL)
+            }
+            try await Task.sleep(for: .milliseconds(5))
+        }
+        return Program(
+            code: process.terminationReason == .uncaughtSignal ? -process.terminationStatus : process.terminationStatus,
+            output: try String(contentsOf: output, encoding: .utf8),
+            errors: try String(contentsOf: errors, encoding: .utf8))
+    }
+
+    /// The only line on standard error.
+    var error: String { errors.hasSuffix("\n") ? String(errors.dropLast()) : errors }
+}
+
+/// The settings by which the program reaches this test's database.
+func reaching(_ configuration: PostgresConfiguration) throws -> [String: String] {
+    let server = ProcessInfo.processInfo.environment["ERRAND_TEST_DATABASE_URL"] ?? ""
+    var url = try #require(URLComponents(string: server))
+    url.path = "/" + configuration.database
+    return ["DATABASE_URL": try #require(url.string)]
+}
