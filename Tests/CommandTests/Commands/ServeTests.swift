@@ -1,0 +1,58 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@testable import Command
+
+@Suite("errand run, worker and scheduler") struct ServeTests {
+    @Test("run works until SIGTERM or Ctrl-C, and ends with 0", arguments: [SIGTERM, SIGINT])
+    func run(signal: Int32) async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute("select errand.enqueue('noop')")
+            let program = try await Program.run(
+                ["run"], settings: reaching(configuration), signals: [("registered", signal)])
+            #expect(program.code == 0)
+            #expect(try await database.query("select count(*) from errand.worker").scalar(Int.self) == 0)
+            #expect(
+                try await database.query("select count(*) from errand.job where state = 'running'").scalar(Int.self)
+                    == 0)
+        }
+    }
+
+    @Test("a scheduler needs no place for photos")
+    func scheduler() async throws {
+        try await withTestDatabase { _, configuration in
+            let settings = try reaching(configuration).merging(["ERRAND_STORAGE": "/dev/null/x"]) { one, _ in one }
+            let scheduler = try await Program.run(["scheduler"], settings: settings, signals: [("scheduling", SIGTERM)])
+            #expect(scheduler.code == 0)
+            let worker = try await Program.run(["worker"], settings: settings)
+            #expect(worker.code == 78)
+            #expect(worker.error.hasPrefix("errand: ERRAND_STORAGE: expected a folder that can be written to, got "))
+        }
+    }
+
+    @Test("a log in JSON is one object a line")
+    func log() async throws {
+        try await withTestDatabase { _, configuration in
+            let settings = try reaching(configuration).merging(["ERRAND_LOG_FORMAT": "json"]) { one, _ in one }
+            let program = try await Program.run(["worker"], settings: settings, signals: [("registered", SIGTERM)])
+            let lines = program.errors.split(separator: "\n")
+            #expect(lines.count >= 2)
+            for line in lines {
+                let object = try JSONDecoder().decode([String: String].self, from: Data(line.utf8))
+                #expect(object["time"] != nil && object["level"] != nil && object["message"] != nil)
+            }
+        }
+    }
+
+    @Test("beats that are too rare for the lease stop the start")
+    func beat() async throws {
+        let settings = ["DATABASE_URL": "postgresql:///x", "ERRAND_LEASE": "10s"]
+        let program = try await Program.run(["worker"], settings: settings)
+        #expect(program.code == 78)
+        #expect(
+            program.error
+                == "errand: ERRAND_BEAT: expected a duration of at most a third of ERRAND_LEASE, got '5s' (default)")
+    }
+}
