@@ -80,7 +80,8 @@ let package = Package(
 
         // The jobs and the program.
         .target(
-            name: "Jobs", dependencies: ["Errand", "Images", "Outbound", "Postgres"], path: "jobs", exclude: readmes(in: "jobs"),
+            name: "Jobs", dependencies: ["Errand", "Images", "Outbound", "Postgres"], path: "jobs",
+            exclude: readmes(in: "jobs"),
             swiftSettings: strict),
         .executableTarget(
             name: "Command",
@@ -90,8 +91,6 @@ let package = Package(
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
 
@@ -102,8 +101,11 @@ let package = Package(
         .testTarget(name: "OutboundTests", dependencies: ["Outbound"], swiftSettings: strict),
         .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTestKit"], swiftSettings: strict),
         .testTarget(
-            name: "JobsTests", dependencies: ["Jobs", "ErrandTestKit", "Errand", "Images", "Outbound", "Postgres"], swiftSettings: strict),
-        .testTarget(name: "CommandTests", dependencies: ["Command", "ErrandTestKit"], swiftSettings: strict),
+            name: "JobsTests", dependencies: ["Jobs", "ErrandTestKit", "Errand", "Images", "Outbound", "Postgres"],
+            swiftSettings: strict),
+        .testTarget(
+            name: "CommandTests", dependencies: ["Command", "ErrandTestKit", "ImageProcess", "Postgres"],
+            swiftSettings: strict),
         .testTarget(name: "EndToEndTests", dependencies: ["ErrandTestKit", "Postgres"], swiftSettings: strict),
     ]
 )
