@@ -104,7 +104,10 @@ let package = Package(
             name: "JobsTests", dependencies: ["Jobs", "ErrandTestKit", "Errand", "Images", "Outbound", "Postgres"],
             swiftSettings: strict),
         .testTarget(
-            name: "CommandTests", dependencies: ["Command", "ErrandTestKit", "ImageProcess", "Postgres"],
+            name: "CommandTests",
+            dependencies: [
+                "Command", "ErrandTestKit", "ImageProcess", "Postgres", .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: strict),
         .testTarget(name: "EndToEndTests", dependencies: ["ErrandTestKit", "Postgres"], swiftSettings: strict),
     ]

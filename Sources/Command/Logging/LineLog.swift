@@ -36,7 +36,8 @@ struct LineLog: LogHandler {
         writeError(line)
     }
 
-    private static func text(
+    /// `2026-11-20T18:00:00.000Z info     registered worker_id=1`.
+    static func text(
         _ time: String, _ level: Logger.Level, _ message: String, _ fields: [String: String]
     ) -> String {
         let pairs = fields.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value.printable)" }.joined()
@@ -44,13 +45,24 @@ struct LineLog: LogHandler {
             "\(time) \(level.rawValue.padding(toLength: 8, withPad: " ", startingAt: 0)) \(message.printable)\(pairs)"
     }
 
-    private static func json(
+    /// One object; a field that is called as one of ours gives way to it.
+    static func json(
         _ time: String, _ level: Logger.Level, _ message: String, _ fields: [String: String]
     ) -> String {
         let object = fields.merging(["time": time, "level": level.rawValue, "message": message]) { _, own in own }
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // A dictionary of texts always has a JSON form.
-        return (try? encoder.encode(object)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        let text = (try? encoder.encode(object)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+        return text.unicodeScalars.map(escaped).joined()
+    }
+
+    /// As JSON writes it, where the encoder leaves it as it is: the terminal's second set of controls, and what turns text.
+    private static func escaped(_ scalar: Unicode.Scalar) -> String {
+        switch scalar.properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator:
+            String(scalar).utf16.map { String(format: "\\u%04x", $0) }.joined()
+        default: String(scalar)
+        }
     }
 }
