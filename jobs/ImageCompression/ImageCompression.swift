@@ -33,7 +33,7 @@ struct ImageCompressionHandler: JobHandler {
             let original = try await store.get(ObjectKey(source))
             let (report, bytes) = try await images.compress(original)
             let result = try ObjectKey("photos/\(job.photo.uuidString.lowercased()).jpg")
-            try await store.put(bytes, at: result)
+            try await store.put(bytes, at: result, type: .jpeg)
             try await context.database.execute(
                 Statement(
                     "select media.compressed_v1($1, $2, $3)",

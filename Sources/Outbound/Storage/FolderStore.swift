@@ -4,54 +4,83 @@ import Glibc
 /// Objects as files below a folder: for one host, for development, and for who needs no bucket.
 ///
 /// A file is written under a temporary name, brought to disk and renamed, then the folder is brought to disk: a crash at
-/// any point leaves the old state or the new one. No symbolic link below the root is followed. Files are readable by their
-/// owner only.
+/// any point leaves the old state or the new one. No symbolic link below the root is followed, neither as an object nor
+/// on the way to one. Files are readable by their owner only.
 package struct FolderStore: ObjectStore {
     private let root: String
     /// Disks make callers wait, and Swift's shared threads must not.
     private let queue = DispatchQueue(label: "errand.storage", attributes: .concurrent)
 
-    /// Makes the folder where there is none, and removes what a crash left half written.
+    /// Makes the folder where there is none, and removes what a crash left half written more than an hour ago.
     ///
     /// - Throws: ``StorageError`` where that can't be done.
+    /// - Complexity: reads the names of all objects, once.
     package init(root: String) throws(StorageError) {
         self.root = root
-        try Self.makeFolder(root)
-        Self.removeLeftovers(in: root)
+        try Self.makeRoot(root)
+        Self.removeLeftovers(in: try Folder(at: root))
     }
 
-    package func put(_ bytes: [UInt8], at key: ObjectKey) async throws(StorageError) {
-        try await onDisk { () throws(StorageError) in try write(bytes, at: key) }
+    @discardableResult
+    package func put(
+        _ content: ObjectContent, at key: ObjectKey, type: ContentType, if condition: PutCondition
+    ) async throws(StorageError) -> Bool {
+        try await onDisk { () throws(StorageError) in
+            let folder = try folder(of: key, making: true)
+            let temporary = Self.leftover + String(UInt64.random(in: .min ... .max), radix: 36)
+            do throws(StorageError) {
+                let file = try folder.create(temporary)
+                try Self.write(content, to: file)
+                let isStored = try Self.name(temporary, key.name, in: folder, if: condition)
+                try folder.sync()
+                return isStored
+            } catch {
+                // The first error is the one to tell; what can't be removed now goes at a later start.
+                _ = try? folder.remove(temporary)
+                throw error
+            }
+        }
     }
 
     package func get(_ key: ObjectKey) async throws(StorageError) -> [UInt8] {
+        try await onDisk { () throws(StorageError) in try folder(of: key).open(key.name).bytes() }
+    }
+
+    package func get(_ key: ObjectKey, toFile path: String) async throws(StorageError) {
         try await onDisk { () throws(StorageError) in
-            let file = open(path(of: key), O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
-            guard file >= 0 else { throw Self.error(key.text) }
-            defer { close(file) }
-            var status = stat()
-            guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-                throw StorageError(.denied, "\(key) is no file")
+            let object = try folder(of: key).open(key.name)
+            let opened = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
+            guard opened >= 0 else { throw StorageError(errno: errno, path) }
+            do throws(StorageError) {
+                let file = try OpenFile(descriptor: opened, name: path)
+                try file.write(contentsOf: object)
+                try file.sync()
+            } catch {
+                unlink(path)
+                throw error
             }
-            return try Self.read(file, count: Int(status.st_size), key: key)
         }
     }
 
     package func size(of key: ObjectKey) async throws(StorageError) -> Int? {
         try await onDisk { () throws(StorageError) in
-            var status = stat()
-            if lstat(path(of: key), &status) == 0 {
-                return status.st_mode & S_IFMT == S_IFREG ? Int(status.st_size) : nil
+            do throws(StorageError) {
+                let status = try folder(of: key).status(of: key.name)
+                return status.flatMap { $0.st_mode & S_IFMT == S_IFREG ? Int($0.st_size) : nil }
+            } catch  where error.code == .notFound {
+                return nil
             }
-            guard [ENOENT, ENOTDIR].contains(errno) else { throw Self.error(key.text) }
-            return nil
         }
     }
 
     package func delete(_ key: ObjectKey) async throws(StorageError) {
         try await onDisk { () throws(StorageError) in
-            guard unlink(path(of: key)) == 0 || errno == ENOENT else { throw Self.error(key.text) }
-            Self.sync(folder: folder(of: key))
+            do throws(StorageError) {
+                let folder = try folder(of: key)
+                if try folder.remove(key.name) { try folder.sync() }
+            } catch  where error.code == .notFound {
+                return
+            }
         }
     }
 }
@@ -61,113 +90,58 @@ extension FolderStore {
     /// What temporary names begin with; no key can, because no part of a key begins with a dot.
     private static let leftover = ".put-"
 
-    private func write(_ bytes: [UInt8], at key: ObjectKey) throws(StorageError) {
-        let folder = folder(of: key)
-        try makeFolders(for: key)
-        var name = Array("\(folder)/\(Self.leftover)XXXXXX".utf8CString)
-        let file = mkstemp(&name)
-        guard file >= 0 else { throw Self.error(key.text) }
-        _ = fcntl(file, F_SETFD, FD_CLOEXEC)
-        do throws(StorageError) {
-            defer { close(file) }
-            try Self.write(bytes, to: file, key: key)
-            guard fsync(file) == 0, rename(name, path(of: key)) == 0 else { throw Self.error(key.text) }
-        } catch {
-            unlink(name)
-            throw error
+    private static func write(_ content: ObjectContent, to file: borrowing OpenFile) throws(StorageError) {
+        switch content {
+        case .bytes(let bytes): try file.write(bytes)
+        case .file(let path): try file.write(contentsOf: OpenFile(reading: path))
         }
-        Self.sync(folder: folder)
+        try file.sync()
     }
 
-    private static func write(_ bytes: [UInt8], to file: Int32, key: ObjectKey) throws(StorageError) {
-        var offset = 0
-        while offset < bytes.count {
-            let written = bytes.withUnsafeBytes { Glibc.write(file, $0.baseAddress! + offset, $0.count - offset) }
-            guard written > 0 else {
-                if errno == EINTR { continue }
-                throw error(key.text)
-            }
-            offset += written
+    private static func name(
+        _ temporary: String, _ name: String, in folder: borrowing Folder, if condition: PutCondition
+    ) throws(StorageError) -> Bool {
+        switch condition {
+        case .always:
+            try folder.rename(temporary, to: name)
+            return true
+        case .absent:
+            let isStored = try folder.link(temporary, to: name)
+            try folder.remove(temporary)
+            return isStored
         }
     }
 
-    private static func read(_ file: Int32, count: Int, key: ObjectKey) throws(StorageError) -> [UInt8] {
-        var isWhole = true
-        let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, length in
-            while length < count {
-                let got = Glibc.read(file, buffer.baseAddress! + length, count - length)
-                if got < 0 && errno == EINTR { continue }
-                guard got > 0 else {
-                    isWhole = false
-                    return
-                }
-                length += got
-            }
-        }
-        guard isWhole else { throw StorageError(.failed, "\(key): its file ended early") }
-        return bytes
+    private func folder(of key: ObjectKey, making: Bool = false) throws(StorageError) -> Folder {
+        var folder = try Folder(at: root)
+        for part in key.folders { folder = try folder.folder(part, making: making) }
+        return folder
     }
 
-    private func path(of key: ObjectKey) -> String { "\(root)/\(key)" }
-
-    private func folder(of key: ObjectKey) -> String {
-        let parts = key.text.split(separator: "/").dropLast()
-        return ([root] + parts.map(String.init)).joined(separator: "/")
-    }
-
-    private func makeFolders(for key: ObjectKey) throws(StorageError) {
-        var folder = root
-        for part in key.text.split(separator: "/").dropLast() {
-            folder += "/\(part)"
-            try Self.makeFolder(folder)
-        }
-    }
-
-    private static func makeFolder(_ path: String) throws(StorageError) {
+    private static func makeRoot(_ path: String) throws(StorageError) {
         var prefix = path.hasPrefix("/") ? "" : "."
         for part in path.split(separator: "/") {
+            let above = prefix.isEmpty ? "/" : prefix
             prefix += "/\(part)"
-            if mkdir(prefix, 0o700) != 0 && errno != EEXIST { throw error(prefix) }
+            if mkdir(prefix, 0o700) == 0 {
+                // The dot, because a link is well on the way to the root.
+                try Folder(at: above + "/.").sync()
+            } else if errno != EEXIST {
+                throw StorageError(errno: errno, prefix)
+            }
         }
-        var status = stat()
-        guard lstat(path, &status) == 0 else { throw error(path) }
-        guard status.st_mode & S_IFMT == S_IFDIR else { throw StorageError(.denied, "\(path) is no folder") }
     }
 
-    private static func removeLeftovers(in folder: String) {
-        guard let entries = opendir(folder) else { return }
-        defer { closedir(entries) }
-        while let entry = readdir(entries) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
+    /// What can't be looked at or removed now is left for a later start: the store works with it there.
+    private static func removeLeftovers(in folder: borrowing Folder) {
+        for name in (try? folder.names()) ?? [] {
+            guard let status = try? folder.status(of: name) else { continue }
             if name.hasPrefix(leftover) {
                 // One that is younger may be another process's that is being written now.
-                var status = stat()
-                if lstat("\(folder)/\(name)", &status) == 0, time(nil) - status.st_mtim.tv_sec > 3600 {
-                    unlink("\(folder)/\(name)")
-                }
-            } else if !name.hasPrefix("."), entry.pointee.d_type == UInt8(DT_DIR) {
-                removeLeftovers(in: "\(folder)/\(name)")
+                if time(nil) - status.st_mtim.tv_sec > 3600 { _ = try? folder.remove(name) }
+            } else if status.st_mode & S_IFMT == S_IFDIR, let below = try? folder.folder(name) {
+                removeLeftovers(in: below)
             }
-        }
-    }
-
-    /// Brings a folder's entries to disk. A file system that can't do that has no better to offer.
-    private static func sync(folder: String) {
-        let file = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard file >= 0 else { return }
-        fsync(file)
-        close(file)
-    }
-
-    private static func error(_ what: String) -> StorageError {
-        let reason = String(cString: strerror(errno))
-        return switch errno {
-        case ENOENT, ENOTDIR: StorageError(.notFound, "\(what): \(reason)")
-        case ENOSPC, EDQUOT: StorageError(.full, "\(what): \(reason)")
-        case EACCES, EPERM, EROFS, ELOOP: StorageError(.denied, "\(what): \(reason)")
-        default: StorageError(.failed, "\(what): \(reason)")
         }
     }
 

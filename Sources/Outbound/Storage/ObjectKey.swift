@@ -27,6 +27,14 @@ package struct ObjectKey: Hashable, Sendable {
     private static let letters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+@".utf8)
 }
 
+extension ObjectKey {
+    /// All parts but the last.
+    var folders: [String] { text.split(separator: "/").dropLast().map(String.init) }
+
+    /// The last part.
+    var name: String { String(text.split(separator: "/").last ?? "") }
+}
+
 extension ObjectKey: CustomStringConvertible {
     package var description: String { text }
 }

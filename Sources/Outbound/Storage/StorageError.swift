@@ -1,3 +1,5 @@
+import Glibc
+
 /// What went wrong between us and an object store.
 package struct StorageError: Error, Sendable {
     /// What kind of failure it was. More may come: compare, and have a default.
@@ -25,6 +27,23 @@ package struct StorageError: Error, Sendable {
 
     /// Whether trying the same again is of no use.
     package var isPermanent: Bool { [.notFound, .badKey].contains(code) }
+
+    /// Whether the same call may succeed later, by itself or once somebody has mended the store.
+    package var isTransient: Bool { !isPermanent }
+}
+
+extension StorageError {
+    /// What the system answered, about `what`.
+    init(errno number: Int32, _ what: String) {
+        let code: Code =
+            switch number {
+            case ENOENT, ENOTDIR: .notFound
+            case ENOSPC, EDQUOT: .full
+            case EACCES, EPERM, EROFS, ELOOP: .denied
+            default: .failed
+            }
+        self.init(code, "\(what): \(String(cString: strerror(number)))")
+    }
 }
 
 extension StorageError: CustomStringConvertible {

@@ -82,6 +82,25 @@ import Testing
         }
     }
 
+    @Test("a symbolic link in the place of a folder leads nowhere: not to read, measure, replace or delete")
+    func linkedFolders() async throws {
+        try await withFolder { root in
+            let outside = root + "-outside"
+            defer { try? FileManager.default.removeItem(atPath: outside) }
+            let store = try FolderStore(root: root)
+            try FileManager.default.createDirectory(atPath: outside, withIntermediateDirectories: true)
+            try Data([1, 2, 3]).write(to: URL(fileURLWithPath: outside + "/secret"))
+            try FileManager.default.createSymbolicLink(atPath: root + "/way", withDestinationPath: outside)
+            let key = try ObjectKey("way/secret")
+            let reading = await #expect(throws: StorageError.self) { try await store.get(key) }
+            let measuring = await #expect(throws: StorageError.self) { try await store.size(of: key) }
+            let replacing = await #expect(throws: StorageError.self) { try await store.put([9], at: key) }
+            let deleting = await #expect(throws: StorageError.self) { try await store.delete(key) }
+            for error in [reading, measuring, replacing, deleting] { #expect(error?.code == .denied) }
+            #expect(try Data(contentsOf: URL(fileURLWithPath: outside + "/secret")) == Data([1, 2, 3]))
+        }
+    }
+
     @Test(
         "keys that could lead elsewhere are refused",
         arguments: [

@@ -1,0 +1,88 @@
+import Glibc
+
+/// A regular file that is open, in pieces of 1 MB: its size is no matter to memory.
+struct OpenFile: ~Copyable {
+    private let descriptor: Int32
+    private let name: String
+    /// As it was when it was opened.
+    let size: Int
+
+    private static let piece = 1 << 20
+
+    /// Takes over the descriptor. Throws `denied` where it is no regular file, and closes it.
+    init(descriptor: Int32, name: String) throws(StorageError) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw StorageError(.denied, "\(name) is no file")
+        }
+        self.descriptor = descriptor
+        self.name = name
+        size = Int(status.st_size)
+    }
+
+    /// Opens a file of the caller's to read. Links are followed: it is no object.
+    init(reading path: String) throws(StorageError) {
+        let opened = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
+        guard opened >= 0 else { throw StorageError(errno: errno, path) }
+        try self.init(descriptor: opened, name: path)
+    }
+
+    deinit { close(descriptor) }
+}
+
+// MARK: - Reading and writing
+extension OpenFile {
+    /// The whole file.
+    func bytes() throws(StorageError) -> [UInt8] {
+        var all: [UInt8] = []
+        all.reserveCapacity(size)
+        while all.count < size {
+            let piece = try read(atMost: size - all.count)
+            guard !piece.isEmpty else { throw StorageError(.failed, "\(name): its file ended early") }
+            all += piece
+        }
+        return all
+    }
+
+    /// Writes all of the bytes behind what was written before.
+    func write(_ bytes: [UInt8]) throws(StorageError) {
+        var offset = 0
+        while offset < bytes.count {
+            let (written, number) = bytes.withUnsafeBytes { buffer in
+                (Glibc.write(descriptor, buffer.baseAddress! + offset, buffer.count - offset), errno)
+            }
+            if written < 0 && number == EINTR { continue }
+            guard written > 0 else { throw StorageError(errno: number, name) }
+            offset += written
+        }
+    }
+
+    /// Writes all that is left of another file.
+    func write(contentsOf other: borrowing OpenFile) throws(StorageError) {
+        while true {
+            let piece = try other.read(atMost: Self.piece)
+            if piece.isEmpty { return }
+            try write(piece)
+        }
+    }
+
+    /// Brings what was written to disk.
+    func sync() throws(StorageError) {
+        guard fsync(descriptor) == 0 else { throw StorageError(errno: errno, name) }
+    }
+
+    private func read(atMost count: Int) throws(StorageError) -> [UInt8] {
+        while true {
+            var number: Int32 = 0
+            var got = 0
+            let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, length in
+                got = Glibc.read(descriptor, buffer.baseAddress, count)
+                number = errno
+                length = max(0, got)
+            }
+            if got >= 0 { return bytes }
+            if number != EINTR { throw StorageError(errno: number, name) }
+        }
+    }
+}
