@@ -80,9 +80,11 @@ let package = Package(
 
         // The jobs and the program.
         .target(
-            name: "Jobs", dependencies: ["Errand", "Images", "Outbound", "Postgres"], path: "jobs",
-            exclude: readmes(in: "jobs"),
-            swiftSettings: strict),
+            name: "Jobs",
+            dependencies: [
+                "Errand", "Images", "Outbound", "Postgres", .product(name: "Logging", package: "swift-log"),
+            ],
+            path: "jobs", exclude: readmes(in: "jobs"), swiftSettings: strict),
         .executableTarget(
             name: "Command",
             dependencies: [

@@ -1,6 +1,7 @@
 import Errand
 import Foundation
 import Images
+import Logging
 import Outbound
 import Postgres
 
@@ -23,33 +24,64 @@ struct ImageCompressionHandler: JobHandler {
     let images: ImageProcessPool
 
     func run(_ job: ImageCompression, in context: JobContext) async throws -> Outcome {
+        do {
+            return try await compress(job, in: context)
+        } catch let error as ImageError where error.isPermanent {
+            return try await failed(job, "\(error)", in: context)
+        } catch let error as StorageError where error.isPermanent {
+            return try await failed(job, "\(error)", in: context)
+        } catch {
+            if context.attempt >= context.maxAttempts { await recordLast(error, of: job, in: context) }
+            throw error
+        }
+    }
+
+    private func compress(_ job: ImageCompression, in context: JobContext) async throws -> Outcome {
         let found = try await context.database.query(
             Statement("select source_key, state from media.photo_to_compress_v1($1)", [job.photo]))
         guard let (source, state) = try found.first?.decode(String.self, String.self) else {
             return .cancel(reason: "photo \(job.photo) is gone")
         }
         if state == "compressed" { return .done }
+        let original = try await store.get(ObjectKey(source))
+        let (report, bytes) = try await images.compress(original)
+        let result = try ObjectKey("photos/\(job.photo.uuidString.lowercased()).jpg")
+        try await store.put(bytes, at: result, type: .jpeg)
+        try await context.database.execute(
+            Statement(
+                "select media.compressed_v1($1, $2, $3)",
+                [job.photo, result.text, try JSONB(encoding: report)]))
+        return try .done(report)
+    }
+}
+
+// MARK: - Failures
+extension ImageCompressionHandler {
+    /// The photo's row says why, too; the original stays where it is.
+    private func failed(_ job: ImageCompression, _ reason: String, in context: JobContext) async throws -> Outcome {
+        try await record(reason, of: job, in: context)
+        return .fail(reason: reason)
+    }
+
+    /// Records an error after which no attempt follows. The job fails with the error itself, whatever becomes of this.
+    private func recordLast(_ error: any Error, of job: ImageCompression, in context: JobContext) async {
+        let reason: String
+        switch context.interruption {
+        case nil: reason = "\(error)"
+        case .deadline: reason = "time_limit: not done within \(ImageCompression.policy.deadline)"
+        // It runs elsewhere, or again, or was ended by ops: no failure of the photo.
+        case .cancelled, .leaseLost, .shutdown: return
+        }
+        // A task of its own, awaited here: at the deadline this one is cancelled, and its statements with it.
+        let recording = Task { try await record(reason, of: job, in: context) }
         do {
-            let original = try await store.get(ObjectKey(source))
-            let (report, bytes) = try await images.compress(original)
-            let result = try ObjectKey("photos/\(job.photo.uuidString.lowercased()).jpg")
-            try await store.put(bytes, at: result, type: .jpeg)
-            try await context.database.execute(
-                Statement(
-                    "select media.compressed_v1($1, $2, $3)",
-                    [job.photo, result.text, try JSONB(encoding: report)]))
-            return try .done(report)
-        } catch let error as ImageError where error.isPermanent {
-            return try await failed(job, "\(error)", in: context)
-        } catch let error as StorageError where error.isPermanent {
-            return try await failed(job, "\(error)", in: context)
+            try await recording.value
+        } catch {
+            context.logger.warning("Photo's failure not recorded", metadata: ["error": "\(error)"])
         }
     }
 
-    /// The photo's row says why, too; the original stays where it is.
-    private func failed(_ job: ImageCompression, _ reason: String, in context: JobContext) async throws -> Outcome {
-        try await context.database.execute(
-            Statement("select media.not_compressed_v1($1, $2)", [job.photo, reason]))
-        return .fail(reason: reason)
+    private func record(_ reason: String, of job: ImageCompression, in context: JobContext) async throws {
+        try await context.database.execute(Statement("select media.not_compressed_v1($1, $2)", [job.photo, reason]))
     }
 }

@@ -70,6 +70,44 @@ import Testing
         }
     }
 
+    @Test("the same job twice: a photo that has its result is not compressed again")
+    func twice() async throws {
+        try await withService { service in
+            let photo = try await service.submit("uploads/elephants.jpg", try service.photograph())
+            #expect(try await service.database.reaches("state = 'compressed'", of: photo))
+            let result = try ObjectKey("photos/\(photo.uuidString.lowercased()).jpg")
+            try await service.store.put([1], at: result)
+            let first = try await service.database.query("select compressed_at::text from media.photo").scalar(
+                String.self)
+            try await service.database.execute(
+                Statement(
+                    "select errand.enqueue('image_compression', jsonb_build_object('photo', $1::uuid), queue => 'images')",
+                    [photo]))
+            #expect(try await service.database.reaches("(select count(*) from errand.history) = 2", of: photo))
+            let second = try await service.database.query("select compressed_at::text from media.photo").scalar(
+                String.self)
+            #expect(first == second)
+            #expect(try await service.store.get(result) == [1])
+        }
+    }
+
+    @Test("a photo whose last attempt fails says so in its row")
+    func spent() async throws {
+        try await withService(images: "/nowhere/errand-image") { service in
+            try await service.store.put(try service.photograph(), at: ObjectKey("uploads/elephants.jpg"))
+            let photo = try await service.database.transaction { transaction in
+                let photo = try await transaction.query("select media.submit('uploads/elephants.jpg')").scalar(
+                    UUID.self)
+                try await transaction.execute("update errand.job set max_attempts = 1")
+                return photo
+            }
+            #expect(try await service.database.reaches("state = 'failed' and error like 'unavailable%'", of: photo))
+            #expect(
+                try await service.database.query("select count(*) from errand.failed where error like 'unavailable%'")
+                    .scalar(Int.self) == 1)
+        }
+    }
+
     @Test("a submission and its job exist together or not at all, and a bad key is refused")
     func submission() async throws {
         try await withTestDatabase { database, _ in
@@ -110,7 +148,7 @@ private struct Service: Sendable {
     }
 }
 
-private func withService(_ body: (Service) async throws -> Void) async throws {
+private func withService(images executable: String? = nil, _ body: (Service) async throws -> Void) async throws {
     try await withTestDatabase { database, _ in
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: root) }
@@ -118,7 +156,7 @@ private func withService(_ body: (Service) async throws -> Void) async throws {
         let logger = Logger(label: "test")
         let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appendingPathComponent("errand-image").path
-        let images = ImageProcessPool(.init(executable: program, processes: 1), logger: logger)
+        let images = ImageProcessPool(.init(executable: executable ?? program, processes: 1), logger: logger)
         var configuration = WorkerConfiguration()
         configuration.queues = ["images": 1]
         let worker = Worker(

@@ -1,0 +1,73 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@Suite("Crashes while photos are compressed", .serialized) struct PhotoCrashTests {
+    @Test("kill -9 as a result is stored: every photo ends with one object, whole, and a row that fits it")
+    func killedAtTheStore() async throws {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("photos-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: root) }
+        try await withTestDatabase { database, configuration in
+            let server = ProcessInfo.processInfo.environment["ERRAND_TEST_DATABASE_URL"] ?? ""
+            var url = try #require(URLComponents(string: server))
+            url.path = "/" + configuration.database
+            let settings = Hardness.settings.merging(
+                ["ERRAND_QUEUES": "images=2", "ERRAND_STORAGE": root.path]) { one, _ in one }
+            let photos = 6
+            try await submit(photos, below: root, to: database)
+
+            // Two, because a job that was running in three crashes is set aside.
+            for _ in 0..<2 {
+                let before = results(below: root).count
+                let victim = try Program(["worker"], database: try #require(url.string), settings: settings)
+                try await waitForResults(moreThan: before, below: root)
+                victim.send(SIGKILL)
+                #expect(try await victim.exit() == -SIGKILL)
+                #expect(try await database.count("from media.photo where state <> 'compressed'") > 0)
+            }
+            let heir = try Program(["worker"], database: try #require(url.string), settings: settings)
+            #expect(
+                try await database.becomes(
+                    "not exists (select from errand.job)", within: Hardness.rescue + .seconds(40)))
+            heir.send(SIGTERM)
+            #expect(try await heir.exit() == 0)
+
+            let rows = try await database.query(
+                "select result_key, bytes from media.photo where state = 'compressed' order by result_key")
+            #expect(rows.count == photos)
+            #expect(results(below: root).count == photos)
+            for row in rows {
+                let (key, bytes) = try row.decode(String.self, Int.self)
+                let object = try Data(contentsOf: root.appendingPathComponent(key))
+                #expect(object.count == bytes && bytes < 500_000)
+                #expect(object.prefix(2) == Data([0xFF, 0xD8]) && object.suffix(2) == Data([0xFF, 0xD9]))
+            }
+        }
+    }
+
+    /// Real photographs, from Debian's package mate-backgrounds.
+    private func submit(_ count: Int, below root: URL, to database: Database) async throws {
+        let photograph = URL(fileURLWithPath: "/usr/share/backgrounds/mate/abstract/Elephants_5640x3172.jpg")
+        let uploads = root.appendingPathComponent("uploads")
+        try FileManager.default.createDirectory(at: uploads, withIntermediateDirectories: true)
+        for number in 1...count {
+            try FileManager.default.copyItem(at: photograph, to: uploads.appendingPathComponent("\(number).jpg"))
+            try await database.execute(Statement("select media.submit($1)", ["uploads/\(number).jpg"]))
+        }
+    }
+
+    /// The objects, without what a crash left half written.
+    private func results(below root: URL) -> [String] {
+        let names = try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("photos").path)
+        return (names ?? []).filter { !$0.hasPrefix(".") }
+    }
+
+    private func waitForResults(moreThan count: Int, below root: URL) async throws {
+        let start = ContinuousClock.now
+        while results(below: root).count <= count {
+            try #require(ContinuousClock.now - start < .seconds(30), "no photo was compressed")
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+}
