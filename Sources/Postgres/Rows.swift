@@ -79,7 +79,7 @@ public struct Row: Sendable {
                 .malformed, "column \(column + 1): expected \(V.self), got a row of \(PQnfields(pointer)) columns")
         }
         let id = PQftype(pointer, column)
-        guard V.readableTypes.contains(id) else {
+        guard V.reads(id) else {
             throw PostgresError(.malformed, "column \(name(column)): expected \(V.self), got type \(id)")
         }
         var bytes: UnsafeRawBufferPointer?

@@ -143,7 +143,7 @@ extension Bench {
             [[JSONB](repeating: padding, count: plan.batch), Self.queue])
         while !load.isStopped {
             guard load.isRoomAhead else {
-                try await Task.sleep(for: .microseconds(300))
+                try await Task.sleep(for: .milliseconds(1))
                 continue
             }
             try await connection.execute(enqueue)

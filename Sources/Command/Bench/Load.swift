@@ -53,7 +53,7 @@ final class Load: Sendable {
     /// Waits until so many jobs more have finished.
     func finishes(more count: Int) async throws {
         let goal = state.withLock { $0.finished + count }
-        while state.withLock({ $0.finished < goal }) { try await Task.sleep(for: .milliseconds(1)) }
+        while state.withLock({ $0.finished < goal }) { try await Task.sleep(for: .milliseconds(5)) }
     }
 
     /// What happens while `body` runs.

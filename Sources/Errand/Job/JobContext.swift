@@ -4,16 +4,7 @@ import Synchronization
 
 /// What an attempt knows of itself and of the worker that runs it.
 public struct JobContext: Sendable {
-    /// The job's id, the same in every attempt.
-    public let id: Int64
-    public let kind: JobKind
-    public let queue: String
-    /// This attempt's number, counted from 1.
-    public let attempt: Int
-    /// The attempt after which a failure is final.
-    public let maxAttempts: Int
-    /// When the job was enqueued, by the database's clock.
-    public let createdAt: Timestamp
+    let job: ClaimedJob
     /// The worker's database, for reads and writes of the handler's own.
     public let database: Database
     let baseLogger: Logger
@@ -28,6 +19,17 @@ public struct JobContext: Sendable {
         logger[metadataKey: "attempt"] = "\(attempt)"
         return logger
     }
+
+    /// The job's id, the same in every attempt.
+    public var id: Int64 { job.id }
+    public var kind: JobKind { job.kind }
+    public var queue: String { job.queue }
+    /// This attempt's number, counted from 1.
+    public var attempt: Int { job.attempt }
+    /// The attempt after which a failure is final.
+    public var maxAttempts: Int { job.maxAttempts }
+    /// When the job was enqueued, by the database's clock.
+    public var createdAt: Timestamp { job.createdAt }
 
     /// Why the attempt was asked to stop; nil while it wasn't. Set before its task is cancelled.
     public var interruption: Interruption? { control.interruption }

@@ -27,20 +27,17 @@ struct Claim {
 
     func answer(_ rows: Rows) throws -> Answer {
         guard let first = rows.first else { return Answer() }
-        let (_, _, _, _, _, _, _, _, _, _, high, latest, snapshot) = try first.decode(
+        let (firstID, _, _, _, _, _, _, _, _, _, high, latest, snapshot) = try first.decode(
             Int64?.self, Int64?.self, String?.self, Int16?.self, Int16?.self, Int16?.self, Timestamp?.self,
             Timestamp?.self, Timestamp?.self, JSONB?.self, Int64.self, Int64.self, Snapshot.self)
         var lines = [[Int64]](repeating: [], count: 4)
         var jobs: [ClaimedJob] = []
         jobs.reserveCapacity(rows.count)
-        for row in rows {
+        // One row of nulls: nothing was due.
+        for row in rows where firstID != nil {
             let (id, line, kind, attempt, maxAttempts, priority, createdAt, runAt, startedAt, payload) = try row.decode(
-                Int64?.self, Int64?.self, String?.self, Int16?.self, Int16?.self, Int16?.self, Timestamp?.self,
-                Timestamp?.self, Timestamp?.self, JSONB?.self)
-            // One row of nulls: nothing was due.
-            guard let id, let line, let kind, let attempt, let maxAttempts, let priority, let createdAt, let runAt,
-                let startedAt, let payload
-            else { break }
+                Int64.self, Int64.self, String.self, Int16.self, Int16.self, Int16.self, Timestamp.self, Timestamp.self,
+                Timestamp.self, JSONB.self)
             lines[Int(priority) - 1].append(line)
             jobs.append(
                 ClaimedJob(

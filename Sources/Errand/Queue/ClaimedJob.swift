@@ -1,7 +1,7 @@
 import Postgres
 
-/// A job that this worker holds, as its claim answered.
-struct ClaimedJob: Sendable {
+/// A job that this worker holds, as its claim answered. A class, because it is handed on from claim to end by many hands.
+final class ClaimedJob: Sendable {
     let id: Int64
     /// Under which line it was claimed: the fence of everything that is written about this attempt.
     let line: Int64
@@ -16,4 +16,21 @@ struct ClaimedJob: Sendable {
     let payload: JSONB
     /// The worker id under which it was claimed.
     let workerID: Int64
+
+    init(
+        id: Int64, line: Int64, kind: JobKind, queue: String, attempt: Int, maxAttempts: Int, createdAt: Timestamp,
+        runAt: Timestamp, startedAt: Timestamp, payload: JSONB, workerID: Int64
+    ) {
+        self.id = id
+        self.line = line
+        self.kind = kind
+        self.queue = queue
+        self.attempt = attempt
+        self.maxAttempts = maxAttempts
+        self.createdAt = createdAt
+        self.runAt = runAt
+        self.startedAt = startedAt
+        self.payload = payload
+        self.workerID = workerID
+    }
 }

@@ -208,16 +208,13 @@ extension ClaimLoop {
     private func begin(_ job: ClaimedJob) {
         let entry = shared.handlers[job.kind]
         let control = AttemptControl()
-        let context = JobContext(
-            id: job.id, kind: job.kind, queue: job.queue, attempt: job.attempt, maxAttempts: job.maxAttempts,
-            createdAt: job.createdAt, database: shared.database, baseLogger: shared.logger, control: control)
+        let context = JobContext(job: job, database: shared.database, baseLogger: shared.logger, control: control)
         let attempt = Attempt(job: job, entry: entry, context: context)
         let now = ContinuousClock.now
         shared.running.insert(
             .init(
-                attempt: attempt, control: control, startedAt: now,
-                deadline: now + (entry?.policy.deadline ?? .zero), finish: { self.ended($0) }, drop: { self.dropped() })
-        )
+                attempt: attempt, control: control, startedAt: now, deadline: now + (entry?.policy.deadline ?? .zero),
+                loop: self))
         // Not a child of the loop's task: a handler that ignores its cancellation may outlive the worker's stop, and must
         // not hold it up. `Running` owns it.
         control.attach(

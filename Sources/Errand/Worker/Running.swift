@@ -7,10 +7,8 @@ final class Running: Sendable {
         let control: AttemptControl
         let startedAt: ContinuousClock.Instant
         let deadline: ContinuousClock.Instant
-        /// Takes the end of an attempt that had to be abandoned.
-        let finish: @Sendable (Settlement) -> Void
-        /// Frees the slot of an attempt whose end is not to be written.
-        let drop: @Sendable () -> Void
+        /// Takes the end of an attempt that had to be abandoned, and the slot of one that was dropped.
+        let loop: ClaimLoop
     }
 
     private let entries = Mutex<[Int64: Entry]>([:])
@@ -21,7 +19,7 @@ final class Running: Sendable {
     func insert(_ entry: Entry) {
         let older = entries.withLock { $0.updateValue(entry, forKey: entry.attempt.job.id) }
         older?.control.interrupt(.leaseLost)
-        older?.drop()
+        older?.loop.dropped()
     }
 
     /// Takes an attempt out at its end. False where it is not entered any more: then its end must not be written.
@@ -41,7 +39,7 @@ final class Running: Sendable {
         let dropped = entries.withLock { entries in ids.compactMap { entries.removeValue(forKey: $0) } }
         for entry in dropped {
             entry.control.interrupt(interruption)
-            entry.drop()
+            entry.loop.dropped()
         }
         return dropped.count
     }
@@ -64,7 +62,7 @@ final class Running: Sendable {
     private func abandon(_ stubborn: [Entry]) {
         for entry in stubborn where remove(entry.attempt.job) {
             let reason = entry.control.interruption ?? .shutdown
-            entry.finish(
+            entry.loop.ended(
                 Settlement(
                     job: entry.attempt.job, ending: entry.attempt.abandoned(because: reason),
                     took: .now - entry.startedAt))

@@ -2,8 +2,8 @@ import Foundation
 
 /// A value that can be read from a result's column.
 public protocol PostgresDecodable: Sendable {
-    /// The object ids of the types that it reads, the usual one first.
-    static var readableTypes: [UInt32] { get }
+    /// Whether it reads columns of the type with this object id. Asked for each value, so it allocates nothing.
+    static func reads(_ type: UInt32) -> Bool
     /// Reads the binary form of a column of that type; nil is NULL.
     init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError)
 }
@@ -26,21 +26,21 @@ func notNull(
 }
 
 extension Bool: PostgresDecodable {
-    public static var readableTypes: [UInt32] { [16] }
+    public static func reads(_ type: UInt32) -> Bool { type == 16 }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         self = try notNull(bytes, Self.self).integer(UInt8.self) != 0
     }
 }
 
 extension Int16: PostgresDecodable {
-    public static var readableTypes: [UInt32] { [21] }
+    public static func reads(_ type: UInt32) -> Bool { type == 21 }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         self = try notNull(bytes, Self.self).integer()
     }
 }
 
 extension Int32: PostgresDecodable {
-    public static var readableTypes: [UInt32] { [23, 21] }
+    public static func reads(_ type: UInt32) -> Bool { type == 23 || type == 21 }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         let bytes = try notNull(bytes, Self.self)
         self = type == 21 ? Int32(try bytes.integer(Int16.self)) : try bytes.integer()
@@ -49,7 +49,7 @@ extension Int32: PostgresDecodable {
 
 /// Reads the shorter integers too.
 extension Int64: PostgresDecodable {
-    public static var readableTypes: [UInt32] { [20, 23, 21] }
+    public static func reads(_ type: UInt32) -> Bool { type == 20 || type == 23 || type == 21 }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         let bytes = try notNull(bytes, Self.self)
         switch type {
@@ -61,14 +61,14 @@ extension Int64: PostgresDecodable {
 }
 
 extension Int: PostgresDecodable {
-    public static var readableTypes: [UInt32] { Int64.readableTypes }
+    public static func reads(_ type: UInt32) -> Bool { Int64.reads(type) }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         self = Int(try Int64(column: bytes, type: type))
     }
 }
 
 extension Double: PostgresDecodable {
-    public static var readableTypes: [UInt32] { [701, 700] }
+    public static func reads(_ type: UInt32) -> Bool { type == 701 || type == 700 }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         let bytes = try notNull(bytes, Self.self)
         self =
@@ -80,14 +80,14 @@ extension Double: PostgresDecodable {
 
 extension String: PostgresDecodable {
     /// text, varchar, bpchar, name, "char", and what a literal without a type is.
-    public static var readableTypes: [UInt32] { [25, 1043, 1042, 19, 18, 705] }
+    public static func reads(_ type: UInt32) -> Bool { type == 25 || type == 1043 || type == 1042 || type == 19 || type == 18 || type == 705 }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         self = String(decoding: try notNull(bytes, Self.self), as: UTF8.self)
     }
 }
 
 extension UUID: PostgresDecodable {
-    public static var readableTypes: [UInt32] { [2950] }
+    public static func reads(_ type: UInt32) -> Bool { type == 2950 }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         let bytes = try notNull(bytes, Self.self)
         guard bytes.count == 16 else { throw PostgresError(.malformed, "expected 16 bytes, got \(bytes.count)") }
@@ -96,14 +96,14 @@ extension UUID: PostgresDecodable {
 }
 
 extension Timestamp: PostgresDecodable {
-    public static var readableTypes: [UInt32] { [1184] }
+    public static func reads(_ type: UInt32) -> Bool { type == 1184 }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         microseconds = try notNull(bytes, Self.self).integer()
     }
 }
 
 extension JSONB: PostgresDecodable {
-    public static var readableTypes: [UInt32] { [3802] }
+    public static func reads(_ type: UInt32) -> Bool { type == 3802 }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         let bytes = try notNull(bytes, Self.self)
         guard bytes.first == 1 else { throw PostgresError(.malformed, "expected version 1 of jsonb's binary form") }
@@ -112,7 +112,7 @@ extension JSONB: PostgresDecodable {
 }
 
 extension Bytes: PostgresDecodable {
-    public static var readableTypes: [UInt32] { [17] }
+    public static func reads(_ type: UInt32) -> Bool { type == 17 }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         self.bytes = Array(try notNull(bytes, Self.self))
     }
@@ -120,7 +120,7 @@ extension Bytes: PostgresDecodable {
 
 extension Snapshot: PostgresDecodable {
     /// pg_snapshot and its older twin txid_snapshot.
-    public static var readableTypes: [UInt32] { [5038, 2970] }
+    public static func reads(_ type: UInt32) -> Bool { type == 5038 || type == 2970 }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         let bytes = try notNull(bytes, Self.self)
         let count = Int(try bytes.integer(Int32.self))
@@ -134,7 +134,7 @@ extension Snapshot: PostgresDecodable {
 }
 
 extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
-    public static var readableTypes: [UInt32] { Wrapped.readableTypes }
+    public static func reads(_ type: UInt32) -> Bool { Wrapped.reads(type) }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         self = bytes == nil ? nil : try Wrapped(column: bytes, type: type)
     }
@@ -142,7 +142,7 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
 
 /// One dimension; an element may be NULL where `Element` is optional.
 extension Array: PostgresDecodable where Element: PostgresDecodable & PostgresEncodable {
-    public static var readableTypes: [UInt32] { [Element.postgresType.array] }
+    public static func reads(_ type: UInt32) -> Bool { type == Element.postgresType.array }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         let bytes = try notNull(bytes, Self.self)
         let dimensions = try bytes.integer(Int32.self)
