@@ -48,6 +48,7 @@ public struct PostgresError: Error, Sendable {
     public var isTransient: Bool {
         switch code {
         case .connectionLost, .timedOut, .poolExhausted: true
+        case .cancelled: false
         default: sqlState.map { Self.transientStates.contains($0) || $0.hasPrefix("53") || $0.hasPrefix("08") } ?? false
         }
     }
@@ -57,6 +58,11 @@ public struct PostgresError: Error, Sendable {
     private static let transientStates: Set<String> = [
         "40001", "40P01", "55P03", "57014", "25006", "57P01", "57P02", "57P03", "57P05", "25P03", "25P04",
     ]
+}
+
+extension PostgresError {
+    /// The same of a statement whose transaction can't have been committed.
+    var inOpenTransaction: PostgresError { PostgresError(code, detail, sqlState: sqlState, hint: hint) }
 }
 
 extension PostgresError: CustomStringConvertible {

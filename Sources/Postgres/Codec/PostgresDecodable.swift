@@ -80,7 +80,9 @@ extension Double: PostgresDecodable {
 
 extension String: PostgresDecodable {
     /// text, varchar, bpchar, name, "char", and what a literal without a type is.
-    public static func reads(_ type: UInt32) -> Bool { type == 25 || type == 1043 || type == 1042 || type == 19 || type == 18 || type == 705 }
+    public static func reads(_ type: UInt32) -> Bool {
+        type == 25 || type == 1043 || type == 1042 || type == 19 || type == 18 || type == 705
+    }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {
         self = String(decoding: try notNull(bytes, Self.self), as: UTF8.self)
     }

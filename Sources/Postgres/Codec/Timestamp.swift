@@ -21,9 +21,11 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     /// From 2000-01-01, where PostgreSQL counts from, to 2001-01-01, where `Date` does: 366 days.
     private static let fromReferenceDate: Int64 = 366 * 86_400_000_000
 
-    /// The same moment, to the microsecond as far as a `Double` has them.
+    /// The same moment, to the microsecond as far as a `Double` has them; of ``infinity`` and ``minusInfinity`` a date that
+    /// is some 292,000 years away.
     public var date: Date {
-        Date(timeIntervalSinceReferenceDate: Double(microseconds - Self.fromReferenceDate) / 1_000_000)
+        let (since, isOver) = microseconds.subtractingReportingOverflow(Self.fromReferenceDate)
+        return Date(timeIntervalSinceReferenceDate: Double(isOver ? .min : since) / 1_000_000)
     }
 
     public static func < (left: Timestamp, right: Timestamp) -> Bool { left.microseconds < right.microseconds }
@@ -51,9 +53,12 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Duration {
-    /// Whole microseconds, the unit of PostgreSQL's times.
+    /// Whole microseconds, the unit of PostgreSQL's times. What is too long for them, some 292,000 years, is the longest.
     package var wholeMicroseconds: Int64 {
-        components.seconds * 1_000_000 + components.attoseconds / 1_000_000_000_000
+        let (seconds, attoseconds) = components
+        let (whole, isOver) = seconds.multipliedReportingOverflow(by: 1_000_000)
+        let (sum, isSumOver) = whole.addingReportingOverflow(attoseconds / 1_000_000_000_000)
+        return isOver || isSumOver ? (seconds < 0 ? .min : .max) : sum
     }
 
     /// Whole milliseconds.

@@ -31,7 +31,7 @@ extension Connection {
         }
         bytes.append(bigEndian: Int16(-1))
         try put(bytes, on: connection)
-        guard PQputCopyEnd(connection, nil) >= 0 else { throw lost(connection, isOutcomeUnknown: true) }
+        guard PQputCopyEnd(connection, nil) == 1 else { throw lost(connection, isOutcomeUnknown: true) }
         let results = try results(on: connection, until: configuration.clientDeadline.map { .now + $0 * 12 })
         defer { results.forEach { PQclear($0) } }
         if let failed = results.first(where: { PQresultStatus($0) != PGRES_COMMAND_OK }) {
@@ -54,7 +54,8 @@ extension Connection {
         let sent = bytes.withUnsafeBytes {
             PQputCopyData(connection, $0.baseAddress!.assumingMemoryBound(to: CChar.self), Int32($0.count))
         }
-        guard sent >= 0 else { throw lost(connection, isOutcomeUnknown: true) }
+        // 0 is no memory for the buffer: nothing was taken.
+        guard sent == 1 else { throw lost(connection, isOutcomeUnknown: true) }
         // Keeps libpq's own buffer small.
         try flush(connection)
     }

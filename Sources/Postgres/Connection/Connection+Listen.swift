@@ -33,7 +33,7 @@ extension Connection {
     }
 
     /// Passes on what came with the last answer: poll() never tells of it.
-    func drainNotifications(on connection: OpaquePointer) throws(PostgresError) {
+    func drainNotifications(on connection: OpaquePointer) {
         while let notify = PQnotifies(connection) {
             notified.yield(
                 PostgresNotification(
@@ -44,14 +44,11 @@ extension Connection {
 
     /// Reads what the server sends by itself while the connection is idle.
     func readUnasked() {
-        guard let connection = handle?.pointer else { return }
-        if PQconsumeInput(connection) == 0 || PQstatus(connection) == CONNECTION_BAD {
-            close()
-            return
-        }
-        // A FATAL message of a session that is being ended comes as a result that nobody asked for.
-        while PQisBusy(connection) == 0, let result = PQgetResult(connection) { PQclear(result) }
-        try? drainNotifications(on: connection)
+        guard let handle else { return }
+        let isRead = PQconsumeInput(handle.pointer) == 1
+        while PQisBusy(handle.pointer) == 0, let result = PQgetResult(handle.pointer) { PQclear(result) }
+        drainNotifications(on: handle.pointer)
+        if !isRead || handle.isEnding || PQstatus(handle.pointer) == CONNECTION_BAD { close() }
     }
 }
 

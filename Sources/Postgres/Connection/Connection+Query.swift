@@ -58,7 +58,6 @@ extension Connection {
             if statements.count == 1 {
                 try send(statements[0], on: connection)
                 let results = try results(on: connection, until: limit)
-                try drainNotifications(on: connection)
                 return [try rows(results[0], call: call)]
             }
             return try runPipeline(statements, on: connection, until: limit, call: call)
@@ -82,11 +81,10 @@ extension Connection {
                 break
             }
             answers += results
+            try refuseCopy(results)
         }
         PQexitPipelineMode(connection)
-        try drainNotifications(on: connection)
         // The statement that failed has a message; those behind it were only not run.
-        if answers.contains(where: { [PGRES_COPY_IN, PGRES_COPY_OUT].contains(PQresultStatus($0)) }) { drop() }
         if let failed = answers.first(where: { ![PGRES_TUPLES_OK, PGRES_COMMAND_OK].contains(PQresultStatus($0)) }) {
             throw failure(of: failed, call: call)
         }
@@ -104,7 +102,7 @@ extension Connection {
             if let failed = results.first(where: { PQresultStatus($0) == PGRES_FATAL_ERROR }) {
                 throw PostgresError(result: failed)
             }
-            try drainNotifications(on: connection)
+            try refuseCopy(results)
         }
     }
 
@@ -114,6 +112,11 @@ extension Connection {
     }
 
     private func send(_ statement: Statement, on connection: OpaquePointer) throws(PostgresError) {
+        guard statement.parameters.count <= 65_535 else {
+            // Of a pipeline, statements before it may be on their way: without its end they come to nothing.
+            if PQpipelineStatus(connection) != PQ_PIPELINE_OFF { close() }
+            throw PostgresError(.malformed, "expected at most 65535 parameters, got \(statement.parameters.count)")
+        }
         let sent = try EncodedParameters(statement.parameters).withPointers {
             count, types, values, lengths, formats throws(PostgresError) in
             PQsendQueryParams(connection, statement.sql, count, types, values, lengths, formats, 1)
@@ -142,13 +145,17 @@ extension Connection {
             guard let result = PQgetResult(connection) else { break }
             results.append(result)
             let status = PQresultStatus(result)
-            if [PGRES_PIPELINE_SYNC, PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH].contains(status) { break }
+            if status == PGRES_PIPELINE_SYNC || Self.isCopy(status) { break }
         }
+        drainNotifications(on: connection)
         if PQstatus(connection) == CONNECTION_BAD {
-            let said = results.first.map { PostgresError(result: $0) }
+            // What the server or a pooler said last, whatever it was: the session is gone, and its answer with it.
+            let said = results.map { PostgresError(result: $0) }.first { $0.sqlState != nil }
             results.forEach { PQclear($0) }
             let error = lost(connection, isOutcomeUnknown: true)
-            throw said.flatMap { $0.sqlState == nil ? nil : $0 } ?? error
+            guard let said else { throw error }
+            throw PostgresError(
+                .connectionLost, said.detail, sqlState: said.sqlState, hint: said.hint, isOutcomeUnknown: true)
         }
         return results
     }
@@ -171,7 +178,7 @@ extension Connection {
             let milliseconds = left.map { Int32(clamping: max(0, $0.wholeMicroseconds / 1000 + 1)) } ?? -1
             if let left, left <= .zero {
                 results.forEach { PQclear($0) }
-                drop()
+                close()
                 throw PostgresError(.timedOut, "no answer by the client's deadline", isOutcomeUnknown: true)
             }
             let ready = poll(&polled, 1, milliseconds)
@@ -183,14 +190,23 @@ extension Connection {
     private func rows(_ result: OpaquePointer, call: CancellableCall) throws(PostgresError) -> Rows {
         guard [PGRES_TUPLES_OK, PGRES_COMMAND_OK].contains(PQresultStatus(result)) else {
             defer { PQclear(result) }
-            if [PGRES_COPY_IN, PGRES_COPY_OUT, PGRES_COPY_BOTH].contains(PQresultStatus(result)) {
-                // Its data would have to be read or sent before anything else can be said on this connection.
-                drop()
-                throw PostgresError(.malformed, "COPY is not to be had as a statement: see copyIn")
-            }
+            try refuseCopy([result])
             throw failure(of: result, call: call)
         }
         return Rows(result)
+    }
+
+    /// COPY as a statement: its data would have to be read or sent before anything else can be said on this connection,
+    /// and until then libpq answers the same result again and again.
+    private func refuseCopy(_ results: [OpaquePointer]) throws(PostgresError) {
+        guard let last = results.last, Self.isCopy(PQresultStatus(last)) else { return }
+        close()
+        throw PostgresError(
+            .malformed, "COPY is not to be had as a statement: see copyIn", isOutcomeUnknown: true)
+    }
+
+    private static func isCopy(_ status: ExecStatusType) -> Bool {
+        status == PGRES_COPY_IN || status == PGRES_COPY_OUT || status == PGRES_COPY_BOTH
     }
 
     private func failure(of result: OpaquePointer, call: CancellableCall) -> PostgresError {
@@ -202,13 +218,11 @@ extension Connection {
     /// The error of a connection that is gone; gives it up.
     func lost(_ connection: OpaquePointer, isOutcomeUnknown: Bool) -> PostgresError {
         let message = Self.message(connection)
-        drop()
+        close()
         return PostgresError(
             .connectionLost, message.isEmpty ? "the server closed the connection" : message,
             isOutcomeUnknown: isOutcomeUnknown)
     }
-
-    func drop() { close() }
 }
 
 /// One call that its task's cancellation may end, and no later one.

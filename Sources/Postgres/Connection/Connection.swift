@@ -53,8 +53,6 @@ public actor Connection {
             throw PostgresError(.connectionLost, message.isEmpty ? "no memory for a connection" : message)
         }
         PQsetnonblocking(connection, 1)
-        // Notices go to standard error otherwise.
-        PQsetNoticeReceiver(connection, { _, _ in }, nil)
         handle = ConnectionHandle(connection)
         executor.watch(socket: PQsocket(connection)) { [weak self] in
             self?.assumeIsolated { $0.readUnasked() }
@@ -94,10 +92,23 @@ public actor Connection {
 final class ConnectionHandle {
     let pointer: OpaquePointer
     let cancel: CancelHandle?
+    /// The server has said that it ends the session, some milliseconds before it closes the socket.
+    private(set) var isEnding = false
 
     init(_ pointer: OpaquePointer) {
         self.pointer = pointer
         cancel = CancelHandle(pointer)
+        // Notices go to standard error otherwise. An error that belongs to no statement comes as a notice too. The handle
+        // outlives the connection that calls back.
+        PQsetNoticeReceiver(
+            pointer,
+            { handle, notice in
+                // PG_DIAG_SEVERITY_NONLOCALIZED: a macro that Swift doesn't import.
+                guard let severity = PQresultErrorField(notice, Int32(UInt8(ascii: "V"))) else { return }
+                if strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0 {
+                    Unmanaged<ConnectionHandle>.fromOpaque(handle!).takeUnretainedValue().isEnding = true
+                }
+            }, Unmanaged.passUnretained(self).toOpaque())
     }
 
     deinit { PQfinish(pointer) }

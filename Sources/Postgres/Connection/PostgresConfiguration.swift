@@ -56,8 +56,9 @@ public struct PostgresConfiguration: Sendable {
         if settings["host"]?.contains(",") == true { keywords["target_session_attrs"] = "read-write" }
         keywords.merge(settings) { _, given in given }
         if withOptions, let statementTimeout {
-            let timeout = "-c statement_timeout=\(statementTimeout.wholeMicroseconds / 1000)"
-            keywords["options"] = [keywords["options"], timeout].compactMap(\.self).joined(separator: " ")
+            // The last one counts, and 0 would be no time-out at all.
+            let timeout = "-c statement_timeout=\(max(1, statementTimeout.wholeMilliseconds))"
+            keywords["options"] = [timeout, keywords["options"]].compactMap(\.self).joined(separator: " ")
         }
         return keywords.sorted { $0.key < $1.key }
     }

@@ -1,23 +1,26 @@
 import CLibpq
 
 /// An open transaction. It is good for as long as the closure runs that it was handed to.
+///
+/// Where a statement's answer is lost, the transaction is known to have come to nothing: that error's `isOutcomeUnknown` is
+/// false. Only the commit's answer leaves a doubt.
 public struct Transaction: Sendable {
     let connection: Connection
 
     /// Runs one statement in the transaction.
     public func query(_ statement: Statement) async throws(PostgresError) -> Rows {
-        try await connection.query(statement)
+        do { return try await connection.query(statement) } catch { throw error.inOpenTransaction }
     }
 
     /// Runs one statement in the transaction, and answers how many rows it changed.
     @discardableResult
     public func execute(_ statement: Statement) async throws(PostgresError) -> Int {
-        try await connection.execute(statement)
+        try await query(statement).affected
     }
 
     /// Runs several statements in one round trip.
     public func pipeline(_ statements: [Statement]) async throws(PostgresError) -> [Rows] {
-        try await connection.pipeline(statements)
+        do { return try await connection.pipeline(statements) } catch { throw error.inOpenTransaction }
     }
 }
 

@@ -76,11 +76,28 @@ extension Migrator {
             return true
         }
         if isDue, runsAlone {
-            // A statement that can't run in a transaction, such as create index concurrently: it bears repetition.
-            try await run(migration, on: connection)
-            try await locked(connection) { try await record(migration, in: $0) }
+            // A statement that can't run in a transaction, such as create index concurrently: it bears repetition, and two
+            // runs at once may both come here. The lock can't be held meanwhile: the index waits for whoever waits for it.
+            try await withoutTimeout(connection) { try await run(migration, on: connection) }
+            return try await locked(connection) { try await record(migration, in: $0) }
         }
         return isDue
+    }
+
+    /// A statement outside of a transaction takes as long as it takes, too. Where there is no limit nothing is set: behind a
+    /// transaction pooler it could stay with a session that others get.
+    private func withoutTimeout(_ connection: Connection, _ body: () async throws -> Void) async throws {
+        let limit = try await connection.query("select current_setting('statement_timeout')").scalar(String.self)
+        guard limit != "0" else { return try await body() }
+        let setting = "select set_config('statement_timeout', $1, false)"
+        try await connection.execute(Statement(setting, ["0"]))
+        do {
+            try await body()
+        } catch {
+            _ = try? await connection.execute(Statement(setting, [limit]))
+            throw error
+        }
+        try await connection.execute(Statement(setting, [limit]))
     }
 
     private func run(_ script: Script, on connection: Connection) async throws(PostgresError) {
@@ -91,13 +108,16 @@ extension Migrator {
         }
     }
 
-    private func record(_ migration: Script, in transaction: Transaction) async throws {
+    /// False where another run has recorded it meanwhile.
+    @discardableResult
+    private func record(_ migration: Script, in transaction: Transaction) async throws -> Bool {
         try await transaction.execute(
             Statement(
                 """
                 insert into errand.migration (name, sha256)
                 values ($1, encode(sha256(convert_to($2, 'UTF8')), 'hex'))
-                """, [migration.name, migration.sql]))
+                on conflict (name) do nothing
+                """, [migration.name, migration.sql])) == 1
     }
 
     private func applyReplaceable(on connection: Connection) async throws -> [Step] {

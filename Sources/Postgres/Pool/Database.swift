@@ -13,7 +13,7 @@ public final class Database: Sendable {
         var pool: PoolState<Connection>
         var nextWaiter: UInt64 = 0
         var continuations: [UInt64: CheckedContinuation<Served, Never>] = [:]
-        /// Waiters that were to give up before they had gone to sleep.
+        /// Waiters that were to give up, or were turned away, before they had gone to sleep.
         var early: [UInt64: Served] = [:]
     }
 
@@ -46,7 +46,15 @@ public final class Database: Sendable {
     public func close() async {
         let (connections, waiters) = state.withLock { state in
             let (connections, waiters) = state.pool.close()
-            return (connections, waiters.compactMap { state.continuations.removeValue(forKey: $0) })
+            var asleep: [CheckedContinuation<Served, Never>] = []
+            for waiter in waiters {
+                if let continuation = state.continuations.removeValue(forKey: waiter) {
+                    asleep.append(continuation)
+                } else {
+                    state.early[waiter] = .closed
+                }
+            }
+            return (connections, asleep)
         }
         for waiter in waiters { waiter.resume(returning: .closed) }
         for connection in connections { await connection.close() }

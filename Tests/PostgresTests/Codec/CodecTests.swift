@@ -47,6 +47,36 @@ import Testing
         }
     }
 
+    @Test("the farthest times and the longest spans are no trap")
+    func extremes() {
+        #expect(Timestamp.minusInfinity.date < .distantPast)
+        #expect(Timestamp.infinity.date > .distantFuture)
+        #expect((Timestamp.infinity - .minusInfinity).wholeMicroseconds == .max)
+        #expect(Duration.seconds(Int64.min).wholeMicroseconds == .min)
+        #expect(Duration.microseconds(-1_500_001).wholeMicroseconds == -1_500_001)
+        #expect(Timestamp(microseconds: 0) + .seconds(Int64.max) == .infinity)
+        #expect(Timestamp(microseconds: -1) + .seconds(Int64.min) == .minusInfinity)
+    }
+
+    @Test("NULL and empty values keep their places in an array, and the server sees them as what they are")
+    func arrays() async throws {
+        try await withTestDatabase { database, _ in
+            let mixed: [String?] = ["", nil, "a", nil]
+            let row = try await database.query(
+                Statement(
+                    "select $1, array_length($1, 1), array_position($1, null), $1[1] = '', cardinality($2)",
+                    [mixed, [JSONB]()]))[0]
+            let (back, length, firstNull, isEmpty, none) = try row.decode(
+                [String?].self, Int.self, Int.self, Bool.self, Int.self)
+            #expect(back == mixed && length == 4 && firstNull == 2 && isEmpty && none == 0)
+            let null = try await database.query("select array[1, null]::int8[]")
+            let error = #expect(throws: PostgresError.self) { try null.scalar([Int].self) }
+            #expect(error?.detail == "column array: expected Int64, got NULL")
+            let grid = try await database.query("select array[[1], [2]]::int8[]")
+            #expect(throws: PostgresError.self) { try grid.scalar([Int].self) }
+        }
+    }
+
     @Test("a column of another type is refused, with column, expected and what came")
     func wrongType() async throws {
         try await withTestDatabase { database, _ in

@@ -82,6 +82,43 @@ import Testing
         }
     }
 
+    @Test("what can't run in a transaction may take longer than the statement time-out, which then holds again")
+    func aloneAndSlow() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute("drop schema errand cascade")
+            var short = configuration
+            short.statementTimeout = .milliseconds(400)
+            let connection = try await Connection.connect(short, logger: Logger(label: "test"))
+            try await migrator(
+                second: "-- errand: no-transaction\nselect pg_sleep(0.6)"
+            ).run(on: connection)
+            let limit = try await connection.query("select current_setting('statement_timeout')").scalar(String.self)
+            #expect(limit == "400ms")
+            await connection.close()
+        }
+    }
+
+    @Test("two runs at once may both run what can't run in a transaction, and record it once")
+    func aloneAtOnce() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute("drop schema errand cascade")
+            let steps = try await withThrowingTaskGroup(of: [Migrator.Step].self) { group in
+                for _ in 0..<3 {
+                    group.addTask {
+                        let connection = try await Connection.connect(configuration, logger: Logger(label: "test"))
+                        let steps = try await migrator(
+                            second: "-- errand: no-transaction\nselect pg_sleep(0.1)"
+                        ).run(on: connection)
+                        await connection.close()
+                        return steps
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(steps.count == 3 && Set(steps).count == 3)
+        }
+    }
+
     @Test("a table that is in use is waited for in short tries")
     func locked() async throws {
         try await withTestDatabase { database, configuration in

@@ -36,6 +36,26 @@ import Testing
         guard case .closed = pool.request(waiter: 3) else { return #expect(Bool(false), "expected closed") }
     }
 
+    @Test("nobody waits for a pool that was closed meanwhile", .timeLimit(.minutes(1)))
+    func closedWhileWaiting() async throws {
+        try await withTestDatabase { _, configuration in
+            for round in 0..<30 {
+                let pool = Database(
+                    configuration: configuration, maximumConnections: 1, waitLimit: .seconds(2),
+                    logger: Logger(label: "test"))
+                try await pool.withConnection { _ in
+                    let waiting = (0..<20).map { _ in Task { try await pool.query("select 1") } }
+                    // Some sleep by then, some have only just asked, some ask later.
+                    for _ in 0..<round { await Task.yield() }
+                    await pool.close()
+                    for task in waiting {
+                        await #expect(throws: PostgresError.self) { try await task.value }
+                    }
+                }
+            }
+        }
+    }
+
     @Test("50 tasks share 3 connections, and the server never sees more")
     func shared() async throws {
         try await withTestDatabase(connections: 3) { database, _ in
@@ -73,6 +93,40 @@ import Testing
             await pool.close()
             await #expect(throws: PostgresError.self) { try await pool.query("select 1") }
         }
+    }
+
+    @Test("a server that has become read-only loses its connections")
+    func readOnly() async throws {
+        try await withTestDatabase(connections: 2) { database, configuration in
+            try await database.execute("create table numbers (n int8)")
+            try await database.execute(
+                Statement("alter database \(configuration.database) set default_transaction_read_only = on"))
+            let other = Database(configuration: configuration, maximumConnections: 2, logger: Logger(label: "test"))
+            let session = Statement("select pg_backend_pid()")
+            let before = try await other.query(session).scalar(Int.self)
+            try await database.execute(
+                Statement("alter database \(configuration.database) reset default_transaction_read_only"))
+            let error = await #expect(throws: PostgresError.self) {
+                try await other.execute("insert into numbers values (1)")
+            }
+            #expect(error?.sqlState == "25006" && error?.isTransient == true)
+            #expect(try await other.execute("insert into numbers values (1)") == 1)
+            #expect(try await other.query(session).scalar(Int.self) != before)
+            await other.close()
+        }
+    }
+
+    @Test("a read-only server's idle connections leave the pool, and their places are free")
+    func dropIdle() {
+        var pool = PoolState<String>(limit: 2)
+        _ = (pool.request(waiter: 1), pool.request(waiter: 2))
+        _ = (pool.released("a", isBroken: false), pool.released("b", isBroken: false))
+        let dropped = pool.dropIdle()
+        #expect(dropped == ["a", "b"])
+        guard case .open = pool.request(waiter: 3), case .open = pool.request(waiter: 4) else {
+            return #expect(Bool(false), "expected room for two")
+        }
+        guard case .wait = pool.request(waiter: 5) else { return #expect(Bool(false), "expected no room for a third") }
     }
 
     @Test("pauses grow, are drawn by lot, and begin small again after a success")
