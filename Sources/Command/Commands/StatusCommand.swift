@@ -104,7 +104,7 @@ extension Status {
             status.recent_failures.append(Failure(id: id, kind: kind, seconds_ago: ago, error: error))
         }
         status.scheduled = try await connection.query(
-            "select count(*) from (select from errand.job where line is null limit 10000) as near"
+            "select count(*) from (select from errand.job where line is null and parked_for is null limit 10000) as near"
         ).scalar(Int.self)
         return status
     }

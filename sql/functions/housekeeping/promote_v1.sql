@@ -23,7 +23,7 @@ begin
             select waiting.ctid
             from errand.job as waiting
             where waiting.line is null and waiting.run_at > since and waiting.run_at <= now()
-                and waiting.state = 'scheduled'
+                and waiting.parked_for is null and waiting.state = 'scheduled'
             order by waiting.run_at
             limit max_jobs
             for update skip locked))

@@ -1,0 +1,168 @@
+-- 0004_options: what an enqueue may ask for, and what holds jobs back: limits, rates, dependencies, guards.
+--
+-- Why     a job may have a last moment, a guard, a limit, tags and a trace; a fleet may not do all that it could.
+-- Locks   errand.job, for as long as it takes to index its scheduled jobs again; nullable columns rewrite nothing.
+-- Before  version 0003 runs on: its workers claim and end jobs through functions that honour all of this.
+
+-- Null in a job without options, so that it costs nothing: 72 columns share one null bitmap of the same size.
+alter table errand.job
+    add column not_after timestamptz,
+    add column limit_key text,
+    add column guard text,
+    add column tags text[],
+    add column traceparent text,
+    add column parked_for text;
+
+comment on column errand.job.not_after is 'not to be started after: then it is obsolete';
+comment on column errand.job.limit_key is 'at most errand.limit.max_running jobs with this key run at once';
+comment on column errand.job.guard is 'the guard (errand.guard) that says whether it is still wanted';
+comment on column errand.job.tags is 'words to find it by';
+comment on column errand.job.traceparent is 'the W3C trace context of its enqueue';
+comment on column errand.job.parked_for is 'what a parked job waits for: limit:KEY or dependency:NAME';
+
+-- Parked jobs are due and not in line: whoever looks for scheduled jobs must not read over them.
+drop index errand.job_run_at_index;
+create index job_run_at_index on errand.job (run_at) where line is null and parked_for is null;
+create index job_parked_index on errand.job (parked_for, priority, run_at, id) where parked_for is not null;
+
+alter table errand.history
+    add column not_after timestamptz,
+    add column limit_key text,
+    add column guard text,
+    add column tags text[],
+    add column traceparent text;
+comment on column errand.history.not_after is 'not to be started after';
+comment on column errand.history.limit_key is 'the limit under which it ran';
+comment on column errand.history.guard is 'the guard that was asked whether it is still wanted';
+comment on column errand.history.tags is 'words to find it by';
+comment on column errand.history.traceparent is 'the W3C trace context of its enqueue';
+
+alter table errand.failed
+    add column not_after timestamptz,
+    add column limit_key text,
+    add column guard text,
+    add column tags text[],
+    add column traceparent text;
+comment on column errand.failed.not_after is 'not to be started after';
+comment on column errand.failed.limit_key is 'the limit under which it ran';
+comment on column errand.failed.guard is 'the guard that was asked whether it is still wanted';
+comment on column errand.failed.tags is 'words to find it by';
+comment on column errand.failed.traceparent is 'the W3C trace context of its enqueue';
+
+alter table errand.kind
+    add column limit_key text,
+    add column dependency text,
+    add column keep_ended interval,
+    add column keep_failed interval;
+comment on column errand.kind.limit_key is 'the limit of jobs that name none of their own';
+comment on column errand.kind.dependency is 'what jobs of the kind need; while it is down they park';
+comment on column errand.kind.keep_ended is 'how long ended jobs stay in the history; null = as all others';
+comment on column errand.kind.keep_failed is 'how long failed jobs are kept; null = as all others';
+
+-- The function by its name and not as a regprocedure: pg_upgrade refuses tables that hold one.
+create table errand.guard (
+    name text not null,
+    function text not null,
+    registered_at timestamptz not null default now(),
+    constraint guard_pkey primary key (name),
+    constraint guard_name check (name ~ '^[a-z][a-z0-9_.-]{0,99}$')
+);
+comment on table errand.guard is 'The functions that may be asked whether a job is still wanted';
+comment on column errand.guard.name is 'what an enqueue calls it';
+comment on column errand.guard.function is 'schema.name of a function that takes the payload (jsonb) and answers boolean';
+
+create table errand.limit (
+    limit_key text not null,
+    max_running int not null,
+    set_at timestamptz not null default now(),
+    constraint limit_pkey primary key (limit_key),
+    constraint limit_max_running check (max_running >= 0)
+);
+comment on table errand.limit is 'How many jobs with the same limit_key may run at once, over all workers';
+comment on column errand.limit.limit_key is 'a key, or the start of keys and an asterisk: tenant/* gives each tenant its own';
+comment on column errand.limit.max_running is 'how many; 0 holds all of them';
+
+create table errand.limit_slot (
+    job_id bigint not null,
+    line bigint not null,
+    admitted_at timestamptz not null,
+    limit_key text not null,
+    constraint limit_slot_pkey primary key (limit_key, job_id)
+) with (fillfactor = 70);
+comment on table errand.limit_slot is
+    'Which jobs may run under a limit. One counts for as long as its job has that line, so a crash leaks none';
+comment on column errand.limit_slot.line is 'the line under which the job was admitted';
+comment on column errand.limit_slot.admitted_at is 'when it was: one that is not claimed within 5 s counts no more';
+
+create table errand.rate (
+    queue text not null,
+    per interval not null,
+    allowed int not null,
+    slices bigint[] not null default '{}',
+    counts int[] not null default '{}',
+    constraint rate_pkey primary key (queue),
+    constraint rate_per check (
+        per >= interval '100 milliseconds' and extract(year from per) = 0 and extract(month from per) = 0),
+    constraint rate_allowed check (allowed >= 1)
+) with (fillfactor = 20);
+comment on table errand.rate is 'How many jobs of a queue may start in any span of time of that length, over all workers';
+comment on column errand.rate.slices is 'the twentieths of per in which jobs were started lately, counted since 1970';
+comment on column errand.rate.counts is 'how many jobs were started in each of the slices';
+
+create table errand.dependency (
+    name text not null,
+    opened_at timestamptz,
+    until timestamptz,
+    opened_by text,
+    reason text,
+    failures int not null default 0,
+    failing_since timestamptz,
+    failed_at timestamptz,
+    closed_at timestamptz,
+    released_at timestamptz,
+    probe_job_id bigint,
+    probe_line bigint,
+    threshold int not null default 3,
+    threshold_window interval not null default interval '10 seconds',
+    probe_every interval not null default interval '1 second',
+    constraint dependency_pkey primary key (name),
+    constraint dependency_name check (name ~ '^[a-z][a-z0-9_.-]{0,99}$'),
+    constraint dependency_opened_by check (opened_by in ('ops', 'failures', 'handler')),
+    constraint dependency_numbers check (
+        threshold >= 1 and threshold_window > interval '0' and probe_every > interval '0')
+) with (fillfactor = 50);
+create index dependency_open_index on errand.dependency (name) where opened_at is not null;
+comment on table errand.dependency is
+    'What jobs need from outside, and whether it is known to be down (open): then they park and spend no attempts';
+comment on column errand.dependency.opened_at is 'since when it counts as down; null = it is up';
+comment on column errand.dependency.until is 'when one job may try it; null while open = not before somebody closes it';
+comment on column errand.dependency.opened_by is 'ops, failures (too many within the window) or handler (it knew until when)';
+comment on column errand.dependency.reason is 'what was last said about it';
+comment on column errand.dependency.failures is 'failures within the present window';
+comment on column errand.dependency.failing_since is 'when the present window began';
+comment on column errand.dependency.failed_at is 'the last failure';
+comment on column errand.dependency.closed_at is 'since when it counts as up again';
+comment on column errand.dependency.released_at is 'when parked jobs were last put back in line';
+comment on column errand.dependency.probe_job_id is 'the one job that tries it';
+comment on column errand.dependency.probe_line is 'the line of that job: another line means that the try is over';
+comment on column errand.dependency.threshold is 'so many failures within threshold_window open it';
+comment on column errand.dependency.probe_every is 'the time between two tries while it is open';
+
+create table errand.progress (
+    job_id bigint not null,
+    line bigint not null,
+    updated_at timestamptz not null default now(),
+    fraction real,
+    attempt smallint not null,
+    message text,
+    output jsonb,
+    log text[],
+    constraint progress_pkey primary key (job_id)
+) with (fillfactor = 50);
+create index progress_updated_at_index on errand.progress (updated_at);
+comment on table errand.progress is 'What running attempts report, and the last lines that they logged; kept with the job';
+comment on column errand.progress.line is 'the line of the attempt: an older attempt changes nothing';
+comment on column errand.progress.fraction is 'how much is done, 0 to 1';
+comment on column errand.progress.message is 'what it is doing, in words';
+comment on column errand.progress.output is 'what it has found so far';
+comment on column errand.progress.log is 'its last lines: at most 50, and 8 KB';
