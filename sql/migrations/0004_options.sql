@@ -50,10 +50,12 @@ comment on column errand.failed.tags is 'words to find it by';
 comment on column errand.failed.traceparent is 'the W3C trace context of its enqueue';
 
 alter table errand.kind
+    add column max_running int,
     add column limit_key text,
     add column dependency text,
     add column keep_ended interval,
     add column keep_failed interval;
+comment on column errand.kind.max_running is 'how many jobs of the kind its program wants to run at once; errand.limit is what counts';
 comment on column errand.kind.limit_key is 'the limit of jobs that name none of their own';
 comment on column errand.kind.dependency is 'what jobs of the kind need; while it is down they park';
 comment on column errand.kind.keep_ended is 'how long ended jobs stay in the history; null = as all others';
@@ -80,6 +82,7 @@ create table errand.limit (
 );
 comment on table errand.limit is 'How many jobs with the same limit_key may run at once, over all workers';
 comment on column errand.limit.limit_key is 'a key, or the start of keys and an asterisk: tenant/* gives each tenant its own';
+create index limit_pattern_index on errand.limit (limit_key) where limit_key like '%*';
 comment on column errand.limit.max_running is 'how many; 0 holds all of them';
 
 create table errand.limit_slot (
@@ -166,3 +169,7 @@ comment on column errand.progress.fraction is 'how much is done, 0 to 1';
 comment on column errand.progress.message is 'what it is doing, in words';
 comment on column errand.progress.output is 'what it has found so far';
 comment on column errand.progress.log is 'its last lines: at most 50, and 8 KB';
+
+-- They come back with more arguments and a longer answer, which create or replace can't give them.
+drop function if exists errand.enqueue(text, jsonb, text, timestamptz, int, int, text);
+drop function if exists errand.enqueue_many(jsonb);

@@ -36,23 +36,30 @@ begin
         where pg_inherits.inhparent = 'errand.history'::regclass and child.relname ~ '^history_\d{8}$'
             and to_date(right(child.relname, 8), 'YYYYMMDD') < today - keep_history
     loop
+        if exists (select from errand.kind where kind.keep_ended > keep_history * interval '1 day') then
+            -- Without its partition the safety net takes what is kept for longer.
+            execute format('alter table errand.history detach partition errand.%I', part);
+            execute format(
+                'insert into errand.history select ended.* from errand.%I as ended join errand.kind on kind.name = ended.kind '
+                'where ended.finished_at > now() - kind.keep_ended', part);
+        end if;
         execute format('drop table errand.%I', part);
         dropped := dropped + 1;
     end loop;
-    delete from errand.history_default where finished_at < today - keep_history;
-    get diagnostics forgotten = row_count;
-    delete from errand.failed
-    where id in (
-        select id
-        from errand.failed
-        where finished_at < now() - keep_failed * interval '1 day'
-        order by finished_at
-        limit 10000);
-    get diagnostics gone = row_count;
-    forgotten := forgotten + gone;
+    forgotten := errand.forget_by_kind(keep_history, keep_failed);
     delete from errand.finished_per_minute where minute < now() - keep_history * interval '1 day';
     get diagnostics gone = row_count;
     forgotten := forgotten + gone;
+    delete from errand.progress
+    where job_id in (
+        select old.job_id
+        from errand.progress as old
+        where old.updated_at < now() - keep_failed * interval '1 day'
+            and not exists (select from errand.job where id = old.job_id)
+        order by old.updated_at
+        limit 10000);
+    delete from errand.limit_slot as slot
+    where slot.admitted_at < now() - interval '1 hour' and not errand.slot_is_taken(slot);
     return next;
 end
 $$;

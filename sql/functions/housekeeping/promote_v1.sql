@@ -1,5 +1,7 @@
 -- promote_v1: puts scheduled jobs whose time has come in line, up to max_jobs, oldest first.
 --
+-- Parked jobs whose dependency is up or whose limit has room go in line too; they are not counted.
+--
 -- since is a hint like a worker's mark: nothing is expected to be due before it (-infinity is always right). Returns how
 -- many went in line, and the last one's run_at.
 create or replace function errand.promote_v1(max_jobs int, since timestamptz)
@@ -33,6 +35,7 @@ begin
     if promoted > 0 then
         perform errand.wake();
     end if;
+    perform errand.release_parked();
     return next;
 end
 $$;

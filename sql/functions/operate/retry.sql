@@ -4,7 +4,8 @@
 --   select * from errand.retry(array(select id from errand.failed where kind = 'image_compression'));
 --
 -- A scheduled job is brought forward to run_at. Returns a row for each id: its state before and now; nulls where there is
--- no such job. Jobs that are in line, run or succeeded stay as they are. Raises ER409 where another unfinished job has
+-- no such job. Jobs that are in line, run or succeeded stay as they are.
+-- A not_after is not kept: who retries a job wants it to run now. Raises ER409 where another unfinished job has
 -- its unique_key now.
 create or replace function errand.retry(ids bigint[], run_at timestamptz default now(), reason text default null)
 returns table (job_id bigint, was text, now text)
@@ -33,18 +34,23 @@ begin
             )
             select * into old
             from (
-                select created_at, priority, attempt, max_attempts, queue, kind, unique_key, payload, attempts from failed
+                select created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, limit_key, guard, tags,
+                    traceparent
+                from failed
                 union all
-                select created_at, priority, attempt, max_attempts, queue, kind, unique_key, payload, attempts from cancelled
+                select created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, limit_key, guard,
+                    tags, traceparent
+                from cancelled
             ) as either
             limit 1;
             if found then
                 insert into errand.job (
-                    id, queue, kind, payload, created_at, run_at, state, line, priority, max_attempts, unique_key, attempts)
+                    id, queue, kind, payload, created_at, run_at, state, line, priority, max_attempts, unique_key, attempts,
+                    limit_key, guard, tags, traceparent)
                 values (
                     job_id, old.queue, old.kind, old.payload, old.created_at, coalesce(retry.run_at, now()), target,
                     case when due then nextval('errand.job_line') end, old.priority, old.max_attempts, old.unique_key,
-                    old.attempts);
+                    old.attempts, old.limit_key, old.guard, old.tags, old.traceparent);
                 now := target;
             end if;
         end if;

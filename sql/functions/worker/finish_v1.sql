@@ -21,10 +21,10 @@ begin
     kept as (
         insert into errand.history (
             id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
-            unique_key, payload, attempts)
+            unique_key, payload, attempts, not_after, limit_key, guard, tags, traceparent)
         select
             id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'succeeded', queue,
-            kind, unique_key, payload, attempts
+            kind, unique_key, payload, attempts, not_after, limit_key, guard, tags, traceparent
         from ended
         returning id
     )

@@ -1,7 +1,7 @@
 -- register_worker_v1: enters a worker and the kinds that it brings. Every start, and every doubt about a lost answer,
 -- takes a new id: whatever is claimed under an id that nobody beats any more is rescued.
 --
--- kinds is an array of {name, queue, max_attempts, priority}. Returns the new id, and for each queue the low-water marks
+-- kinds is an array of {name, queue, max_attempts, priority, …}: see errand.know_kinds. Returns the new id, and for each queue the low-water marks
 -- that a live worker of the same kinds has published ({} if there is none: begin at 0).
 create or replace function errand.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb
@@ -11,14 +11,7 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 declare
     names text[] := array(select kind ->> 'name' from jsonb_array_elements(kinds) as kind order by 1);
 begin
-    insert into errand.kind as known (name, queue, max_attempts, priority)
-    select kind.name, kind.queue, kind.max_attempts, kind.priority
-    from jsonb_to_recordset(kinds) as kind(name text, queue text, max_attempts smallint, priority smallint)
-    order by kind.name
-    on conflict on constraint kind_pkey do update
-    set queue = excluded.queue, max_attempts = excluded.max_attempts, priority = excluded.priority, registered_at = now()
-    where (known.queue, known.max_attempts, known.priority)
-        is distinct from (excluded.queue, excluded.max_attempts, excluded.priority);
+    perform errand.know_kinds(kinds);
     return query
     insert into errand.worker (name, version, lease, queues, kinds)
     values (

@@ -1,73 +1,11 @@
--- settle_v1: ends attempts in every way that finish_v1 does not, a few at a time.
+-- settle_v1: errand.settle_v2 as workers of the version before call it: they park nothing, and name no moment.
 --
--- The arrays have an element for each job. Outcomes:
---   succeeded  into the history, with its output
---   retried    scheduled again in delay_ms (0 = at once); the error is kept
---   snoozed    the same, without a trace and with the attempt uncounted
---   released   back in line at once, uncounted: its worker stops
---   failed     into errand.failed, with its error
---   cancelled  into the history, with its error as the reason
--- The fence is the line, as in finish_v1. Returns the ids that were refused.
+-- errand: after settle_v2
 create or replace function errand.settle_v1(
     worker_id bigint, ids bigint[], lines bigint[], outcomes text[], errors text[], delays_ms bigint[], outputs jsonb[]
 ) returns bigint[]
-language plpgsql security definer
-set search_path = pg_catalog, errand, pg_temp
-set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
-as $$
-#variable_conflict use_column
-declare
-    worker text := (select name from errand.worker where id = settle_v1.worker_id);
-    result record;
-    held errand.job;
-    refused bigint[] := '{}';
-    due timestamptz;
-begin
-    for result in
-        select *
-        from unnest(ids, lines, outcomes, errors, delays_ms, outputs)
-            as ended(id, line, outcome, error, delay_ms, output)
-        order by id
-    loop
-        select * into held
-        from errand.job
-        where id = result.id and line = result.line and worker_id = settle_v1.worker_id and state = 'running'
-        for update;
-        if not found then
-            refused := refused || result.id;
-            continue;
-        end if;
-        due := now() + coalesce(result.delay_ms, 0) * interval '1 millisecond';
-        case
-            when result.outcome = 'released' or result.outcome = 'snoozed' and due <= now() then
-                update errand.job
-                set state = 'available', attempt = attempt - 1
-                where id = held.id;
-            when result.outcome = 'snoozed' then
-                update errand.job
-                set state = 'scheduled', attempt = attempt - 1, line = null, worker_id = null, run_at = due
-                where id = held.id;
-            when result.outcome = 'retried' then
-                update errand.job
-                set state = case when due <= now() then 'available' else 'scheduled' end,
-                    line = null, worker_id = null, run_at = due,
-                    attempts = errand.attempt_record(held, worker, 'retried', result.error)
-                where id = held.id;
-            when result.outcome = 'failed' then
-                held.attempts := errand.attempt_record(held, worker, 'failed', result.error);
-                perform errand.end_in_failure(held, result.error);
-            when result.outcome = 'cancelled' then
-                held.attempts := errand.attempt_record(held, worker, 'cancelled', result.error);
-                perform errand.end_in_history(held, 'cancelled', null, result.error);
-            when result.outcome = 'succeeded' then
-                perform errand.end_in_history(held, 'succeeded', result.output, null);
-            else
-                raise exception 'settle_v1: outcome: expected succeeded, retried, snoozed, released, failed or '
-                    'cancelled, got %', quote_nullable(result.outcome) using errcode = 'ER422';
-        end case;
-    end loop;
-    return refused;
-end
+language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
+    select errand.settle_v2(worker_id, ids, lines, outcomes, errors, delays_ms, outputs, null, null)
 $$;
 comment on function errand.settle_v1(bigint, bigint[], bigint[], text[], text[], bigint[], jsonb[]) is
-    'For workers: ends attempts with an outcome each; returns the ids that this worker no longer held';
+    'For workers of the version before: errand.settle_v2 without what that can do more';

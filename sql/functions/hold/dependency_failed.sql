@@ -1,0 +1,39 @@
+-- dependency_failed: jobs found that what they need is down. Opens the breaker after so many failures within the window, or
+-- at once where the handler knew until when (until).
+--
+-- While it is open already, by failures, the next try is put off: whoever still ran has only found the same.
+create or replace function errand.dependency_failed(
+    name text, until timestamptz, reason text, failures int default 1
+) returns void
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    known errand.dependency;
+    present timestamptz := clock_timestamp();
+begin
+    insert into errand.dependency (name) values (dependency_failed.name) on conflict on constraint dependency_pkey do nothing;
+    select * into known from errand.dependency where dependency.name = dependency_failed.name for update;
+    if known.failing_since is null or known.failing_since < present - known.threshold_window then
+        known.failing_since := present;
+        known.failures := 0;
+    end if;
+    known.failures := known.failures + dependency_failed.failures;
+    if known.opened_at is null and (dependency_failed.until is not null or known.failures >= known.threshold) then
+        known.opened_at := present;
+        known.opened_by := case when dependency_failed.until is not null then 'handler' else 'failures' end;
+        known.until := present;
+    end if;
+    -- What ops opened without an end is theirs to close.
+    if known.opened_at is not null and known.until is not null then
+        known.until := greatest(known.until, dependency_failed.until, present + known.probe_every);
+    end if;
+    update errand.dependency
+    set opened_at = known.opened_at, opened_by = known.opened_by, until = known.until, failures = known.failures,
+        failing_since = known.failing_since, failed_at = present,
+        reason = case when known.opened_by = 'ops' then dependency.reason else left(dependency_failed.reason, 1000) end,
+        probe_job_id = null, probe_line = null
+    where dependency.name = known.name;
+end
+$$;
+comment on function errand.dependency_failed(text, timestamptz, text, int) is
+    'Notes that a dependency was found to be down, and opens its breaker when that was so too often';

@@ -1,0 +1,28 @@
+-- set_limit: at most max_running jobs with this limit_key run at once, over all workers; null lifts the limit.
+--
+--   select errand.set_limit('tenant/42', 5);
+--   select errand.set_limit('tenant/*', 2);   -- each tenant that has no limit of its own
+--   select errand.set_limit('tenant/42', null);
+--
+-- 0 holds all of them. What runs already goes on. Raises ER422 for a key or a number out of bounds.
+create or replace function errand.set_limit(limit_key text, max_running int) returns void
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
+    if set_limit.limit_key is null or length(set_limit.limit_key) not between 1 and 500 then
+        raise exception 'set_limit: limit_key: expected 1 to 500 characters, got %',
+            coalesce(quote_literal(left(set_limit.limit_key, 120)), 'null') using errcode = 'ER422';
+    elsif set_limit.max_running not between 0 and 1000000 then
+        raise exception 'set_limit: max_running: expected 0 to 1000000, or null for no limit, got %', set_limit.max_running
+            using errcode = 'ER422';
+    elsif set_limit.max_running is null then
+        delete from errand.limit as known where known.limit_key = set_limit.limit_key;
+    else
+        insert into errand.limit (limit_key, max_running)
+        values (set_limit.limit_key, set_limit.max_running)
+        on conflict on constraint limit_pkey do update set max_running = excluded.max_running, set_at = now();
+    end if;
+end
+$$;
+comment on function errand.set_limit(text, int) is
+    'At most so many jobs with this limit_key run at once; null lifts it. Example: select errand.set_limit(''tenant/*'', 2)';

@@ -1,0 +1,36 @@
+-- set_rate: at most allowed jobs of the queue start in any span of that length, over all workers; null lifts the rate.
+--
+--   select errand.set_rate('mail', per => '1 minute', allowed => 100);
+--   select errand.set_rate('mail', per => null, allowed => null);
+--
+-- per: at least 100 ms, in days and less. Raises ER422 for what is out of bounds.
+create or replace function errand.set_rate(queue text, per interval, allowed int) returns void
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
+    if set_rate.queue is null or set_rate.queue !~ '^[a-z][a-z0-9_.-]{0,99}$' then
+        raise exception 'set_rate: queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got %',
+            coalesce(quote_literal(left(set_rate.queue, 120)), 'null') using errcode = 'ER422';
+    elsif set_rate.per is null and set_rate.allowed is null then
+        delete from errand.rate where rate.queue = set_rate.queue;
+        return;
+    elsif set_rate.per is null or set_rate.per < interval '100 milliseconds'
+        or extract(year from set_rate.per) <> 0 or extract(month from set_rate.per) <> 0
+    then
+        raise exception 'set_rate: per: expected at least 100 ms, without months and years, got %',
+            coalesce(set_rate.per::text, 'null') using errcode = 'ER422';
+    elsif set_rate.allowed is null or set_rate.allowed < 1 then
+        raise exception 'set_rate: allowed: expected at least 1, got %', coalesce(set_rate.allowed::text, 'null')
+            using errcode = 'ER422', hint = 'To stop a queue: select errand.pause(''queue'', ''reason'').';
+    end if;
+    insert into errand.rate as known (queue, per, allowed)
+    values (set_rate.queue, set_rate.per, set_rate.allowed)
+    on conflict on constraint rate_pkey do update
+    set per = excluded.per, allowed = excluded.allowed,
+        -- Slices of another length can't be told apart: the new span begins empty.
+        slices = case when known.per = excluded.per then known.slices else '{}' end,
+        counts = case when known.per = excluded.per then known.counts else '{}' end;
+end
+$$;
+comment on function errand.set_rate(text, interval, int) is
+    'At most so many jobs of a queue start in any span; nulls lift it. Example: select errand.set_rate(''mail'', ''1 min'', 100)';

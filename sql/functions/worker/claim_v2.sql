@@ -1,0 +1,98 @@
+-- claim_v2: takes up to max_jobs due jobs of one queue for a worker; a heap-only update, however long the table is.
+--
+-- marks[p] is the worker's low-water mark for priority p: the scan starts behind that line (0 is always right, only
+-- slower). lanes is the order in which the priorities are read. durable = false lets the commit return before it is on
+-- disk: a claim that a server crash undoes is simply claimed again.
+--
+-- Jobs with a last moment, a guard or a limit, and those of kinds whose dependency is down, are asked about on the way
+-- (errand.screen), up to 1000 that may not run; all others pass by a test of three nulls.
+--
+-- Returns a row a job, or one row of nulls if nothing was due: high (the newest line), latest (the newest transaction id
+-- given out, or this one's own) and snapshot still tell the worker what it may conclude. high = 0 where the line was not
+-- read to its end, because of a rate or of too many that may not run: the worker's marks begin anew. options holds what
+-- the job has of not_after, guard, limit_key, tags and traceparent, else null. No row at all, and nothing to conclude, if
+-- the queue is paused or has no room in its rate, or the worker has lost its lease.
+create or replace function errand.claim_v2(
+    queue text, kinds text[], worker_id bigint, max_jobs int, marks bigint[], lanes smallint[], durable boolean
+) returns table (
+    id bigint, line bigint, kind text, attempt smallint, max_attempts smallint, priority smallint,
+    created_at timestamptz, run_at timestamptz, started_at timestamptz, payload jsonb, options jsonb, high bigint,
+    latest bigint, snapshot pg_snapshot
+)
+-- The planner must neither scan the table nor sort: a plan made while it was empty would do both for ever. What it is
+-- forbidden it prices so high that even a read of a sequence would start the JIT compiler: 90 ms a session.
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    -- A sequence that was never drawn from says 1 too.
+    high bigint := (select case when is_called then last_value else 0 end from errand.job_line);
+    may_claim boolean;
+    is_rated boolean;
+    held text[];
+    most int := max_jobs;
+    claimed int;
+begin
+    select
+        not exists (select from errand.queue where name = claim_v2.queue and paused_at is not null)
+            and exists (select from errand.worker where id = claim_v2.worker_id),
+        exists (select from errand.rate where rate.queue = claim_v2.queue),
+        case when exists (select from errand.dependency where opened_at is not null) then errand.held_kinds() end
+    into may_claim, is_rated, held;
+    if is_rated and may_claim then
+        most := least(max_jobs, errand.rate_room(claim_v2.queue));
+        -- The line is not read to its end, though the answer looks so: 0 says that nothing may be concluded.
+        high := case when most < max_jobs then 0 else high end;
+    end if;
+    if not may_claim or most = 0 then
+        return;
+    end if;
+    if not durable then
+        perform set_config('synchronous_commit', 'off', true);
+    end if;
+    return query
+    update errand.job
+    set state = 'running', attempt = job.attempt + 1, started_at = now(), worker_id = claim_v2.worker_id
+    where job.ctid = any (array(
+        select due.ctid
+        from (
+            select near.*
+            from unnest(lanes) as lane
+            cross join lateral (
+                select waiting.ctid, waiting.id, waiting.kind, waiting.not_after, waiting.guard, waiting.limit_key
+                from errand.job as waiting
+                where waiting.queue = claim_v2.queue and waiting.priority = lane and waiting.line > marks[lane]
+                    and waiting.state = 'available' and waiting.kind = any (kinds)
+                order by waiting.line
+                for update skip locked
+            ) as near
+            limit most + 1000) as due
+        where due.not_after is null and due.guard is null and due.limit_key is null
+            and (held is null or due.kind <> all (held))
+            or errand.screen(due.id, held)
+        limit most))
+    returning
+        job.id, job.line, job.kind, job.attempt, job.max_attempts, job.priority, job.created_at, job.run_at,
+        job.started_at, job.payload,
+        case
+            when num_nonnulls(job.not_after, job.guard, job.limit_key, job.tags, job.traceparent) = 0 then null
+            else errand.job_options(job)
+        end,
+        (select case when current_setting('errand.set_aside', true) <> '' then errand.trusted(high) else high end),
+        (select errand.latest_transaction(pg_current_snapshot())), (select pg_current_snapshot());
+    get diagnostics claimed = row_count;
+    if claimed = 0 then
+        return query
+        select null::bigint, null::bigint, null::text, null::smallint, null::smallint, null::smallint,
+            null::timestamptz, null::timestamptz, null::timestamptz, null::jsonb, null::jsonb,
+            case when current_setting('errand.set_aside', true) <> '' then errand.trusted(high) else high end,
+            errand.latest_transaction(pg_current_snapshot()), pg_current_snapshot();
+    elsif is_rated then
+        perform errand.rate_spend(claim_v2.queue, claimed);
+    end if;
+end
+$$;
+comment on function errand.claim_v2(text, text[], bigint, int, bigint[], smallint[], boolean) is
+    'For workers: takes up to max_jobs due jobs of one queue and of these kinds, in the order of lanes and lines';

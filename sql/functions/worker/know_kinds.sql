@@ -1,0 +1,47 @@
+-- know_kinds: enters the kinds that a worker brings, with the defaults that errand.enqueue uses for them.
+--
+-- kinds is an array of {name, queue, max_attempts, priority, max_running, dependency, keep_ended_s, keep_failed_s}. A worker
+-- of a version that doesn't know the last four leaves them as they are. A max_running that has changed sets the limit of
+-- the kind; what ops have set since then stays until the program changes its mind.
+create or replace function errand.know_kinds(kinds jsonb) returns void
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    brought record;
+    known errand.kind;
+begin
+    for brought in
+        select kind.*, element ? 'max_running' as is_whole
+        from jsonb_array_elements(kinds) as element,
+            jsonb_to_record(element) as kind(
+                name text, queue text, max_attempts smallint, priority smallint, max_running int, dependency text,
+                keep_ended_s double precision, keep_failed_s double precision)
+        order by kind.name
+    loop
+        select * into known from errand.kind where name = brought.name;
+        if brought.is_whole then
+            if brought.max_running is distinct from known.max_running then
+                perform errand.set_limit('kind/' || brought.name, brought.max_running);
+            end if;
+            known.max_running := brought.max_running;
+            known.limit_key := case when brought.max_running is not null then 'kind/' || brought.name end;
+            known.dependency := brought.dependency;
+            known.keep_ended := make_interval(secs => brought.keep_ended_s);
+            known.keep_failed := make_interval(secs => brought.keep_failed_s);
+        end if;
+        insert into errand.kind as old (
+            name, queue, max_attempts, priority, max_running, limit_key, dependency, keep_ended, keep_failed)
+        values (
+            brought.name, brought.queue, brought.max_attempts, brought.priority, known.max_running, known.limit_key,
+            known.dependency, known.keep_ended, known.keep_failed)
+        on conflict on constraint kind_pkey do update
+        set queue = excluded.queue, max_attempts = excluded.max_attempts, priority = excluded.priority,
+            max_running = excluded.max_running, limit_key = excluded.limit_key, dependency = excluded.dependency,
+            keep_ended = excluded.keep_ended, keep_failed = excluded.keep_failed, registered_at = now()
+        where (old.queue, old.max_attempts, old.priority, old.max_running, old.dependency, old.keep_ended, old.keep_failed)
+            is distinct from (
+                excluded.queue, excluded.max_attempts, excluded.priority, excluded.max_running, excluded.dependency,
+                excluded.keep_ended, excluded.keep_failed);
+    end loop;
+end
+$$;
+comment on function errand.know_kinds(jsonb) is 'Enters the kinds that a worker brings, with their defaults';

@@ -1,0 +1,23 @@
+-- note_v1: writes what running attempts report, and the last lines that they logged; for people who look at a job.
+--
+-- notes is an array of {job_id, line, attempt, fraction, message, output, log}; a field that is null stays as it was within
+-- the same attempt. An older attempt changes nothing.
+create or replace function errand.note_v1(notes jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    perform set_config('synchronous_commit', 'off', true);
+    insert into errand.progress as known (job_id, line, attempt, fraction, message, output, log)
+    select job_id, line, attempt, fraction, left(message, 1000), output, log
+    from jsonb_to_recordset(notes) as note(
+        job_id bigint, line bigint, attempt smallint, fraction real, message text, output jsonb, log text[])
+    order by job_id
+    on conflict on constraint progress_pkey do update
+    set line = excluded.line, attempt = excluded.attempt, updated_at = now(),
+        fraction = case when known.line = excluded.line then coalesce(excluded.fraction, known.fraction) else excluded.fraction end,
+        message = case when known.line = excluded.line then coalesce(excluded.message, known.message) else excluded.message end,
+        output = case when known.line = excluded.line then coalesce(excluded.output, known.output) else excluded.output end,
+        log = coalesce(excluded.log, known.log)
+    where known.line <= excluded.line;
+end
+$$;
+comment on function errand.note_v1(jsonb) is 'For workers: writes what running attempts report and log';

@@ -1,0 +1,22 @@
+-- release_v1: jobs with these limit keys have just ended: those that wait for their places go in line, in the same
+-- transaction, so that the claim behind it finds them.
+create or replace function errand.release_v1(limit_keys text[]) returns void
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    key text;
+begin
+    for key in
+        select distinct asked
+        from unnest(limit_keys) as asked
+        where exists (select from errand.job where parked_for = 'limit:' || asked)
+        order by asked
+    loop
+        perform errand.lock_limits();
+        perform errand.release_limit(key);
+    end loop;
+end
+$$;
+comment on function errand.release_v1(text[]) is
+    'For workers: puts jobs in line that wait for the places of ended ones with these limit keys';

@@ -1,0 +1,102 @@
+-- settle_v2: ends attempts in every way that finish_v1 does not, a few at a time.
+--
+-- The arrays have an element for each job. Outcomes:
+--   succeeded  into the history, with its output
+--   retried    scheduled again in delay_ms (0 = at once); the error is kept
+--   snoozed    the same, without a trace and with the attempt uncounted
+--   released   back in line at once, uncounted: its worker stops
+--   parked     waits for its dependency, uncounted; the error is what was found. It may be tried again from due on
+--   failed     into errand.failed, with its error
+--   cancelled  into the history, with its error as the reason
+-- due, where it is given, counts instead of delay_ms. A job with a guard is obsolete if that now says no, whether it
+-- succeeded or was to be tried again. The fence is the line, as in finish_v1. Returns the ids that were refused.
+create or replace function errand.settle_v2(
+    worker_id bigint, ids bigint[], lines bigint[], outcomes text[], errors text[], delays_ms bigint[], outputs jsonb[],
+    dues timestamptz[], dependencies text[]
+) returns bigint[]
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    worker text := (select name from errand.worker where id = settle_v2.worker_id);
+    result record;
+    held errand.job;
+    refused bigint[] := '{}';
+    due timestamptz;
+begin
+    for result in
+        select *
+        from unnest(ids, lines, outcomes, errors, delays_ms, outputs, dues, dependencies)
+            as ended(id, line, outcome, error, delay_ms, output, due, dependency)
+        order by id
+    loop
+        select * into held
+        from errand.job
+        where id = result.id and line = result.line and worker_id = settle_v2.worker_id and state = 'running'
+        for update;
+        if not found then
+            refused := refused || result.id;
+            continue;
+        end if;
+        due := coalesce(result.due, now() + coalesce(result.delay_ms, 0) * interval '1 millisecond');
+        case
+            when held.guard is not null and result.outcome in ('succeeded', 'retried', 'snoozed', 'parked')
+                and not errand.still_wanted(held)
+            then
+                if result.outcome = 'retried' then
+                    held.attempts := errand.attempt_record(held, worker, 'retried', result.error);
+                end if;
+                perform errand.end_in_history(
+                    held, 'obsolete', result.output, format('guard %s said no at the end', held.guard));
+            when result.outcome = 'released' or result.outcome = 'snoozed' and due <= now() then
+                update errand.job
+                set state = 'available', attempt = attempt - 1
+                where id = held.id;
+            when result.outcome = 'snoozed' then
+                update errand.job
+                set state = 'scheduled', attempt = attempt - 1, line = null, worker_id = null, run_at = due
+                where id = held.id;
+            when result.outcome = 'parked' then
+                perform errand.check_dependency('park', result.dependency);
+                update errand.job
+                set state = 'parked', attempt = attempt - 1, line = null, worker_id = null,
+                    parked_for = 'dependency:' || result.dependency
+                where id = held.id;
+            when result.outcome = 'retried' then
+                update errand.job
+                set state = case when due <= now() then 'available' else 'scheduled' end,
+                    line = null, worker_id = null, run_at = due,
+                    attempts = errand.attempt_record(held, worker, 'retried', result.error)
+                where id = held.id;
+            when result.outcome = 'failed' then
+                held.attempts := errand.attempt_record(held, worker, 'failed', result.error);
+                perform errand.end_in_failure(held, result.error);
+            when result.outcome = 'cancelled' then
+                held.attempts := errand.attempt_record(held, worker, 'cancelled', result.error);
+                perform errand.end_in_history(held, 'cancelled', null, result.error);
+            when result.outcome = 'succeeded' then
+                perform errand.end_in_history(held, 'succeeded', result.output, null);
+            else
+                raise exception 'settle_v2: outcome: expected succeeded, retried, snoozed, released, parked, failed or '
+                    'cancelled, got %', quote_nullable(result.outcome) using errcode = 'ER422';
+        end case;
+    end loop;
+    -- By name, so that two workers with the same dependencies don't wait for each other. A job that was refused has found
+    -- it down all the same.
+    for result in
+        select dependency, max(due) as due, max(error) as error, count(*) as failures
+        from unnest(outcomes, errors, dues, dependencies) as ended(outcome, error, due, dependency)
+        where outcome = 'parked'
+        group by dependency
+        order by dependency
+    loop
+        perform errand.dependency_failed(result.dependency, result.due, result.error, result.failures::int);
+    end loop;
+    return refused;
+end
+$$;
+comment on function errand.settle_v2(
+    bigint, bigint[], bigint[], text[], text[], bigint[], jsonb[], timestamptz[], text[]
+) is 'For workers: ends attempts with an outcome each; returns the ids that this worker no longer held';
