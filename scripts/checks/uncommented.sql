@@ -1,4 +1,4 @@
--- Every object of ours that has no comment, one a line: what it is, and its name.
+-- Every object and column of ours that has no comment, one a line: what it is, and its name.
 with ours as (
     select oid, nspname
     from pg_namespace
@@ -19,6 +19,12 @@ objects as (
             select from pg_depend
             where classid = 'pg_class'::regclass and objid = class.oid and relkind = 'S' and deptype in ('a', 'i')
         )
+    union all
+    select 'column', class.oid::regclass || '.' || attname, col_description(class.oid, attnum)
+    from pg_class as class
+    join ours on ours.oid = relnamespace
+    join pg_attribute on attrelid = class.oid and attnum > 0 and not attisdropped
+    where relkind in ('r', 'p', 'v', 'm', 'f', 'c') and not relispartition
     union all
     select 'function', routine.oid::regprocedure::text, obj_description(routine.oid, 'pg_proc')
     from pg_proc as routine

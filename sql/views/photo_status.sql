@@ -6,3 +6,20 @@ select
     submitted_at, compressed_at, error
 from media.photo;
 comment on view media.photo_status is 'What has become of submitted photos: state, sizes, quality, error';
+comment on column media.photo_status.id is 'names the photo';
+comment on column media.photo_status.owner is 'whose it is, in the words of the app';
+comment on column media.photo_status.state is 'submitted, compressed or failed';
+comment on column media.photo_status.source_key is 'where the original lies';
+comment on column media.photo_status.source_format is 'format of the original';
+comment on column media.photo_status.source_bytes is 'size of the original';
+comment on column media.photo_status.result_key is 'where the result lies';
+comment on column media.photo_status.bytes is 'size of the result';
+comment on column media.photo_status.percent is 'size of the result, of 100 of the original';
+comment on column media.photo_status.width is 'width of the result, in pixels';
+comment on column media.photo_status.height is 'height of the result, in pixels';
+comment on column media.photo_status.quality is 'encoder quality of the result';
+comment on column media.photo_status.encodes is 'how many times it was encoded to find that';
+comment on column media.photo_status.milliseconds is 'how long the compression took';
+comment on column media.photo_status.submitted_at is 'when it was submitted';
+comment on column media.photo_status.compressed_at is 'when its result was recorded';
+comment on column media.photo_status.error is 'why it failed';

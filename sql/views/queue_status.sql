@@ -1,51 +1,134 @@
--- queue_status: a row a queue. Reads at most 10,000 entries of each, so waiting = 10000 means: that many or more.
+-- queue_status: a row a queue: how much waits, how fast it goes, whether it is paused.
+--
+-- Costs what there are queues, not jobs: up to 250 entries of each priority are counted just now; where there are more,
+-- waiting and running are housekeeping's last count (errand.take_stock_v1), and is_estimate says so. Scheduled and parked
+-- jobs are counted just now while there are less than 1,000 in all queues; failed ones are of the last count.
 create or replace view errand.queue_status as
-with recursive used as (
-    -- One probe of the index a queue, however many jobs wait.
-    (select queue from errand.job where line is not null order by queue limit 1)
-    union all
-    select (
-        select job.queue from errand.job where job.line is not null and job.queue > used.queue order by job.queue limit 1)
-    from used
-    where used.queue is not null
+with later as materialized (
+    select queue from errand.job where line is null and parked_for is null order by run_at limit 1000
 ),
-named as (
-    select queue from used where queue is not null
-    union
-    select name from errand.queue
-    union
-    select queue from errand.kind
+held_back as materialized (
+    select queue from errand.job where parked_for is not null order by parked_for limit 1000
 )
 select
     named.queue,
-    line.waiting,
-    line.running,
+    case when line.is_whole then line.waiting else greatest(stock.available, line.waiting) end as waiting,
+    case when line.is_whole then line.running else greatest(stock.running, line.running) end as running,
+    case
+        when (select count(*) from later) < 1000 then (select count(*) from later where later.queue = named.queue)
+        else coalesce(stock.scheduled, 0)
+    end as scheduled,
+    case
+        when (select count(*) from held_back) < 1000 then (select count(*) from held_back where held_back.queue = named.queue)
+        else coalesce(stock.parked, 0)
+    end as parked,
+    coalesce(stock.failed, 0) as failed,
+    not line.is_whole as is_estimate,
     line.oldest_due_at,
-    coalesce(recent.succeeded, 0) as succeeded_5_min,
-    coalesce(recent.failed, 0) as failed_5_min,
-    coalesce(recent.retried, 0) as retried_5_min,
+    greatest(now() - line.oldest_due_at, interval '0') as oldest_age,
+    (
+        select count(*)
+        from errand.worker
+        where named.queue = any (worker.queues) and worker.beat_at + worker.lease > now()
+    ) as workers,
+    coalesce(recent.succeeded, 0)::bigint as succeeded_5_min,
+    coalesce(recent.failed, 0)::bigint as failed_5_min,
+    coalesce(recent.retried, 0)::bigint as retried_5_min,
+    coalesce(hour.succeeded, 0) as succeeded_1_h,
+    coalesce(hour.failed, 0) as failed_1_h,
+    coalesce(hour.retried, 0) as retried_1_h,
+    minutes.wait_p50_ms as wait_p50_ms_5_min,
+    minutes.wait_p95_ms as wait_p95_ms_5_min,
+    minutes.run_p50_ms as run_p50_ms_5_min,
+    minutes.run_p95_ms as run_p95_ms_5_min,
+    hour.wait_p50_ms as wait_p50_ms_1_h,
+    hour.wait_p95_ms as wait_p95_ms_1_h,
+    hour.wait_p99_ms as wait_p99_ms_1_h,
+    hour.run_p50_ms as run_p50_ms_1_h,
+    hour.run_p95_ms as run_p95_ms_1_h,
+    hour.run_p99_ms as run_p99_ms_1_h,
     held.paused_at,
-    held.paused_reason
-from named
-left join errand.queue as held on held.name = named.queue
+    held.paused_until,
+    held.paused_by,
+    held.paused_reason,
+    (select done_at from errand.duty where name = 'stock') as counted_at
+from errand.queue_names() as named(queue)
+left join errand.queue as held on held.name = named.queue and held.paused_at is not null
 cross join lateral (
     select
-        count(*) filter (where state = 'available') as waiting,
-        count(*) filter (where state = 'running') as running,
-        min(run_at) filter (where state = 'available') as oldest_due_at
-    from (
-        select job.state, job.run_at
-        from errand.job
-        where job.queue = named.queue and job.line is not null
-        limit 10000) as near
+        coalesce(sum(lane.waiting), 0)::bigint as waiting,
+        coalesce(sum(lane.running), 0)::bigint as running,
+        coalesce(max(lane.counted), 0) < 250 as is_whole,
+        min(lane.oldest_due_at) as oldest_due_at
+    from generate_series(1, 4) as priority
+    cross join lateral (
+        select
+            count(*) as counted,
+            count(*) filter (where state = 'available') as waiting,
+            count(*) filter (where state = 'running') as running,
+            min(run_at) filter (where state = 'available' and isfinite(run_at)) as oldest_due_at
+        from (
+            select job.state, job.run_at
+            from errand.job
+            where job.queue = named.queue and job.priority = priority.priority and job.line is not null
+            order by job.line
+            limit 250) as near
+    ) as lane
 ) as line
-left join lateral (
+cross join lateral (
+    select
+        sum(jobs) filter (where state = 'available')::bigint as available,
+        sum(jobs) filter (where state = 'running')::bigint as running,
+        sum(jobs) filter (where state = 'scheduled')::bigint as scheduled,
+        sum(jobs) filter (where state = 'parked')::bigint as parked,
+        sum(jobs) filter (where state = 'failed')::bigint as failed
+    from errand.stock
+    where stock.queue = named.queue
+) as stock
+cross join lateral (
     select
         sum(jobs) filter (where outcome = 'succeeded') as succeeded,
         sum(jobs) filter (where outcome = 'failed') as failed,
         sum(jobs) filter (where outcome = 'retried') as retried
     from errand.finished_per_minute as finished
     where finished.queue = named.queue and finished.minute > now() - interval '5 minutes'
-) as recent on true;
+) as recent
+left join errand.pace as minutes
+    on minutes.subject = 'queue' and minutes.name = named.queue and minutes.span = interval '5 minutes'
+left join errand.pace as hour
+    on hour.subject = 'queue' and hour.name = named.queue and hour.span = interval '1 hour';
 comment on view errand.queue_status is
-    'A row a queue: waiting and running (counted up to 10,000), oldest due, ended in the last 5 minutes, paused';
+    'A row a queue: depth by state, oldest due job, rates, times, pause. Answers in milliseconds however long the queue is';
+comment on column errand.queue_status.queue is 'names the queue';
+comment on column errand.queue_status.waiting is 'due jobs in line';
+comment on column errand.queue_status.running is 'jobs that a worker holds';
+comment on column errand.queue_status.scheduled is 'jobs that wait for their time';
+comment on column errand.queue_status.parked is 'jobs that are held back by a limit or a dependency';
+comment on column errand.queue_status.failed is 'jobs that failed and were neither retried nor discarded';
+comment on column errand.queue_status.is_estimate is 'whether waiting and running are of the last count, not of now';
+comment on column errand.queue_status.oldest_due_at is 'since when the longest waiting job is due';
+comment on column errand.queue_status.oldest_age is 'how long that is';
+comment on column errand.queue_status.workers is 'live workers that claim from it';
+comment on column errand.queue_status.succeeded_5_min is 'jobs that succeeded within the last 5 minutes';
+comment on column errand.queue_status.failed_5_min is 'jobs that failed for good within the last 5 minutes';
+comment on column errand.queue_status.retried_5_min is
+    'attempts that failed and are tried again, within the last 5 minutes';
+comment on column errand.queue_status.succeeded_1_h is 'jobs that succeeded within the last hour';
+comment on column errand.queue_status.failed_1_h is 'jobs that failed for good within the last hour';
+comment on column errand.queue_status.retried_1_h is 'attempts that failed and are tried again, within the last hour';
+comment on column errand.queue_status.wait_p50_ms_5_min is
+    'from due to started, last 5 minutes: half waited less, in milliseconds';
+comment on column errand.queue_status.wait_p95_ms_5_min is '95 of 100 waited less';
+comment on column errand.queue_status.run_p50_ms_5_min is 'from started to ended, last 5 minutes: half took less';
+comment on column errand.queue_status.run_p95_ms_5_min is '95 of 100 took less';
+comment on column errand.queue_status.wait_p50_ms_1_h is 'from due to started, last hour: half waited less';
+comment on column errand.queue_status.wait_p95_ms_1_h is '95 of 100 waited less';
+comment on column errand.queue_status.wait_p99_ms_1_h is '99 of 100 waited less';
+comment on column errand.queue_status.run_p50_ms_1_h is 'from started to ended, last hour: half took less';
+comment on column errand.queue_status.run_p95_ms_1_h is '95 of 100 took less';
+comment on column errand.queue_status.run_p99_ms_1_h is '99 of 100 took less';
+comment on column errand.queue_status.paused_at is 'since when nothing is claimed from it; null = it runs';
+comment on column errand.queue_status.paused_until is 'when the pause ends by itself';
+comment on column errand.queue_status.paused_by is 'who paused it';
+comment on column errand.queue_status.paused_reason is 'why';
+comment on column errand.queue_status.counted_at is 'when housekeeping counted last';

@@ -9,8 +9,8 @@ struct StatusCommand: AsyncParsableCommand {
         discussion: """
             errand status --json | jq '.queues[] | select(.waiting > 1000)'
 
-            Reads the views errand.queue_status, worker_status, schedule_status and recent_errors. Jobs are counted up to \
-            10,000 a queue.
+            Reads the views errand.queue_status, worker_status, schedule_status and recent_errors. Where hundreds of jobs wait, \
+            their number is that of the last count (~), some seconds ago.
             """)
 
     @Flag(help: "Print one JSON object.")
@@ -28,6 +28,9 @@ struct Status: Encodable {
         let queue: String
         let waiting: Int
         let running: Int
+        let scheduled: Int
+        /// Whether `waiting` and `running` are housekeeping's last count, not this moment's.
+        let is_estimate: Bool
         let oldest_due_seconds: Double?
         let succeeded_5_min: Int
         let failed_5_min: Int
@@ -52,6 +55,8 @@ struct Status: Encodable {
         let id: Int64
         let kind: String
         let seconds_ago: Double
+        /// Failures with this error or one like it.
+        let alike: Int
         let error: String
     }
 
@@ -59,7 +64,7 @@ struct Status: Encodable {
     var workers: [Worker] = []
     var schedules: [Schedule] = []
     var recent_failures: [Failure] = []
-    /// Jobs that wait for their time, counted up to 10,000.
+    /// Jobs that wait for their time, as housekeeping counted them last: some seconds ago.
     var scheduled = 0
 }
 
@@ -68,17 +73,18 @@ extension Status {
         var status = Status()
         for row in try await connection.query(
             """
-            select queue, waiting, running, extract(epoch from now() - oldest_due_at)::float8, succeeded_5_min::int8,
+            select queue, waiting, running, scheduled, is_estimate, extract(epoch from now() - oldest_due_at)::float8, succeeded_5_min::int8,
                 failed_5_min::int8, case when paused_at is not null then coalesce(paused_reason, 'no reason given') end
             from errand.queue_status order by queue
             """)
         {
-            let (queue, waiting, running, oldest, succeeded, failed, paused) = try row.decode(
-                String.self, Int.self, Int.self, Double?.self, Int.self, Int.self, String?.self)
+            let (queue, waiting, running, scheduled, isEstimate, oldest, succeeded, failed, paused) = try row.decode(
+                String.self, Int.self, Int.self, Int.self, Bool.self, Double?.self, Int.self, Int.self, String?.self)
             status.queues.append(
                 Queue(
-                    queue: queue, waiting: waiting, running: running, oldest_due_seconds: oldest,
-                    succeeded_5_min: succeeded, failed_5_min: failed, paused_reason: paused))
+                    queue: queue, waiting: waiting, running: running, scheduled: scheduled, is_estimate: isEstimate,
+                    oldest_due_seconds: oldest, succeeded_5_min: succeeded, failed_5_min: failed, paused_reason: paused)
+            )
         }
         for row in try await connection.query(
             "select id, name, version, running, extract(epoch from now() - beat_at)::float8 from errand.worker_status order by id"
@@ -96,16 +102,16 @@ extension Status {
         }
         for row in try await connection.query(
             """
-            select id, kind, extract(epoch from now() - finished_at)::float8, error
+            select last_job_id, kind, extract(epoch from now() - last_at)::float8, failures, last_error
             from errand.recent_errors limit 10
             """)
         {
-            let (id, kind, ago, error) = try row.decode(Int64.self, String.self, Double.self, String.self)
-            status.recent_failures.append(Failure(id: id, kind: kind, seconds_ago: ago, error: error))
+            let (id, kind, ago, failures, error) = try row.decode(
+                Int64.self, String.self, Double.self, Int.self, String.self)
+            status.recent_failures.append(
+                Failure(id: id, kind: kind, seconds_ago: ago, alike: failures, error: error))
         }
-        status.scheduled = try await connection.query(
-            "select count(*) from (select from errand.job where line is null and parked_for is null limit 10000) as near"
-        ).scalar(Int.self)
+        status.scheduled = status.queues.reduce(0) { $0 + $1.scheduled }
         return status
     }
 
@@ -115,11 +121,11 @@ extension Status {
         for queue in queues {
             lines.append(
                 columns(
-                    queue.queue, queue.waiting >= 10_000 ? "10000+" : "\(queue.waiting)", "\(queue.running)",
+                    queue.queue, (queue.is_estimate ? "~" : "") + "\(queue.waiting)", "\(queue.running)",
                     queue.oldest_due_seconds.map(Self.age) ?? "-", "\(queue.succeeded_5_min)", "\(queue.failed_5_min)",
                     queue.paused_reason.map { "paused: \($0.printable)" } ?? ""))
         }
-        lines += ["", "\(scheduled >= 10_000 ? "10000+" : "\(scheduled)") scheduled for later"]
+        lines += ["", "\(scheduled) scheduled for later"]
         lines += ["", workers.isEmpty ? "no worker is alive" : "WORKERS"]
         for worker in workers {
             lines.append(
@@ -133,7 +139,7 @@ extension Status {
         if !recent_failures.isEmpty { lines += ["", "LAST FAILURES"] }
         for failure in recent_failures {
             lines.append(
-                "  job \(failure.id)  \(failure.kind.printable)  \(Self.age(failure.seconds_ago)) ago  "
+                "  job \(failure.id)  \(failure.kind.printable)  \(Self.age(failure.seconds_ago)) ago\(failure.alike > 1 ? ", \(failure.alike) alike" : "")  "
                     + String(failure.error.printable.prefix(100)))
         }
         return lines.joined(separator: "\n")

@@ -62,6 +62,14 @@ struct RescuePlan {
     mutating func failed() { lastScan = nil }
 }
 
+/// When jobs are counted for the views of ops.
+enum StockPlan {
+    static let interval: Duration = .seconds(5)
+
+    /// The pause after a count that took so long; each is bounded, some 100 ms however many jobs there are.
+    static func pause(after took: Duration) -> Duration { Share.pause(after: took, atLeast: interval) }
+}
+
 /// When partitions are made and dropped, and old records forgotten.
 enum MaintainPlan {
     static let interval: Duration = .seconds(3600)

@@ -2,7 +2,8 @@ import Logging
 import Postgres
 import ServiceLifecycle
 
-/// Keeps the queue in order: puts scheduled jobs in line, takes back what lost workers held, drops what is too old.
+/// Keeps the queue in order: puts scheduled jobs in line, takes back what lost workers held, drops what is too old,
+/// and counts for the views of ops.
 ///
 /// Every worker and every scheduler process runs it. Two at once do no harm, and one is enough: whoever comes first does
 /// the duty, and each takes at most 2 % of the time while there is nothing to do.
@@ -18,7 +19,7 @@ public struct Housekeeping: Service {
 
     /// Runs until a graceful shutdown or the end of its task. A database that can't be reached is waited for.
     public func run() async throws {
-        let stops = [Signal(), Signal(), Signal()]
+        let stops = [Signal(), Signal(), Signal(), Signal()]
         let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
@@ -26,6 +27,7 @@ public struct Housekeeping: Service {
                     group.addTask { await run(Promotion(database: own), until: stops[0]) }
                     group.addTask { await run(Rescue(database: own, logger: logger), until: stops[1]) }
                     group.addTask { await run(Maintenance(database: own, logger: logger), until: stops[2]) }
+                    group.addTask { await run(Stock(database: own), until: stops[3]) }
                 }
             } onGracefulShutdown: {
                 for stop in stops { stop.raise() }
@@ -118,6 +120,19 @@ private struct Rescue: Duty {
     }
 
     mutating func failed() { plan.failed() }
+}
+
+private struct Stock: Duty {
+    let database: Database
+    let name = "stock"
+
+    mutating func once() async throws -> Duration {
+        let called = ContinuousClock.now
+        try await database.execute("select errand.take_stock_v1()")
+        return StockPlan.pause(after: .now - called)
+    }
+
+    mutating func failed() {}
 }
 
 private struct Maintenance: Duty {

@@ -13,7 +13,12 @@ declare
     day date;
     part text;
     gone int;
+    began timestamptz := clock_timestamp();
 begin
+    if keep_history < 1 or keep_failed < 1 then
+        raise exception 'maintain_v1: keep_history, keep_failed: expected 1 day at least, got % and %',
+            keep_history, keep_failed using errcode = 'ER422';
+    end if;
     made := 0;
     dropped := 0;
     forgotten := 0;
@@ -60,6 +65,10 @@ begin
         limit 10000);
     delete from errand.limit_slot as slot
     where slot.admitted_at < now() - interval '1 hour' and not errand.slot_is_taken(slot);
+    delete from errand.action where done_at < now() - interval '1 year';
+    get diagnostics gone = row_count;
+    forgotten := forgotten + gone;
+    perform errand.note_duty('maintain', began, format('%s made, %s dropped, %s forgotten', made, dropped, forgotten));
     return next;
 end
 $$;

@@ -1,4 +1,4 @@
--- promote_v1: puts scheduled jobs whose time has come in line, up to max_jobs, oldest first.
+-- promote_v1: puts scheduled jobs whose time has come in line, up to max_jobs, oldest first; ends pauses whose time has.
 --
 -- Parked jobs whose dependency is up or whose limit has room go in line too; they are not counted.
 --
@@ -32,7 +32,10 @@ begin
         returning run_at
     )
     select count(*), max(run_at) into promoted, last_run_at from due;
-    if promoted > 0 then
+    update errand.queue
+    set paused_at = null, paused_reason = null, paused_until = null, paused_by = null
+    where paused_until <= now();
+    if promoted > 0 or found then
         perform errand.wake();
     end if;
     perform errand.release_parked();

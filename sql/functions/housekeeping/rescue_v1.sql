@@ -14,6 +14,7 @@ declare
     held errand.job;
     reason text;
     worker text;
+    began timestamptz := clock_timestamp();
 begin
     lost_workers := 0;
     rescued := 0;
@@ -36,7 +37,7 @@ begin
             for update skip locked
         loop
             worker := names ->> held.worker_id::text;
-            held.crashes := held.crashes + 1;
+            held.crashes := least(held.crashes, 1000) + 1;
             reason := case
                 when held.crashes >= 3 then format('running in %s crashes of its worker', held.crashes)
                 else 'its worker was lost'
@@ -55,6 +56,12 @@ begin
     end if;
     if rescued > 0 then
         perform errand.wake();
+    end if;
+    -- Not at each call: most find nothing, and need no transaction id.
+    if lost_workers > 0 or not exists (select from errand.duty where name = 'rescue' and done_at > began - interval '30 seconds')
+    then
+        perform errand.note_duty(
+            'rescue', began, case when lost_workers > 0 then lost_workers || ' workers were lost' end);
     end if;
     return next;
 end

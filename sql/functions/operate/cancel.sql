@@ -3,18 +3,22 @@
 --   select * from errand.cancel('{4711, 4712}', reason => 'wrong customer');
 --
 -- Returns a row for each id: its state before and now; nulls where there is no such job. Ended jobs stay as they are.
+-- Raises ER422 without a reason.
 create or replace function errand.cancel(ids bigint[], reason text)
 returns table (job_id bigint, was text, now text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
     held errand.job;
+    cancelled bigint[] := '{}';
 begin
-    for job_id in select distinct id from unnest(ids) as id order by id loop
+    perform errand.check_reason('cancel', cancel.reason);
+    for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
         select * into held from errand.job where id = job_id for update;
         if found then
             was := held.state;
             now := 'cancelled';
+            cancelled := cancelled || job_id;
             if held.state = 'running' then
                 held.attempts := errand.attempt_record(
                     held, (select name from errand.worker where id = held.worker_id), 'cancelled', reason);
@@ -27,6 +31,9 @@ begin
         end if;
         return next;
     end loop;
+    if cancelled <> '{}' then
+        perform errand.acted('cancel', jsonb_build_object('ids', cancelled[1:100]), cancel.reason, cancelled);
+    end if;
 end
 $$;
 comment on function errand.cancel(bigint[], text) is

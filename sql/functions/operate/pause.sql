@@ -1,12 +1,33 @@
--- pause: from now on nothing is claimed from a queue, until errand.resume. What runs already goes on.
+-- pause: from now on nothing is claimed from a queue, until errand.resume or the given time. What runs already goes on.
 --
 --   select errand.pause('images', 'storage is being moved');
-create or replace function errand.pause(queue text, reason text) returns void
-language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
-    insert into errand.queue as known (name, paused_at, paused_reason)
-    values (queue, now(), reason)
+--   select errand.pause('images', 'storage is being moved', until => now() + interval '2 hours');
+--
+-- A queue that is paused stays paused since then, with the new reason and time. It may be one that nobody has used yet: a
+-- notice says so. Raises ER422 without a reason, for a bad name, and for a time that has passed.
+create or replace function errand.pause(queue text, reason text, until timestamptz default null) returns void
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
+    perform errand.check_reason('pause', pause.reason);
+    if pause.queue is null or pause.queue !~ '^[a-z][a-z0-9_.-]{0,99}$' then
+        raise exception 'pause: queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got %',
+            quote_nullable(left(pause.queue, 120)) using errcode = 'ER422';
+    elsif pause.until <= now() then
+        raise exception 'pause: until: expected a time to come, got %', pause.until using errcode = 'ER422';
+    elsif not exists (select from errand.queue_status where queue_status.queue = pause.queue) then
+        raise notice 'pause: no job and no worker has used the queue % so far', pause.queue;
+    end if;
+    insert into errand.queue as known (name, paused_at, paused_reason, paused_until, paused_by)
+    values (pause.queue, now(), pause.reason, pause.until, session_user)
     on conflict (name) do update
-    set paused_at = coalesce(known.paused_at, excluded.paused_at), paused_reason = excluded.paused_reason
+    set
+        paused_at = coalesce(known.paused_at, excluded.paused_at), paused_reason = excluded.paused_reason,
+        paused_until = excluded.paused_until, paused_by = excluded.paused_by;
+    perform errand.acted(
+        'pause', jsonb_strip_nulls(jsonb_build_object('queue', pause.queue, 'until', pause.until)), pause.reason);
+end
 $$;
-comment on function errand.pause(text, text) is
-    'Nothing is claimed from the queue until errand.resume. Example: select errand.pause(''images'', ''storage moves'')';
+comment on function errand.pause(text, text, timestamptz) is
+    'Nothing is claimed from the queue until errand.resume, or the given time. '
+    'Example: select errand.pause(''images'', ''storage moves'', until => now() + interval ''1 hour'')';

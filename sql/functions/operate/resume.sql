@@ -1,13 +1,18 @@
 -- resume: lets workers claim from a paused queue again.
 --
 --   select errand.resume('images');
-create or replace function errand.resume(queue text) returns void
+--
+-- Changes nothing where it isn't paused.
+create or replace function errand.resume(queue text, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
     update errand.queue
-    set paused_at = null, paused_reason = null
-    where name = resume.queue;
-    perform errand.wake();
+    set paused_at = null, paused_reason = null, paused_until = null, paused_by = null
+    where name = resume.queue and paused_at is not null;
+    if found then
+        perform errand.acted('resume', jsonb_build_object('queue', resume.queue), resume.reason);
+        perform errand.wake();
+    end if;
 end
 $$;
-comment on function errand.resume(text) is 'Lets workers claim from the queue again';
+comment on function errand.resume(text, text) is 'Lets workers claim from the queue again. Example: select errand.resume(''images'')';

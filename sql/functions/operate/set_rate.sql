@@ -13,6 +13,7 @@ begin
             coalesce(quote_literal(left(set_rate.queue, 120)), 'null') using errcode = 'ER422';
     elsif set_rate.per is null and set_rate.allowed is null then
         delete from errand.rate where rate.queue = set_rate.queue;
+        perform errand.acted('set_rate', jsonb_build_object('queue', set_rate.queue, 'allowed', null));
         return;
     elsif set_rate.per is null or set_rate.per < interval '100 milliseconds'
         or extract(year from set_rate.per) <> 0 or extract(month from set_rate.per) <> 0
@@ -30,6 +31,9 @@ begin
         -- Slices of another length can't be told apart: the new span begins empty.
         slices = case when known.per = excluded.per then known.slices else '{}' end,
         counts = case when known.per = excluded.per then known.counts else '{}' end;
+    perform errand.acted(
+        'set_rate',
+        jsonb_build_object('queue', set_rate.queue, 'per', set_rate.per, 'allowed', set_rate.allowed));
 end
 $$;
 comment on function errand.set_rate(text, interval, int) is

@@ -1,21 +1,26 @@
 -- count_finished_v1: adds a second's worth of ended attempts to the rows of this worker and minute.
 --
--- counts is an array of {queue, kind, outcome, jobs, wait_ms, run_ms}.
+-- counts is an array of {queue, kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram}; the histograms may be
+-- missing.
 create or replace function errand.count_finished_v1(worker_id bigint, counts jsonb) returns void
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 as $$
 begin
     perform set_config('synchronous_commit', 'off', true);
-    insert into errand.finished_per_minute as kept (minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms)
+    insert into errand.finished_per_minute as kept (
+        minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram)
     select
         date_trunc('minute', now()), count_finished_v1.worker_id, added.queue, added.kind, added.outcome, added.jobs,
-        added.wait_ms, added.run_ms
-    from jsonb_to_recordset(counts)
-        as added(queue text, kind text, outcome text, jobs bigint, wait_ms bigint, run_ms bigint)
+        added.wait_ms, added.run_ms, coalesce(added.wait_histogram, '{}'), coalesce(added.run_histogram, '{}')
+    from jsonb_to_recordset(counts) as added(
+        queue text, kind text, outcome text, jobs bigint, wait_ms bigint, run_ms bigint, wait_histogram int[],
+        run_histogram int[])
     on conflict on constraint finished_per_minute_pkey do update
     set jobs = kept.jobs + excluded.jobs, wait_ms = kept.wait_ms + excluded.wait_ms,
-        run_ms = kept.run_ms + excluded.run_ms;
+        run_ms = kept.run_ms + excluded.run_ms,
+        wait_histogram = errand.add_histograms(kept.wait_histogram, excluded.wait_histogram),
+        run_histogram = errand.add_histograms(kept.run_histogram, excluded.run_histogram);
 end
 $$;
 comment on function errand.count_finished_v1(bigint, jsonb) is

@@ -1,0 +1,60 @@
+-- explain: why is this job not running? Every reason that holds, what stops it first; or how it ended, or where it runs.
+--
+--   select * from errand.explain(4711);
+--
+-- code is one of
+--   unknown, succeeded, failed, cancelled, obsolete   it is not waiting
+--   unique_conflict                                   it can't be retried: another unfinished job has its key
+--   running, worker_lost, stopping                    it runs, or nobody knows
+--   not_due, retry_later, not_promoted                its time has not come; or has, and nobody put it in line
+--   paused, no_worker, unknown_kind, too_late         nobody would take it
+--   dependency_open, limit_full, rate, guard          it may not run now
+--   behind, next                                      it waits for its turn
+-- hint is the call that mends it, where there is one. Costs some milliseconds: what lies ahead is counted up to 10,000.
+create or replace function errand.explain(job_id bigint)
+returns table (rank int, code text, detail text, hint text)
+language plpgsql stable security definer
+set search_path = pg_catalog, errand, pg_temp set jit = off
+as $$
+#variable_conflict use_column
+declare
+    held errand.job;
+    reason record;
+begin
+    rank := 0;
+    select * into held from errand.job where id = explain.job_id;
+    if not found then
+        return query select row_number() over ()::int, ended.code, ended.detail, ended.hint
+        from errand.explain_ended(explain.job_id) as ended;
+        return;
+    end if;
+    for reason in
+        select * from errand.explain_running(held) where held.state = 'running'
+        union all
+        select * from errand.explain_held(held) where held.state <> 'running'
+        union all
+        select * from errand.explain_queue(held) where held.state <> 'running'
+        union all
+        select * from errand.explain_limits(held) where held.state <> 'running'
+    loop
+        rank := rank + 1;
+        code := reason.code;
+        detail := reason.detail;
+        hint := reason.hint;
+        return next;
+    end loop;
+    if held.state = 'available' then
+        select turn.code, turn.detail, turn.hint
+        into code, detail, hint
+        from errand.explain_turn(held) as turn;
+        -- Nobody is told to be patient with what is held back.
+        if code <> 'next' or rank = 0 then
+            rank := rank + 1;
+            return next;
+        end if;
+    end if;
+end
+$$;
+comment on function errand.explain(bigint) is
+    'Why a job isn''t running: the reasons, what stops it first, each with the call that mends it. '
+    'Example: select * from errand.explain(4711)';

@@ -1,0 +1,68 @@
+-- health: what an operator would look at first, a row a check. ok = false wants somebody; the hint says what to do.
+--
+--   select * from errand.health() where not ok;
+create or replace function errand.health() returns table (check_name text, ok boolean, detail text, hint text)
+language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
+#variable_conflict use_column
+begin
+    return query
+    select
+        'workers', count(*) filter (where not is_lost) > 0,
+        format('%s alive, %s lost', count(*) filter (where not is_lost), count(*) filter (where is_lost)),
+        case when count(*) filter (where not is_lost) = 0 then 'start `errand worker`' end
+    from errand.worker_status
+    union all
+    select
+        'housekeeping', coalesce(max(done_at) > now() - interval '5 minutes', false),
+        coalesce(format('last done %s s ago', round(extract(epoch from now() - max(done_at)))), 'never done'),
+        case when coalesce(max(done_at) <= now() - interval '5 minutes', true)
+            then 'start `errand worker` or `errand scheduler`: each does it' end
+    from errand.duty
+    union all
+    select
+        'overdue', count(*) = 0, coalesce(string_agg(what || ' ' || name, ', '), 'nothing'),
+        case when count(*) > 0 then 'select * from errand.overdue' end
+    from errand.overdue
+    union all
+    select
+        'stuck jobs', count(*) = 0, format('%s running for too long or without a worker', count(*)),
+        case when count(*) > 0 then 'select * from errand.stuck' end
+    from errand.stuck
+    union all
+    select
+        'failures', coalesce(sum(failed_5_min), 0) <= greatest(10, 0.1 * coalesce(sum(succeeded_5_min), 0)),
+        format('%s failed and %s succeeded within 5 minutes', coalesce(sum(failed_5_min), 0), coalesce(sum(succeeded_5_min), 0)),
+        case when coalesce(sum(failed_5_min), 0) > greatest(10, 0.1 * coalesce(sum(succeeded_5_min), 0))
+            then 'select * from errand.recent_errors' end
+    from errand.queue_status
+    union all
+    select
+        'dependencies', count(*) = 0, coalesce(string_agg(name || ' is down', ', '), 'all up'),
+        case when count(*) > 0 then 'select * from errand.dependency_status' end
+    from errand.dependency
+    where opened_at is not null
+    union all
+    select
+        'history partitions',
+        to_regclass('errand.history_' || to_char((now() at time zone 'UTC') + interval '1 day', 'YYYYMMDD')) is not null,
+        'the partition of tomorrow is to be there today',
+        case when to_regclass('errand.history_' || to_char((now() at time zone 'UTC') + interval '1 day', 'YYYYMMDD')) is null
+            then 'select * from errand.maintain_v1() makes it; does housekeeping run?' end
+    union all
+    select
+        'vacuum horizon', coalesce(bool_and(transactions < 1000000 and since > now() - interval '1 hour'), true),
+        case when count(*) = 0 then 'held by nobody'
+            else format('held for %s by %s', date_trunc('second', now() - min(since)), string_agg(what || ' ' || name, ', '))
+        end,
+        case when not bool_and(transactions < 1000000 and since > now() - interval '1 hour')
+            then 'select * from errand.horizon_blockers' end
+    from errand.horizon()
+    union all
+    select
+        'notifications', pg_notification_queue_usage() < 0.5,
+        format('their queue is %s %% full', round((pg_notification_queue_usage() * 100)::numeric, 1)),
+        case when pg_notification_queue_usage() >= 0.5 then 'a session listens and doesn''t read: see pg_stat_activity' end;
+end
+$$;
+comment on function errand.health() is
+    'What an operator would look at first, a row a check; ok = false wants somebody. Example: select * from errand.health()';

@@ -1,0 +1,93 @@
+-- metrics: numbers for a monitoring system, a row a sample, as Prometheus names them. One scrape costs some milliseconds.
+--
+--   select * from errand.metrics();
+--
+-- type is counter or gauge. What is counted never goes down, as long as the database lives.
+create or replace function errand.metrics() returns table (name text, type text, labels jsonb, value double precision)
+language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
+#variable_conflict use_column
+begin
+    return query
+    with queues as materialized (
+        select * from errand.queue_status
+    ),
+    ended as (
+        select queue, kind, outcome, sum(jobs) as jobs, sum(wait_ms) as wait_ms, sum(run_ms) as run_ms
+        from (
+            select queue, kind, outcome, jobs, wait_ms, run_ms from errand.finished_total
+            union all
+            select queue, kind, outcome, jobs, wait_ms, run_ms from errand.finished_per_minute where worker_id <> 0
+        ) as both_parts
+        group by queue, kind, outcome
+    )
+    select 'errand_jobs', 'gauge', jsonb_build_object('queue', queue, 'state', depth.state), depth.jobs::float8
+    from queues
+    cross join lateral (
+        values ('available', waiting), ('running', running), ('scheduled', scheduled), ('parked', parked), ('failed', failed)
+    ) as depth(state, jobs)
+    union all
+    select 'errand_oldest_due_seconds', 'gauge', jsonb_build_object('queue', queue),
+        coalesce(extract(epoch from oldest_age), 0)::float8
+    from queues
+    union all
+    select 'errand_queue_paused', 'gauge', jsonb_build_object('queue', queue), (paused_at is not null)::int::float8
+    from queues
+    union all
+    select 'errand_queue_workers', 'gauge', jsonb_build_object('queue', queue), workers::float8
+    from queues
+    union all
+    select time.name, 'gauge', jsonb_build_object('queue', queue, 'quantile', time.quantile), time.ms / 1000
+    from queues
+    cross join lateral (
+        values
+            ('errand_wait_seconds', '0.5', wait_p50_ms_5_min), ('errand_wait_seconds', '0.95', wait_p95_ms_5_min),
+            ('errand_run_seconds', '0.5', run_p50_ms_5_min), ('errand_run_seconds', '0.95', run_p95_ms_5_min)
+    ) as time(name, quantile, ms)
+    where time.ms is not null
+    union all
+    select 'errand_attempts_total', 'counter', jsonb_build_object('queue', queue, 'kind', kind, 'outcome', outcome), jobs::float8
+    from ended
+    union all
+    select 'errand_wait_seconds_total', 'counter', jsonb_build_object('queue', queue, 'kind', kind), sum(wait_ms)::float8 / 1000
+    from ended
+    group by queue, kind
+    union all
+    select 'errand_run_seconds_total', 'counter', jsonb_build_object('queue', queue, 'kind', kind), sum(run_ms)::float8 / 1000
+    from ended
+    group by queue, kind
+    union all
+    select 'errand_workers', 'gauge', jsonb_build_object('version', version), count(*) filter (where not is_lost)::float8
+    from errand.worker_status
+    group by version
+    union all
+    select 'errand_last_success_seconds', 'gauge', jsonb_build_object('kind', kind), extract(epoch from last_succeeded)::float8
+    from errand.kind_status
+    where last_succeeded is not null
+    union all
+    select 'errand_kind_workers', 'gauge', jsonb_build_object('kind', kind), workers::float8
+    from errand.kind_status
+    union all
+    select 'errand_schedule_late', 'gauge', jsonb_build_object('schedule', schedule_status.name),
+        (problem is not null and paused_at is null)::int::float8
+    from errand.schedule_status
+    union all
+    select 'errand_dependency_up', 'gauge', jsonb_build_object('dependency', dependency.name), (opened_at is null)::int::float8
+    from errand.dependency
+    union all
+    select 'errand_overdue', 'gauge', '{}', count(*)::float8
+    from errand.overdue
+    union all
+    select 'errand_stuck_jobs', 'gauge', '{}', count(*)::float8
+    from errand.stuck
+    union all
+    select 'errand_horizon_transactions', 'gauge', '{}', coalesce(max(transactions), 0)::float8
+    from errand.horizon()
+    union all
+    select 'errand_duty_age_seconds', 'gauge', jsonb_build_object('duty', duty.name),
+        extract(epoch from now() - done_at)::float8
+    from errand.duty
+    union all
+    select 'errand_schema_version', 'gauge', '{}', errand.schema_version()::float8;
+end
+$$;
+comment on function errand.metrics() is 'Numbers for a monitoring system, a row a sample, as Prometheus names them';

@@ -1,0 +1,43 @@
+-- discard: gives up failed jobs: they leave the failures and stay in the history, as cancelled, until its day is dropped.
+--
+--   select * from errand.discard('{4711}', reason => 'the customer has left');
+--
+-- Returns a row for each id: its state before and now; nulls where there is no such job. Other jobs stay as they are.
+-- Raises ER422 without a reason.
+create or replace function errand.discard(ids bigint[], reason text)
+returns table (job_id bigint, was text, now text)
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    discarded bigint[];
+begin
+    perform errand.check_reason('discard', discard.reason);
+    with gone as (
+        delete from errand.failed where id = any (ids) returning *
+    ),
+    kept as (
+        insert into errand.history (
+            id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
+            unique_key, payload, attempts, reason, not_after, limit_key, guard, tags, traceparent)
+        select
+            id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'cancelled', queue,
+            kind, unique_key, payload, attempts, left('discarded: ' || discard.reason, 4000), not_after, limit_key, guard,
+            tags, traceparent
+        from gone
+        returning id
+    )
+    select array_agg(id order by id) into discarded from kept;
+    if discarded is not null then
+        perform errand.acted('discard', jsonb_build_object('ids', discarded[1:100]), discard.reason, discarded);
+    end if;
+    return query
+    select
+        asked.id,
+        case when asked.id = any (discarded) then 'failed' else errand.state_of(asked.id) end,
+        case when asked.id = any (discarded) then 'cancelled' else errand.state_of(asked.id) end
+    from (select distinct id from unnest(ids) as id where id is not null) as asked
+    order by asked.id;
+end
+$$;
+comment on function errand.discard(bigint[], text) is
+    'Gives up failed jobs; the history keeps them as cancelled. Example: select * from errand.discard(''{4711}'', ''left'')';

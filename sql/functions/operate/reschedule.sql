@@ -1,0 +1,67 @@
+-- reschedule: gives jobs that wait another time, another priority, or both. Null leaves what it is.
+--
+--   select * from errand.reschedule('{4711}', run_at => now() + interval '2 hours', reason => 'after the maintenance');
+--   select * from errand.reschedule('{4712}', priority => 1);
+--
+-- A job that moves to another priority joins the end of that line. Running and ended jobs stay as they are. Returns a row
+-- for each id: its state before and now; nulls where there is no such job. Raises ER422.
+create or replace function errand.reschedule(
+    ids bigint[], run_at timestamptz default null, priority int default null, reason text default null
+) returns table (job_id bigint, was text, now text)
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    held errand.job;
+    moved bigint[] := '{}';
+begin
+    if reschedule.run_at is null and reschedule.priority is null then
+        raise exception 'reschedule: expected run_at, priority or both, got null' using errcode = 'ER422';
+    elsif not isfinite(reschedule.run_at) or reschedule.run_at > now() + interval '10 years' then
+        raise exception 'reschedule: run_at: expected at most 10 years from now, got %', reschedule.run_at
+            using errcode = 'ER422';
+    elsif reschedule.priority not between 1 and 4 then
+        raise exception 'reschedule: priority: expected 1 (first) to 4 (last), got %', reschedule.priority
+            using errcode = 'ER422';
+    end if;
+    -- The transaction id comes before the line: see errand.requeue.
+    perform pg_current_xact_id();
+    for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
+        select * into held from errand.job where id = job_id for update;
+        was := case when found then held.state else errand.state_of(job_id) end;
+        now := was;
+        if was in ('scheduled', 'available', 'parked') then
+            now := case
+                when coalesce(reschedule.run_at, held.run_at) > now() then 'scheduled'
+                when was = 'scheduled' then 'available'
+                else was
+            end;
+            update errand.job
+            set
+                state = reschedule.now,
+                run_at = coalesce(reschedule.run_at, held.run_at),
+                priority = coalesce(reschedule.priority, held.priority),
+                parked_for = case when reschedule.now = 'parked' then held.parked_for end,
+                -- A worker's mark may have passed the old place in the line of another priority.
+                line = case
+                    when reschedule.now <> 'available' then null
+                    when was = 'available' and reschedule.priority is distinct from held.priority
+                        and reschedule.priority is not null then nextval('errand.job_line')
+                    else held.line
+                end
+            where id = job_id;
+            moved := moved || job_id;
+        end if;
+        return next;
+    end loop;
+    if moved <> '{}' then
+        perform errand.acted(
+            'reschedule',
+            jsonb_strip_nulls(jsonb_build_object(
+                'ids', moved[1:100], 'run_at', reschedule.run_at, 'priority', reschedule.priority)),
+            reschedule.reason, moved);
+        perform errand.wake();
+    end if;
+end
+$$;
+comment on function errand.reschedule(bigint[], timestamptz, int, text) is
+    'Gives waiting jobs another time or priority. Example: select * from errand.reschedule(''{4711}'', priority => 1)';

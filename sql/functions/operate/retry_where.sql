@@ -1,0 +1,83 @@
+-- retry_where: puts the failed or cancelled jobs that a filter names back in line: shows them first, and does it with
+-- dry_run => false. per_minute spreads them, so that what was down is not run over when it is back.
+--
+--   select count(*), max(run_at) from errand.retry_where('{"kind": "image_compression", "error": "bucket"}', per_minute => 600);
+--   select count(*) from errand.retry_where(
+--       '{"kind": "image_compression", "error": "bucket"}', per_minute => 600, dry_run => false, reason => 'bucket is back');
+--
+-- The filter's keys stand in errand.job_filter; state is failed (the default) or cancelled. Those that ended first come
+-- first, at most max_jobs in a call (1 to 100,000). A job whose unique key an unfinished job has is passed over, and of
+-- several with one key the newest comes back. Returns a row for each job, with the time at which it is due. Raises ER422.
+create or replace function errand.retry_where(
+    filter jsonb, per_minute int default null, dry_run boolean default true, reason text default null,
+    max_jobs int default 10000
+) returns table (job_id bigint, was text, run_at timestamptz)
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    choice errand.job_choice := errand.job_filter('retry_where', retry_where.filter, '{failed,cancelled}');
+    wanted text := coalesce(choice.state, 'failed');
+    chosen bigint[];
+    due timestamptz[];
+    back bigint[];
+begin
+    perform errand.check_bound('retry_where', retry_where.max_jobs);
+    if per_minute not between 1 and 1000000 then
+        raise exception 'retry_where: per_minute: expected 1 to 1000000, got %', per_minute using errcode = 'ER422';
+    end if;
+    with ended as (
+        select id, finished_at, unique_key, queue, kind, tags, limit_key, created_at, error
+        from errand.failed
+        where wanted = 'failed'
+        union all
+        select id, finished_at, unique_key, queue, kind, tags, limit_key, created_at, reason
+        from errand.history
+        where wanted = 'cancelled' and state = 'cancelled' and state <> 'succeeded'
+    ),
+    matching as (
+        select
+            ended.id, ended.finished_at,
+            row_number() over (partition by coalesce(ended.unique_key, ended.id::text) order by ended.finished_at desc) as nth
+        from ended
+        where (choice.queue is null or ended.queue = choice.queue)
+            and (choice.kind is null or ended.kind = choice.kind)
+            and (choice.tag is null or choice.tag = any (ended.tags))
+            and (choice.unique_key is null or ended.unique_key = choice.unique_key)
+            and (choice.limit_key is null or ended.limit_key = choice.limit_key)
+            and (choice.error is null or strpos(ended.error, choice.error) > 0)
+            and (choice.created_after is null or ended.created_at >= choice.created_after)
+            and (choice.created_before is null or ended.created_at < choice.created_before)
+            and (choice.ended_after is null or ended.finished_at >= choice.ended_after)
+            and (choice.ended_before is null or ended.finished_at < choice.ended_before)
+            and not exists (select from errand.job as live where live.unique_key = ended.unique_key)
+    ),
+    placed as (
+        select id, now() + coalesce((row_number() over (order by finished_at, id) - 1) * interval '1 minute'
+            / retry_where.per_minute, interval '0') as due_at
+        from matching
+        where nth = 1
+        order by finished_at, id
+        limit retry_where.max_jobs
+    )
+    select array_agg(id order by due_at, id), array_agg(due_at order by due_at, id) into chosen, due from placed;
+    if not dry_run and chosen is not null then
+        begin
+            back := errand.bring_back(chosen, due);
+        exception
+            when unique_violation then
+                raise exception 'retry_where: expected free unique keys, got one that was taken meanwhile'
+                    using errcode = 'ER409', hint = 'Call it again: nothing was changed.';
+        end;
+        perform errand.acted(
+            'retry_where', jsonb_build_object('filter', filter, 'per_minute', per_minute), retry_where.reason, back);
+        perform errand.wake();
+    end if;
+    return query
+    select id, wanted, due_at
+    from unnest(chosen, due) as found(id, due_at)
+    where dry_run or id = any (back);
+end
+$$;
+comment on function errand.retry_where(jsonb, int, boolean, text, int) is
+    'Puts the failed jobs that a filter names back in line, spread by per_minute; shows them only, unless '
+    'dry_run => false. Example: select count(*) from errand.retry_where(''{"kind": "noop"}'', 600, dry_run => false)';

@@ -1,0 +1,34 @@
+-- table_health: size and dead rows of Errand's tables; a partitioned one in one row.
+create or replace view errand.table_health as
+select
+    whole.schema || '.' || whole.name as table_name,
+    count(*) as parts,
+    sum(pg_total_relation_size(part.relid))::bigint as bytes,
+    sum(pg_relation_size(part.relid))::bigint as heap_bytes,
+    sum(part.n_live_tup)::bigint as live_rows,
+    sum(part.n_dead_tup)::bigint as dead_rows,
+    round(100.0 * sum(part.n_dead_tup) / nullif(sum(part.n_live_tup + part.n_dead_tup), 0), 1) as dead_percent,
+    max(greatest(part.last_vacuum, part.last_autovacuum)) as last_vacuum,
+    max(greatest(part.last_analyze, part.last_autoanalyze)) as last_analyze,
+    max(age(class.relfrozenxid)) as oldest_row_transactions
+from pg_stat_user_tables as part
+join pg_class as class on class.oid = part.relid
+left join pg_inherits as child on child.inhrelid = part.relid
+left join pg_class as parent on parent.oid = child.inhparent
+cross join lateral (
+    select part.schemaname as schema, coalesce(parent.relname, part.relname) as name
+) as whole
+where part.schemaname in ('errand', 'media') and class.relkind = 'r'
+group by whole.schema, whole.name;
+comment on view errand.table_health is 'Size, dead rows and last vacuum of each table; the history''s partitions are one row';
+comment on column errand.table_health.table_name is 'the table; the history''s partitions count as one';
+comment on column errand.table_health.parts is 'how many partitions it has';
+comment on column errand.table_health.bytes is 'with its indexes and what is stored aside';
+comment on column errand.table_health.heap_bytes is 'the rows alone';
+comment on column errand.table_health.live_rows is 'estimated by the server';
+comment on column errand.table_health.dead_rows is 'rows that vacuum has not removed yet';
+comment on column errand.table_health.dead_percent is 'of 100 rows, so many are dead';
+comment on column errand.table_health.last_vacuum is 'the last vacuum of any part';
+comment on column errand.table_health.last_analyze is 'the last statistics of any part';
+comment on column errand.table_health.oldest_row_transactions is
+    'transactions since its oldest unfrozen row: two thousand million are too many';
