@@ -1,0 +1,199 @@
+-- roles: who may do what. Five roles without login; give them to those who log in: grant errand_ops to alice.
+--
+--   errand_owner      owns everything; nobody needs it to work with the queue
+--   errand_worker     the processes `errand worker` and `errand scheduler`: the versioned functions, and no table
+--   errand_enqueuer   the application: enqueues, and nothing else
+--   errand_ops        people: looks at everything, cancels, retries, pauses, edits schedules and limits
+--   errand_monitor    dashboards and alerts: status without payloads
+--
+-- Roles belong to the whole server, and who migrates may not be allowed to make them: then nothing fails, the rights are
+-- given to those roles that exist, and errand.apply_rights says what is missing. Nothing is granted to PUBLIC.
+
+-- rights: what each role may call and read, by name. Whoever reads a view calls the functions that stand in it himself, so
+-- those are here too. What stands here without being there yet does no harm.
+create or replace function errand.rights() returns table (role text, what text, object text, privilege text)
+language sql stable set search_path = pg_catalog, errand, pg_temp as $$
+    with listed(role, what, names) as (
+        values
+            ('errand_enqueuer', 'function', 'errand.enqueue errand.enqueue_many errand.enqueue_payloads_v1 '
+                'errand.schema_version media.submit'),
+            ('errand_enqueuer', 'view', 'media.photo_status'),
+            ('errand_worker', 'function', 'errand.enqueue errand.enqueue_many errand.schema_version'),
+            ('errand_worker', 'view', 'errand.migration errand.script'),
+            ('errand_ops', 'function', 'errand.enqueue errand.enqueue_many errand.cancel errand.cancel_where errand.retry '
+                'errand.retry_where errand.reschedule errand.discard errand.explain errand.pause errand.resume '
+                'errand.release_worker errand.schedule_put errand.schedule_pause errand.schedule_resume '
+                'errand.schedule_drop errand.schedule_run_now errand.schedule_preview errand.dependency_open '
+                'errand.dependency_close errand.set_limit errand.set_rate errand.health errand.metrics errand.horizon '
+                'errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of media.submit'),
+            ('errand_ops', 'view', 'errand.job_status errand.queue_status errand.kind_status errand.worker_status '
+                'errand.schedule_status errand.schedule_ticks errand.recent_errors errand.stuck errand.overdue '
+                'errand.dependency_status errand.limit_status errand.table_health errand.horizon_blockers errand.audit '
+                'errand.maintenance_status errand.migration errand.script media.photo_status'),
+            ('errand_monitor', 'function', 'errand.explain errand.schedule_preview errand.health errand.metrics '
+                'errand.horizon errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of'),
+            ('errand_monitor', 'view', 'errand.queue_status errand.kind_status errand.worker_status errand.schedule_status '
+                'errand.schedule_ticks errand.recent_errors errand.stuck errand.overdue errand.dependency_status '
+                'errand.limit_status errand.table_health errand.horizon_blockers errand.audit errand.maintenance_status '
+                'errand.migration errand.script')
+    )
+    select role, what, name, case what when 'function' then 'EXECUTE' else 'SELECT' end
+    from listed
+    cross join lateral regexp_split_to_table(names, ' +') as name
+    union all
+    -- What only workers call carries a version.
+    select 'errand_worker', 'function', pronamespace::regnamespace || '.' || proname, 'EXECUTE'
+    from pg_proc
+    where pronamespace in (to_regnamespace('errand'), to_regnamespace('media')) and proname ~ '_v\d+$'
+    union all
+    select role, 'schema', name, 'USAGE'
+    from unnest('{errand_worker,errand_enqueuer,errand_ops,errand_monitor}'::text[]) as role
+    cross join unnest('{errand,media}'::text[]) as name
+$$;
+comment on function errand.rights() is 'What each of the five roles may call and read; errand.apply_rights gives it to them';
+
+-- apply_rights: makes the roles that are missing, and gives and takes rights until they are those of errand.rights. What is
+-- as it should be is left alone, and so is what others were granted. Answers a row for each thing that it may not do.
+create or replace function errand.apply_rights() returns setof text
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    roles constant text[] := '{errand_owner,errand_worker,errand_enqueuer,errand_ops,errand_monitor}';
+    role text;
+    statement text;
+begin
+    foreach role in array roles loop
+        continue when to_regrole(role) is not null;
+        begin
+            execute format('create role %I nologin', role);
+        exception
+            when insufficient_privilege then
+                return next format(
+                    'role %s is missing, and %s may not create roles: have `create role %s nologin` run, then migrate again',
+                    role, current_user, role);
+            when duplicate_object or unique_violation then
+                null;                   -- another database's migration was faster
+        end;
+    end loop;
+    for statement in select change from errand.missing_rights(roles) as change loop
+        execute statement;
+    end loop;
+    if to_regrole('errand_owner') is not null then
+        if pg_has_role(current_user, 'errand_owner', 'member') then
+            for statement in select change from errand.foreign_objects() as change loop
+                execute statement;
+            end loop;
+        else
+            return next format(
+                '%s is no member of errand_owner and keeps what it has made: `grant errand_owner to %s`, then migrate again',
+                current_user, current_user);
+        end if;
+        begin
+            -- For errand.horizon_blockers: sessions of others. It shows no statement of theirs.
+            if not pg_has_role('errand_owner', 'pg_read_all_stats', 'member') then
+                grant pg_read_all_stats to errand_owner;
+            end if;
+        exception
+            when unique_violation then
+                null;
+            when insufficient_privilege then
+                return next format(
+                    'errand.horizon_blockers will not show sessions of others: have `grant pg_read_all_stats to '
+                    'errand_owner` run, which %s may not', current_user);
+        end;
+    end if;
+end
+$$;
+comment on function errand.apply_rights() is
+    'Makes the five roles and gives them their rights; answers what it may not do. For errand migrate';
+
+-- missing_rights: the grants and revokes that lead from the rights that there are to those of errand.rights, for the roles
+-- that exist and for PUBLIC.
+create or replace function errand.missing_rights(roles text[]) returns setof text
+language sql stable set search_path = pg_catalog, errand, pg_temp as $$
+    with object as (
+        select 'function' as what, oid::regprocedure::text as name, pronamespace::regnamespace || '.' || proname as short,
+            'function' as word, proacl as acl, 'f'::"char" as sort, proowner as owner
+        from pg_proc
+        where pronamespace in (to_regnamespace('errand'), to_regnamespace('media'))
+        union all
+        select 'view', oid::regclass::text, relnamespace::regnamespace || '.' || relname,
+            case relkind when 'S' then 'sequence' else 'table' end, relacl, case relkind when 'S' then 's' else 'r' end::"char",
+            relowner
+        from pg_class
+        where relnamespace in (to_regnamespace('errand'), to_regnamespace('media')) and relkind in ('r', 'p', 'v', 'm', 'S')
+        union all
+        select 'schema', nspname, nspname, 'schema', nspacl, 'n', nspowner
+        from pg_namespace
+        where nspname in ('errand', 'media')
+        union all
+        select 'type', type.oid::regtype::text, typnamespace::regnamespace || '.' || typname, 'type', typacl, 'T', typowner
+        from pg_type as type
+        left join pg_class as class on class.oid = typrelid
+        where typnamespace in (to_regnamespace('errand'), to_regnamespace('media'))
+            and (typtype in ('e', 'd', 'r') or typtype = 'c' and class.relkind = 'c')
+    ),
+    actual as (
+        select object.word, object.name, coalesce(pg_roles.rolname, 'public') as role, entry.privilege_type as privilege
+        from object
+        cross join lateral aclexplode(coalesce(object.acl, acldefault(object.sort, object.owner))) as entry
+        left join pg_roles on pg_roles.oid = entry.grantee
+        where entry.grantee <> object.owner and (entry.grantee = 0 or pg_roles.rolname = any (roles))
+    ),
+    wanted as (
+        select distinct object.word, object.name, known.role, known.privilege
+        from errand.rights() as known
+        join object on object.what = known.what and object.short = known.object
+        where to_regrole(known.role) is not null
+    )
+    select format('revoke %s on %s %s from %s', privilege, word, name, role)
+    from (select * from actual except select * from wanted) as surplus
+    union all
+    select format('grant %s on %s %s to %s', privilege, word, name, role)
+    from (select * from wanted except select * from actual) as missing
+    union all
+    -- A monitor reads of jobs all but what may hold personal data.
+    select format('grant select (%I) on errand.job_status to errand_monitor', attname)
+    from pg_attribute
+    where attrelid = to_regclass('errand.job_status') and attnum > 0 and not attisdropped
+        and attname not in ('payload', 'output', 'attempts') and to_regrole('errand_monitor') is not null
+        and not has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')
+$$;
+comment on function errand.missing_rights(text[]) is
+    'The grants and revokes that lead from the rights that there are to those of errand.rights';
+
+-- foreign_objects: the statements that give errand_owner what it does not own yet.
+create or replace function errand.foreign_objects() returns setof text
+language sql stable set search_path = pg_catalog, errand, pg_temp as $$
+    select format('alter schema %I owner to errand_owner', nspname)
+    from pg_namespace
+    where nspname in ('errand', 'media') and nspowner <> to_regrole('errand_owner')
+    union all
+    select format(
+        'alter %s %s owner to errand_owner',
+        case relkind when 'S' then 'sequence' when 'v' then 'view' else 'table' end, class.oid::regclass)
+    from pg_class as class
+    where relnamespace in (to_regnamespace('errand'), to_regnamespace('media')) and relkind in ('r', 'p', 'v', 'S')
+        and relowner <> to_regrole('errand_owner')
+        -- The sequence of an identity column goes with its table.
+        and not exists (
+            select from pg_depend
+            where classid = 'pg_class'::regclass and objid = class.oid and relkind = 'S' and deptype in ('a', 'i'))
+    union all
+    select format(
+        'alter %s %s owner to errand_owner', case prokind when 'a' then 'aggregate' else 'function' end,
+        routine.oid::regprocedure)
+    from pg_proc as routine
+    where pronamespace in (to_regnamespace('errand'), to_regnamespace('media')) and proowner <> to_regrole('errand_owner')
+    union all
+    select format('alter type %s owner to errand_owner', type.oid::regtype)
+    from pg_type as type
+    join pg_class as class on class.oid = typrelid
+    where typnamespace in (to_regnamespace('errand'), to_regnamespace('media')) and class.relkind = 'c'
+        and typowner <> to_regrole('errand_owner')
+$$;
+comment on function errand.foreign_objects() is 'The statements that give errand_owner what it does not own yet';
+
+revoke execute on function
+    errand.rights(), errand.apply_rights(), errand.missing_rights(text[]), errand.foreign_objects()
+from public;
+select errand.apply_rights();
