@@ -161,19 +161,28 @@ $$;
 comment on function errand.missing_rights(text[]) is
     'The grants and revokes that lead from the rights that there are to those of errand.rights';
 
--- foreign_objects: the statements that give errand_owner what it does not own yet.
+-- foreign_objects: the statements that give errand_owner what the one who calls has made, or a superuser. What another user
+-- owns stays his: he would not get at it any more.
 create or replace function errand.foreign_objects() returns setof text
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
-    select format('alter schema %I owner to errand_owner', nspname)
-    from pg_namespace
-    where nspname in ('errand', 'media') and nspowner <> to_regrole('errand_owner')
+    with given as (
+        select oid as owner from pg_roles where rolsuper or rolname = current_user
+    ),
+    ours as (
+        select oid, nspowner from pg_namespace where nspname in ('errand', 'media')
+    )
+    select format('alter schema %s owner to errand_owner', ours.oid::regnamespace)
+    from ours
+    join given on given.owner = nspowner
+    where nspowner <> to_regrole('errand_owner')
     union all
     select format(
         'alter %s %s owner to errand_owner',
         case relkind when 'S' then 'sequence' when 'v' then 'view' else 'table' end, class.oid::regclass)
     from pg_class as class
-    where relnamespace in (to_regnamespace('errand'), to_regnamespace('media')) and relkind in ('r', 'p', 'v', 'S')
-        and relowner <> to_regrole('errand_owner')
+    join ours on ours.oid = relnamespace
+    join given on given.owner = relowner
+    where relkind in ('r', 'p', 'v', 'S') and relowner <> to_regrole('errand_owner')
         -- The sequence of an identity column goes with its table.
         and not exists (
             select from pg_depend
@@ -183,15 +192,19 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         'alter %s %s owner to errand_owner', case prokind when 'a' then 'aggregate' else 'function' end,
         routine.oid::regprocedure)
     from pg_proc as routine
-    where pronamespace in (to_regnamespace('errand'), to_regnamespace('media')) and proowner <> to_regrole('errand_owner')
+    join ours on ours.oid = pronamespace
+    join given on given.owner = proowner
+    where proowner <> to_regrole('errand_owner')
     union all
     select format('alter type %s owner to errand_owner', type.oid::regtype)
     from pg_type as type
+    join ours on ours.oid = typnamespace
+    join given on given.owner = typowner
     join pg_class as class on class.oid = typrelid
-    where typnamespace in (to_regnamespace('errand'), to_regnamespace('media')) and class.relkind = 'c'
-        and typowner <> to_regrole('errand_owner')
+    where class.relkind = 'c' and typowner <> to_regrole('errand_owner')
 $$;
-comment on function errand.foreign_objects() is 'The statements that give errand_owner what it does not own yet';
+comment on function errand.foreign_objects() is
+    'The statements that give errand_owner what the one who calls, or a superuser, has made';
 
 revoke execute on function
     errand.rights(), errand.apply_rights(), errand.missing_rights(text[]), errand.foreign_objects()

@@ -217,6 +217,7 @@ comment on column media.photo.source_height is 'height of the original, in pixel
 comment on column media.photo.source_format is 'format of the original, by its bytes';
 comment on column media.photo.width is 'width of the result, in pixels';
 comment on column media.photo.height is 'height of the result, in pixels';
+comment on column errand.dependency.name is 'names what jobs need: storage, apns';
 comment on column errand.dependency.threshold_window is 'the window of threshold';
 comment on column errand.guard.registered_at is 'when it was registered';
 comment on column errand.limit.set_at is 'when it was set';

@@ -2,7 +2,8 @@
 --
 -- A table of up to max_pages pages is counted; of a longer one so many pages are read, picked by chance, and scaled up, so
 -- that the cost has a bound: some 100 ms. Nothing is written before all is read: a transaction that writes for long would
--- hold up workers' marks. Where another process has taken stock within at_least nothing is done. Answers whether it was.
+-- hold up workers' marks. Where somebody has taken stock within at_least, or within fifty times what it took him, nothing is
+-- done: all processes together spend 2 % of a session on it. Answers whether it was done. at_least => '0' does it in any case.
 -- errand: after histogram
 create or replace function errand.take_stock_v1(
     at_least interval default interval '4 seconds', max_pages int default 20000
@@ -18,7 +19,10 @@ declare
     pace jsonb;
 begin
     -- One at a time is enough; two would do no harm.
-    if exists (select from errand.duty where name = 'stock' and done_at > began - at_least)
+    if at_least > interval '0' and exists (
+            select
+            from errand.duty
+            where name = 'stock' and began < done_at + greatest(at_least, took_ms * 49 * interval '1 millisecond'))
         or not pg_try_advisory_xact_lock(hashtext('errand.stock'))
     then
         return false;

@@ -34,9 +34,16 @@ begin
             and (choice.created_before is null or job.created_at < choice.created_before)
             and choice.ended_after is null and choice.ended_before is null
         order by job.id
-        limit cancel_where.max_jobs
-        for update skip locked) as found;
+        limit cancel_where.max_jobs) as found;
     if not dry_run and chosen is not null then
+        -- A look locks nothing; from here on nobody claims or ends what is left of the choice.
+        select array_agg(id), array_agg(state) into chosen, states
+        from (
+            select job.id, job.state
+            from errand.job
+            where job.id = any (chosen) and (choice.state is null or job.state = choice.state)
+            order by job.id
+            for update skip locked) as held;
         perform pg_notify('errand_cancel', id::text)
         from unnest(chosen, states) as found(id, state)
         where state = 'running';
@@ -57,7 +64,7 @@ begin
             end,
             left(cancel_where.reason, 4000), not_after, limit_key, guard, tags, traceparent
         from ended;
-        perform errand.acted('cancel_where', jsonb_build_object('filter', filter), cancel_where.reason, chosen);
+        perform errand.acted('cancel_where', jsonb_build_object('filter', filter), cancel_where.reason, coalesce(chosen, '{}'));
     end if;
     return query
     select id, state, 'cancelled'
