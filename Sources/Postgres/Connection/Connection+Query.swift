@@ -36,6 +36,19 @@ extension Connection {
         return try outcome.get()
     }
 
+    /// For a pool: looks whether the connection is usable, runs the statements, and looks again, all in one visit of its
+    /// thread. Nil where it was not usable: nothing was sent.
+    nonisolated func runIfUsable(
+        _ statements: [Statement]
+    ) async -> (outcome: Result<[Rows], PostgresError>?, isUsable: Bool) {
+        let call = CancellableCall()
+        return await withTaskCancellationHandler {
+            await runIfUsable(statements, call: call)
+        } onCancel: {
+            call.cancel()
+        }
+    }
+
     /// Runs a text of one or more statements without parameters, by the simple protocol. For migrations.
     package nonisolated func script(_ sql: String) async throws(PostgresError) {
         let outcome = await runScript(sql)
@@ -45,6 +58,14 @@ extension Connection {
 
 // MARK: - How
 extension Connection {
+    private func runIfUsable(
+        _ statements: [Statement], call: CancellableCall
+    ) -> (outcome: Result<[Rows], PostgresError>?, isUsable: Bool) {
+        guard isUsable() else { return (nil, isUsable: false) }
+        let outcome = run(statements, deadline: nil, call: call)
+        return (outcome, isUsable: isUsable())
+    }
+
     private func run(
         _ statements: [Statement], deadline: Duration?, call: CancellableCall
     ) -> Result<[Rows], PostgresError> {

@@ -71,7 +71,7 @@ extension Database {
     /// Lends a connection for as long as `body` runs: nobody else uses it meanwhile.
     @discardableResult
     public func withConnection<T: Sendable>(_ body: (Connection) async throws -> T) async throws -> T {
-        let connection = try await take()
+        let connection = try await takeUsable()
         do {
             let result = try await body(connection)
             await giveBack(connection)
@@ -96,15 +96,20 @@ extension Database {
 
     /// Runs several statements in one round trip and one transaction: all or nothing.
     public func pipeline(_ statements: [Statement]) async throws(PostgresError) -> [Rows] {
-        let connection = try await take()
-        do {
-            let rows = try await connection.pipeline(statements)
-            await giveBack(connection)
-            return rows
-        } catch {
-            await noticeReadOnly(error, on: connection)
-            await giveBack(connection)
-            throw error
+        while true {
+            let connection = try await take()
+            let (outcome, isUsable) = await connection.runIfUsable(statements)
+            switch outcome {
+            case .success(let rows):
+                await settle(state.withLock { $0.pool.released(connection, isBroken: !isUsable) })
+                return rows
+            case .failure(let error):
+                await noticeReadOnly(error, on: connection)
+                await giveBack(connection)
+                throw error
+            case nil:
+                await giveBack(connection)
+            }
         }
     }
 
@@ -119,32 +124,38 @@ extension Database {
 
 // MARK: - Lending
 extension Database {
-    private func take() async throws(PostgresError) -> Connection {
+    private func takeUsable() async throws(PostgresError) -> Connection {
         while true {
-            let (waiter, grant) = state.withLock { state in
-                state.nextWaiter += 1
-                return (state.nextWaiter, state.pool.request(waiter: state.nextWaiter))
-            }
-            switch grant {
-            case .use(let connection):
-                if await connection.isUsable() { return connection }
-                await giveBack(connection)
-            case .open:
-                return try await open()
-            case .closed:
-                throw PostgresError(.connectionLost, "the pool is closed")
-            case .wait:
-                switch await wait(as: waiter) {
-                case .connection(let connection): return connection
-                case .mayOpen: return try await open()
-                case .closed: throw PostgresError(.connectionLost, "the pool is closed")
-                case .cancelled: throw PostgresError(.cancelled, "cancelled while it waited for a connection")
-                case .timedOut:
-                    throw PostgresError(
-                        .poolExhausted, "no connection fell free within \(waitLimit)",
-                        hint: "raise the number of connections, or find what holds them")
-                }
-            }
+            let connection = try await take()
+            if await connection.isUsable() { return connection }
+            await giveBack(connection)
+        }
+    }
+
+    /// A connection that may have been ended by the server while it lay idle.
+    private func take() async throws(PostgresError) -> Connection {
+        let (waiter, grant) = state.withLock { state in
+            state.nextWaiter += 1
+            return (state.nextWaiter, state.pool.request(waiter: state.nextWaiter))
+        }
+        switch grant {
+        case .use(let connection): return connection
+        case .open: return try await open()
+        case .closed: throw PostgresError(.connectionLost, "the pool is closed")
+        case .wait: return try await served(waiter)
+        }
+    }
+
+    private func served(_ waiter: UInt64) async throws(PostgresError) -> Connection {
+        switch await wait(as: waiter) {
+        case .connection(let connection): return connection
+        case .mayOpen: return try await open()
+        case .closed: throw PostgresError(.connectionLost, "the pool is closed")
+        case .cancelled: throw PostgresError(.cancelled, "cancelled while it waited for a connection")
+        case .timedOut:
+            throw PostgresError(
+                .poolExhausted, "no connection fell free within \(waitLimit)",
+                hint: "raise the number of connections, or find what holds them")
         }
     }
 
