@@ -14,15 +14,19 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 declare
     defaults errand.kind;
     due timestamptz := coalesce(enqueue_payloads_v1.run_at, now());
-    largest int := (select max(pg_column_size(payload)) from unnest(payloads) as payload);
+    largest int;
     ids bigint[];
 begin
     perform errand.check_job(
         enqueue_payloads_v1.kind, '{}', enqueue_payloads_v1.queue, enqueue_payloads_v1.priority,
         enqueue_payloads_v1.max_attempts, null);
-    if largest > 262144 then
-        raise exception 'enqueue: payload: expected at most 262144 bytes, got %', largest
-            using errcode = 'ER413', hint = 'Store the data and put its key into the payload.';
+    -- Only where all of them together are that large can one of them be.
+    if pg_column_size(payloads) > 262144 then
+        select max(pg_column_size(payload)) into largest from unnest(payloads) as payload;
+        if largest > 262144 then
+            raise exception 'enqueue: payload: expected at most 262144 bytes, got %', largest
+                using errcode = 'ER413', hint = 'Store the data and put its key into the payload.';
+        end if;
     end if;
     select * into defaults from errand.kind where name = enqueue_payloads_v1.kind;
     perform pg_current_xact_id();
