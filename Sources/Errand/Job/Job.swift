@@ -1,3 +1,5 @@
+import Postgres
+
 /// What is to be done, as it lies in the database: the payload of one kind of job.
 ///
 /// ```swift
@@ -13,8 +15,16 @@ public protocol Job: Codable, Sendable {
     static var kind: JobKind { get }
     /// How jobs of the kind are run. Default: queue `default`, priority 2, 5 minutes, 10 attempts.
     static var policy: JobPolicy { get }
+    /// The job of a payload. Default: by `Codable`; a kind whose payload has changed its shape can read the old one here.
+    ///
+    /// - Throws: whatever says what doesn't fit, such as a `DecodingError`: the job fails at once with it.
+    init(payload: JSONB) throws
 }
 
 extension Job {
     public static var policy: JobPolicy { JobPolicy() }
+
+    public init(payload: JSONB) throws {
+        self = try payload.decode(Self.self)
+    }
 }

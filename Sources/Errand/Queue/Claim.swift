@@ -30,26 +30,36 @@ struct Claim {
         let (firstID, _, _, _, _, _, _, _, _, _, high, latest, snapshot) = try first.decode(
             Int64?.self, Int64?.self, String?.self, Int16?.self, Int16?.self, Int16?.self, Timestamp?.self,
             Timestamp?.self, Timestamp?.self, JSONB?.self, Int64.self, Int64.self, Snapshot.self)
-        var lines = [[Int64]](repeating: [], count: 4)
-        var jobs: [ClaimedJob] = []
-        jobs.reserveCapacity(rows.count)
         // One row of nulls: nothing was due.
-        for row in rows where firstID != nil {
-            let (id, line, kind, attempt, maxAttempts, priority, createdAt, runAt, startedAt, payload) = try row.decode(
-                Int64.self, Int64.self, String.self, Int16.self, Int16.self, Int16.self, Timestamp.self, Timestamp.self,
-                Timestamp.self, JSONB.self)
-            lines[Int(priority) - 1].append(line)
-            jobs.append(
-                ClaimedJob(
-                    id: id, line: line, kind: JobKind(rawValue: kind), queue: queue, attempt: Int(attempt),
-                    maxAttempts: Int(maxAttempts), createdAt: createdAt, runAt: runAt, startedAt: startedAt,
-                    payload: payload, workerID: workerID))
-        }
+        let jobs = firstID == nil ? [] : try jobs(rows)
+        var lines = [[Int64]](repeating: [], count: 4)
+        for job in jobs { lines[job.priority - 1].append(job.line) }
         return Answer(
             jobs: jobs,
             observation: .init(
                 high: high, latest: UInt64(latest), xmax: snapshot.xmax, running: snapshot.running, lines: lines,
                 isFull: jobs.count == limit,
                 lanes: lanes))
+    }
+
+    /// Column by column: a claim is the one statement whose rows are many all the time.
+    private func jobs(_ rows: Rows) throws -> [ClaimedJob] {
+        let ids = try rows.column(0, as: Int64.self)
+        let lines = try rows.column(1, as: Int64.self)
+        let kinds = try rows.column(2, as: String.self)
+        let attempts = try rows.column(3, as: Int16.self)
+        let maxAttempts = try rows.column(4, as: Int16.self)
+        let priorities = try rows.column(5, as: Int16.self)
+        let createdAt = try rows.column(6, as: Timestamp.self)
+        let runAt = try rows.column(7, as: Timestamp.self)
+        let startedAt = try rows.column(8, as: Timestamp.self)
+        let payloads = try rows.column(9, as: JSONB.self)
+        return rows.indices.map { row in
+            ClaimedJob(
+                id: ids[row], line: lines[row], kind: JobKind(rawValue: kinds[row]), queue: queue,
+                priority: Int(priorities[row]), attempt: Int(attempts[row]), maxAttempts: Int(maxAttempts[row]),
+                createdAt: createdAt[row], runAt: runAt[row], startedAt: startedAt[row], payload: payloads[row],
+                workerID: workerID)
+        }
     }
 }

@@ -7,6 +7,8 @@ final class ClaimedJob: Sendable {
     let line: Int64
     let kind: JobKind
     let queue: String
+    /// 1 to 4.
+    let priority: Int
     let attempt: Int
     let maxAttempts: Int
     let createdAt: Timestamp
@@ -18,13 +20,14 @@ final class ClaimedJob: Sendable {
     let workerID: Int64
 
     init(
-        id: Int64, line: Int64, kind: JobKind, queue: String, attempt: Int, maxAttempts: Int, createdAt: Timestamp,
-        runAt: Timestamp, startedAt: Timestamp, payload: JSONB, workerID: Int64
+        id: Int64, line: Int64, kind: JobKind, queue: String, priority: Int, attempt: Int, maxAttempts: Int,
+        createdAt: Timestamp, runAt: Timestamp, startedAt: Timestamp, payload: JSONB, workerID: Int64
     ) {
         self.id = id
         self.line = line
         self.kind = kind
         self.queue = queue
+        self.priority = priority
         self.attempt = attempt
         self.maxAttempts = maxAttempts
         self.createdAt = createdAt

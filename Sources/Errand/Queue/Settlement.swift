@@ -38,8 +38,14 @@ extension Settlement {
 
     /// The statements that write `settlements`; each answers with an array of the job ids that were refused.
     static func statements(for settlements: [Settlement]) -> [Statement] {
-        // One worker id, but for the moments after an answer was lost.
-        Dictionary(grouping: settlements, by: \.job.workerID).sorted { $0.key < $1.key }.flatMap { worker, group in
+        var groups: [[Settlement]] = []
+        for settlement in settlements {
+            // One worker id, but for the moments after an answer was lost.
+            if groups.last?.first?.job.workerID != settlement.job.workerID { groups.append([]) }
+            groups[groups.count - 1].append(settlement)
+        }
+        return groups.flatMap { group in
+            let worker = group[0].job.workerID
             let plain = group.filter(\.isPlainSuccess)
             let others = group.filter { !$0.isPlainSuccess }
             var statements: [Statement] = []

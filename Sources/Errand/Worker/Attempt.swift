@@ -2,10 +2,28 @@ import Logging
 import Postgres
 
 /// One run of a claimed job: finds its handler, runs it, and turns what comes of it into a settlement.
-struct Attempt: Sendable {
+final class Attempt: Sendable {
     let job: ClaimedJob
     let entry: Handlers.Entry?
     let context: JobContext
+    let startedAt: ContinuousClock.Instant
+    let deadline: ContinuousClock.Instant
+    /// Takes its end, and its slot where it is dropped.
+    let loop: ClaimLoop
+
+    init(
+        _ job: ClaimedJob, entry: Handlers.Entry?, context: JobContext, startedAt: ContinuousClock.Instant,
+        loop: ClaimLoop
+    ) {
+        self.job = job
+        self.entry = entry
+        self.context = context
+        self.startedAt = startedAt
+        self.loop = loop
+        deadline = startedAt + (entry?.policy.deadline ?? .zero)
+    }
+
+    var control: AttemptControl { context.control }
 
     func run() async -> Settlement {
         let start = ContinuousClock.now

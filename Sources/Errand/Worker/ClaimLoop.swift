@@ -149,7 +149,7 @@ extension ClaimLoop {
             state.mark.observe(observation, at: shared.uptime)
             state.running += claimed.jobs.count
         }
-        for job in claimed.jobs { begin(job) }
+        begin(claimed.jobs)
         return claimed.jobs.count
     }
 
@@ -205,22 +205,20 @@ extension ClaimLoop {
 
 // MARK: - Starting
 extension ClaimLoop {
-    private func begin(_ job: ClaimedJob) {
-        let entry = shared.handlers[job.kind]
-        let control = AttemptControl()
-        let context = JobContext(job: job, database: shared.database, baseLogger: shared.logger, control: control)
-        let attempt = Attempt(job: job, entry: entry, context: context)
+    private func begin(_ jobs: [ClaimedJob]) {
+        guard !jobs.isEmpty else { return }
         let now = ContinuousClock.now
-        shared.running.insert(
-            .init(
-                attempt: attempt, control: control, startedAt: now, deadline: now + (entry?.policy.deadline ?? .zero),
-                loop: self))
-        // Not a child of the loop's task: a handler that ignores its cancellation may outlive the worker's stop, and must
-        // not hold it up. `Running` owns it.
-        control.attach(
-            Task {
-                let settlement = await attempt.run()
-                if shared.running.remove(job) { ended(settlement) }
-            })
+        let attempts = jobs.map { job in
+            Attempt(
+                job, entry: shared.handlers[job.kind],
+                context: JobContext(
+                    job: job, database: shared.database, baseLogger: shared.logger, control: AttemptControl()),
+                startedAt: now, loop: self)
+        }
+        shared.running.insert(attempts)
+        AttemptStarter(attempts).start { [shared] attempt in
+            let settlement = await attempt.run()
+            if shared.running.remove(attempt) { attempt.loop.ended(settlement) }
+        }
     }
 }

@@ -22,29 +22,32 @@ final class FinishedCounts: Sendable {
     private let counts = Mutex<[Key: Count]>([:])
 
     func add(_ settlements: [Settlement]) {
-        counts.withLock { counts in
-            for settlement in settlements {
-                let job = settlement.job
-                let key = Key(queue: job.queue, kind: job.kind.rawValue, outcome: settlement.outcome)
-                var count = counts[key] ?? Count(queue: key.queue, kind: key.kind, outcome: key.outcome)
-                count.jobs += 1
-                count.wait_ms += max(0, job.startedAt.microseconds - job.runAt.microseconds) / 1000
-                count.run_ms += settlement.took.wholeMilliseconds
-                counts[key] = count
+        var sums: [Count] = []
+        for settlement in settlements {
+            let job = settlement.job
+            let outcome = settlement.outcome
+            // Most often a batch is all of one kind.
+            if sums.last.map({ $0.kind != job.kind.rawValue || $0.queue != job.queue || $0.outcome != outcome }) ?? true
+            {
+                sums.append(Count(queue: job.queue, kind: job.kind.rawValue, outcome: outcome))
             }
+            sums[sums.count - 1].jobs += 1
+            sums[sums.count - 1].wait_ms += max(0, job.startedAt.microseconds - job.runAt.microseconds) / 1000
+            sums[sums.count - 1].run_ms += settlement.took.wholeMilliseconds
         }
+        add(sums)
     }
 
-    /// Takes them back: they could not be written yet.
-    func put(back taken: [Count]) {
+    /// Adds sums; also those taken that could not be written yet.
+    func add(_ sums: [Count]) {
         counts.withLock { counts in
-            for count in taken {
-                let key = Key(queue: count.queue, kind: count.kind, outcome: count.outcome)
-                var sum = counts[key] ?? Count(queue: key.queue, kind: key.kind, outcome: key.outcome)
-                sum.jobs += count.jobs
-                sum.wait_ms += count.wait_ms
-                sum.run_ms += count.run_ms
-                counts[key] = sum
+            for sum in sums {
+                let key = Key(queue: sum.queue, kind: sum.kind, outcome: sum.outcome)
+                var count = counts[key] ?? Count(queue: key.queue, kind: key.kind, outcome: key.outcome)
+                count.jobs += sum.jobs
+                count.wait_ms += sum.wait_ms
+                count.run_ms += sum.run_ms
+                counts[key] = count
             }
         }
     }

@@ -33,7 +33,7 @@ public struct Handlers: Sendable {
         Entry(policy: H.Payload.policy) { job, context in
             let payload: H.Payload
             do {
-                payload = try job.payload.decode(H.Payload.self)
+                payload = try H.Payload(payload: job.payload)
             } catch {
                 throw UnfitPayload(kind: job.kind, error)
             }

@@ -131,7 +131,7 @@ private struct Engine {
             try await shared.control.execute(
                 Statement("select errand.count_finished_v1($1, $2)", [id, try JSONB(encoding: counts)]))
         } catch {
-            shared.counts.put(back: counts)
+            shared.counts.add(counts)
         }
     }
 

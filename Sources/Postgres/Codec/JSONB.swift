@@ -5,6 +5,8 @@ public struct JSONB: Sendable, Hashable {
     /// The document's text, UTF-8.
     public let bytes: [UInt8]
 
+    private static let decoder = JSONDecoder()
+
     public init(bytes: [UInt8]) { self.bytes = bytes }
 
     public init(_ text: String) { bytes = Array(text.utf8) }
@@ -18,7 +20,7 @@ public struct JSONB: Sendable, Hashable {
 
     /// Throws a `DecodingError` where the document isn't a `T`.
     public func decode<T: Decodable>(_ type: T.Type) throws -> T {
-        try JSONDecoder().decode(type, from: Data(bytes))
+        try Self.decoder.decode(type, from: Data(bytes))
     }
 
     public var text: String { String(decoding: bytes, as: UTF8.self) }
