@@ -1,7 +1,7 @@
 -- take_stock_v1: counts the jobs by queue, kind and state, and computes what ended lately, for the views of ops.
 --
 -- A table of up to max_pages pages is counted; of a longer one so many pages are read, picked by chance, and scaled up, so
--- that the cost has a bound: some 100 ms. Nothing is written before all is read: a transaction that writes for long would
+-- that the cost has a bound: some 200 ms. Nothing is written before all is read: a transaction that writes for long would
 -- hold up workers' marks. Where somebody has taken stock within at_least, or within fifty times what it took him, nothing is
 -- done: all processes together spend 2 % of a session on it. Answers whether it was done. at_least => '0' does it in any case.
 -- errand: after histogram
@@ -82,32 +82,54 @@ comment on function errand.sample_percent(regclass, int) is
 -- pace_now: what ended within the last 5 minutes and hour and how long it took, by queue and by kind.
 create or replace function errand.pace_now() returns setof errand.pace
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
-    with counted as (
-        select by.subject, by.name, lately.span, finished.outcome,
-            sum(finished.jobs) as jobs,
-            errand.sum_histograms(finished.wait_histogram) as wait,
-            errand.sum_histograms(finished.run_histogram) as run
-        from errand.finished_per_minute as finished
-        cross join lateral (values ('queue', finished.queue), ('kind', finished.kind)) as by(subject, name)
-        join (values (interval '5 minutes'), (interval '1 hour')) as lately(span)
-            on finished.minute > now() - lately.span
-        where finished.minute > now() - interval '1 hour'
-        group by by.subject, by.name, lately.span, finished.outcome
+    with recent as materialized (
+        select queue, kind, outcome, minute > now() - interval '5 minutes' as is_fresh, jobs, wait_histogram, run_histogram
+        from errand.finished_per_minute
+        where minute > now() - interval '1 hour'
     ),
-    summed as (
-        select subject, name, span,
+    span(span, is_fresh) as (
+        values (interval '5 minutes', true), (interval '1 hour', true), (interval '1 hour', false)
+    ),
+    ended as (
+        select by.subject, by.name, span.span,
             coalesce(sum(jobs) filter (where outcome = 'succeeded'), 0)::bigint as succeeded,
             coalesce(sum(jobs) filter (where outcome = 'failed'), 0)::bigint as failed,
-            coalesce(sum(jobs) filter (where outcome = 'retried'), 0)::bigint as retried,
-            errand.sum_histograms(wait) as wait,
-            errand.sum_histograms(run) filter (where outcome <> 'released') as run
-        from counted
-        group by subject, name, span
+            coalesce(sum(jobs) filter (where outcome = 'retried'), 0)::bigint as retried
+        from recent
+        cross join lateral (values ('queue', queue), ('kind', kind)) as by(subject, name)
+        join span using (is_fresh)
+        group by by.subject, by.name, span.span
+    ),
+    -- Bucket by bucket first, so that the rest is small.
+    bucket as materialized (
+        select queue, kind, is_fresh, what, place, sum(n) as n
+        from recent
+        cross join lateral (
+            values ('wait', wait_histogram), ('run', case when outcome <> 'released' then run_histogram end)
+        ) as times(what, histogram)
+        cross join lateral unnest(histogram) with ordinality as entry(n, place)
+        group by queue, kind, is_fresh, what, place
+    ),
+    histogram as (
+        select subject, name, span, what, array_agg(n::int order by place) as counts
+        from (
+            select by.subject, by.name, span.span, what, place, sum(n) as n
+            from bucket
+            cross join lateral (values ('queue', queue), ('kind', kind)) as by(subject, name)
+            join span using (is_fresh)
+            group by by.subject, by.name, span.span, what, place
+        ) as summed
+        group by subject, name, span, what
     )
-    select span, succeeded, failed, retried,
-        errand.percentile(wait, 0.5), errand.percentile(wait, 0.95), errand.percentile(wait, 0.99),
-        errand.percentile(run, 0.5), errand.percentile(run, 0.95), errand.percentile(run, 0.99), subject, name
-    from summed
+    select ended.span, ended.succeeded, ended.failed, ended.retried,
+        errand.percentile(wait.counts, 0.5), errand.percentile(wait.counts, 0.95), errand.percentile(wait.counts, 0.99),
+        errand.percentile(run.counts, 0.5), errand.percentile(run.counts, 0.95), errand.percentile(run.counts, 0.99),
+        ended.subject, ended.name
+    from ended
+    left join histogram as wait on (wait.subject, wait.name, wait.span, wait.what)
+        = (ended.subject, ended.name, ended.span, 'wait')
+    left join histogram as run on (run.subject, run.name, run.span, run.what)
+        = (ended.subject, ended.name, ended.span, 'run')
 $$;
 comment on function errand.pace_now() is
     'Housekeeping: what ended within the last 5 minutes and hour and how long it took, by queue and by kind';

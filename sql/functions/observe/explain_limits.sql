@@ -23,7 +23,7 @@ begin
                 when down.until is null then '; nobody tries it before it is closed'
                 else format('; it is tried at %s', down.until)
             end);
-        hint := format('select errand.dependency_close(%L) says that it is up.', needed);
+        hint := format('select errand.dependency_close(%L)', needed);
         return next;
     elsif job.parked_for like 'dependency:%' then
         code := 'dependency_open';
@@ -57,7 +57,7 @@ begin
                 code := 'limit_full';
                 detail := format(
                     'the limit %s allows %s at once and %s run%s', quote_literal(key), bound.max_running, used, ': ' || holders);
-                hint := format('select errand.set_limit(%L, %s) allows more.', bound.limit_key, bound.max_running + 1);
+                hint := format('select errand.set_limit(%L, %s)', bound.limit_key, bound.max_running + 1);
                 return next;
             elsif job.parked_for like 'limit:%' then
                 code := 'limit_full';
@@ -76,7 +76,7 @@ begin
         if used >= pace.allowed then
             code := 'rate';
             detail := format('%s jobs of the queue %s were started within %s, and no more may be', used, job.queue, pace.per);
-            hint := format('select errand.set_rate(%L, %L, %s) allows more.', job.queue, pace.per, pace.allowed * 2);
+            hint := format('select errand.set_rate(%L, %L, %s)', job.queue, pace.per, pace.allowed * 2);
             return next;
         end if;
     end if;

@@ -36,7 +36,7 @@ begin
         if found then
             code := 'unique_conflict';
             detail := format('job %s (%s) has its unique key %s', holder.id, holder.state, quote_literal(ended.unique_key));
-            hint := format('select * from errand.cancel(''{%s}'', reason => ''…'') frees the key.', holder.id);
+            hint := format('select * from errand.cancel(''{%s}'', reason => ''…'')', holder.id);
             return next;
         end if;
     end if;
@@ -64,7 +64,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             when worker.id is null or worker.beat_at + worker.lease <= now()
                 then 'Housekeeping of any worker or scheduler takes it back within 5 minutes; does one run?'
             when job.started_at < now() - interval '15 minutes'
-                then format('select * from errand.cancel(''{%s}'', reason => ''…'') stops it.', job.id)
+                then format('select * from errand.cancel(''{%s}'', reason => ''…'')', job.id)
         end
     from (select) as one
     left join errand.worker on worker.id = job.worker_id
@@ -182,7 +182,7 @@ begin
             case when ahead > 10000 then 'more than 10000' else ahead::text end, job.queue, job.priority, busy.workers,
             busy.jobs);
         hint := case when job.priority > 1
-            then format('select * from errand.reschedule(''{%s}'', priority => 1) puts it into the first line.', job.id)
+            then format('select * from errand.reschedule(''{%s}'', priority => 1)', job.id)
             else 'More workers, or a higher concurrency, make the line shorter.' end;
     else
         code := 'next';
