@@ -17,6 +17,25 @@ final class FinishedCounts: Sendable {
         var jobs: Int64 = 0
         var wait_ms: Int64 = 0
         var run_ms: Int64 = 0
+        var wait_histogram = Histogram()
+        var run_histogram = Histogram()
+
+        /// One attempt more, with its times in milliseconds.
+        mutating func add(wait: Int64, run: Int64) {
+            jobs += 1
+            wait_ms += wait
+            run_ms += run
+            wait_histogram.add(milliseconds: wait)
+            run_histogram.add(milliseconds: run)
+        }
+
+        mutating func add(_ other: Count) {
+            jobs += other.jobs
+            wait_ms += other.wait_ms
+            run_ms += other.run_ms
+            wait_histogram.add(other.wait_histogram)
+            run_histogram.add(other.run_histogram)
+        }
     }
 
     private let counts = Mutex<[Key: Count]>([:])
@@ -31,9 +50,9 @@ final class FinishedCounts: Sendable {
             {
                 sums.append(Count(queue: job.queue, kind: job.kind.rawValue, outcome: outcome))
             }
-            sums[sums.count - 1].jobs += 1
-            sums[sums.count - 1].wait_ms += max(0, job.startedAt.microseconds - job.runAt.microseconds) / 1000
-            sums[sums.count - 1].run_ms += settlement.took.wholeMilliseconds
+            sums[sums.count - 1].add(
+                wait: max(0, job.startedAt.microseconds - job.runAt.microseconds) / 1000,
+                run: settlement.took.wholeMilliseconds)
         }
         add(sums)
     }
@@ -43,11 +62,8 @@ final class FinishedCounts: Sendable {
         counts.withLock { counts in
             for sum in sums {
                 let key = Key(queue: sum.queue, kind: sum.kind, outcome: sum.outcome)
-                var count = counts[key] ?? Count(queue: key.queue, kind: key.kind, outcome: key.outcome)
-                count.jobs += sum.jobs
-                count.wait_ms += sum.wait_ms
-                count.run_ms += sum.run_ms
-                counts[key] = count
+                // In place: a copy would copy the histograms too.
+                counts[key, default: Count(queue: key.queue, kind: key.kind, outcome: key.outcome)].add(sum)
             }
         }
     }

@@ -1,0 +1,45 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Histograms of times") struct HistogramTests {
+    @Test("a time lies in the bucket whose bounds are powers of the square root of two")
+    func buckets() {
+        for (milliseconds, bucket) in [(-1, 0), (0, 0), (1, 1), (2, 3), (3, 4), (4, 5), (5, 5), (6, 6), (1000, 20)] {
+            #expect(Histogram.bucket(of: Int64(milliseconds)) == bucket, "\(milliseconds) ms")
+        }
+        for milliseconds in Int64(1)...5000 {
+            let bucket = Histogram.bucket(of: milliseconds)
+            #expect(pow(2, Double(bucket - 1) / 2) <= Double(milliseconds) * 1.000_001)
+            #expect(Double(milliseconds) < pow(2, Double(bucket) / 2) * 1.000_001)
+        }
+        #expect(Histogram.bucket(of: .max) == 63)
+        #expect(Histogram.bucket(of: 1 << 31 - 1) <= 63)
+    }
+
+    @Test("two of them add up bucket by bucket")
+    func sum() {
+        var one = Histogram()
+        var other = Histogram()
+        for time in [0, 0, 5] as [Int64] { one.add(milliseconds: time) }
+        for time in [0, 2] as [Int64] { other.add(milliseconds: time) }
+        other.add(one)
+        #expect(other.counts == [3, 0, 0, 1, 0, 1])
+    }
+
+    @Test("what a worker counts gives percentiles in SQL that are off by no more than a bucket")
+    func percentiles() async throws {
+        try await withTestDatabase { database, _ in
+            var histogram = Histogram()
+            for time in Int64(1)...1000 { histogram.add(milliseconds: time) }
+            for share in [0.5, 0.95, 0.99] {
+                let statement = Statement("select errand.percentile($1, $2)", [histogram.counts, share])
+                let milliseconds = try await database.query(statement).scalar(Double.self)
+                #expect(abs(milliseconds / (1000 * share) - 1) < 0.2, "\(share): \(milliseconds)")
+            }
+        }
+    }
+}
