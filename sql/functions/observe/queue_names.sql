@@ -29,6 +29,8 @@ begin
     union
     select queue from errand.stock
     union
+    select name from errand.pace where subject = 'queue'
+    union
     select queue from (select queue from errand.job where line is null and parked_for is null order by run_at limit 1000) as later;
 end
 $$;

@@ -1,0 +1,255 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Attacks through SQL") struct AttackTests {
+    @Test("no text that anybody passes is ever run: 200 strings in each argument of what people call")
+    func injection() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("create table public.canary (n int)")
+            try await database.execute("insert into public.canary values (1)")
+            try await database.execute("grant all on public.canary to public")
+            try await database.execute(
+                """
+                create function public.attack(calls text[], strings text[]) returns table (call text, state text, message text)
+                language plpgsql as $$
+                declare
+                    string text;
+                begin
+                    foreach call in array calls loop
+                        foreach string in array strings loop
+                            begin
+                                execute call using string;
+                            exception
+                                when others then
+                                    -- Ours all begin with ER; 22: a text that is no time, and the like.
+                                    if sqlstate !~ '^(ER|22)' then
+                                        state := sqlstate;
+                                        message := sqlerrm || ' for ' || string;
+                                        return next;
+                                    end if;
+                            end;
+                        end loop;
+                    end loop;
+                end
+                $$
+                """)
+            try await database.execute("select errand.enqueue('noop', unique_key => 'one')")
+            let before = try await database.text("select count(*), sum(relnatts) from pg_class where relkind <> 't'")
+            let answers = try await database.transaction { transaction in
+                try await transaction.execute("set local role errand_ops")
+                return try await transaction.query(
+                    Statement(
+                        "select call || ': ' || state || ' ' || message from public.attack($1, $2)",
+                        [
+                            Self.calls, Self.strings,
+                        ])
+                ).map { try $0.decode(String.self) }
+            }
+            #expect(answers == [])
+            #expect(try await database.text("select n from public.canary") == "1")
+            #expect(
+                try await database.text("select count(*), sum(relnatts) from pg_class where relkind <> 't'") == before)
+            #expect(try await database.count("from pg_roles where rolname ~ 'mallory'") == 0)
+            // What got in as a name must not come out as a command: hints are calls that people paste.
+            let hints = try await database.query(
+                "select hint from errand.job, errand.explain(id) where hint like 'select%' limit 500")
+            for row in hints {
+                let state = try await database.refusal(of: try row.decode(String.self), as: "errand_ops")
+                #expect(state == nil || state?.hasPrefix("ER") == true)
+            }
+            #expect(try await database.text("select n from public.canary") == "1")
+        }
+    }
+
+    private static let calls = [
+        "select errand.enqueue($1)", "select errand.enqueue('noop', queue => $1)",
+        "select errand.enqueue('noop', unique_key => $1)", "select errand.enqueue('noop', limit_key => $1)",
+        "select errand.enqueue('noop', guard => $1)", "select errand.enqueue('noop', tags => array[$1])",
+        "select errand.enqueue('noop', traceparent => $1)", "select errand.enqueue('noop', jsonb_build_object($1, $1))",
+        "select errand.enqueue('noop', unique_key => 'one', on_conflict => $1)",
+        "select errand.enqueue_many(jsonb_build_array(jsonb_build_object('kind', $1)))",
+        "select errand.enqueue_many(jsonb_build_array(jsonb_build_object($1, $1)))",
+        "select errand.enqueue_many(to_jsonb($1))",
+        "select errand.cancel('{0}', $1)", "select errand.cancel_where(jsonb_build_object('kind', $1), 'x')",
+        "select errand.cancel_where(jsonb_build_object($1, 'x'), 'x')",
+        "select errand.cancel_where(jsonb_build_object('created_after', $1), 'x')",
+        "select errand.cancel_where(jsonb_build_object('kind', 'x'), $1)",
+        "select errand.retry_where(jsonb_build_object('error', $1))",
+        "select errand.retry_where(jsonb_build_object('state', $1))", "select errand.retry('{0}', reason => $1)",
+        "select errand.reschedule('{0}', priority => 1, reason => $1)", "select errand.discard('{0}', $1)",
+        "select errand.pause($1, 'x')", "select errand.pause('attacked', $1)", "select errand.resume($1)",
+        "select errand.release_worker(0, $1)", "select errand.dependency_open($1, null, 'x')",
+        "select errand.dependency_open('attacked', null, $1)", "select errand.dependency_close($1)",
+        "select errand.set_limit($1, 1)", "select errand.set_rate($1, '1 s', 1)",
+        "select errand.schedule_put($1, '* * * * *', 'noop')", "select errand.schedule_put('attacked', $1, 'noop')",
+        "select errand.schedule_put('attacked', '* * * * *', $1)",
+        "select errand.schedule_put('attacked', '* * * * *', 'noop', time_zone => $1)",
+        "select errand.schedule_put('attacked', '* * * * *', 'noop', missed => $1)",
+        "select errand.schedule_put('attacked', '* * * * *', 'noop', queue => $1)",
+        "select errand.schedule_pause($1, 'x')", "select errand.schedule_pause('attacked', $1)",
+        "select errand.schedule_resume($1)", "select errand.schedule_drop($1)", "select media.submit($1)",
+        "select media.submit('uploads/a.jpg', $1)",
+    ]
+
+    /// Ways out of a literal, a name, a comment or a dollar quote, and things to do outside: 200 of them.
+    private static let strings: [String] = {
+        let ways = [
+            "'", "\"", "';", "')", "'); ", "\\'", "$$", "$$;", "}'", "'::text", "';--", "0;", "*/", "%", "{",
+            "\u{1b}[2J", "’", "\\", "a'||'", "E'\\''",
+        ]
+        let deeds = [
+            "drop table public.canary", "delete from public.canary", "update public.canary set n = 2",
+            "create role mallory superuser",
+            "alter role current_user superuser", "select pg_sleep(30)", "create table public.mallory ()",
+            "copy public.canary to program 'touch /tmp/mallory'", "or 1=1", "union select rolname from pg_roles",
+        ]
+        return ways.flatMap { way in deeds.map { "x\(way) \($0);--" } }
+    }()
+
+    @Test("what an attacker puts in the way of names is never called with the owner's rights")
+    func hijack() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("create table public.caught (who text, what text)")
+            try await database.execute("grant all on public.caught to public")
+            // Each stands for a function, operator, type or table that the functions use.
+            for (name, arguments, type, body) in [
+                ("now", "", "timestamptz", "pg_catalog.now()"), ("nextval", "r regclass", "bigint", "1::bigint"),
+                ("pg_notify", "a text, b text", "void", "null::void"), ("length", "a text", "int", "1"),
+                ("jsonb_typeof", "a jsonb", "text", "'array'::text"), ("left", "a text, b int", "text", "a"),
+                ("btrim", "a text", "text", "a"), ("wake", "", "void", "null::void"),
+                ("cardinality", "a bigint[]", "int", "1"), ("pg_current_xact_id", "", "xid8", "null::xid8"),
+            ] {
+                try await database.execute(
+                    Statement(
+                        """
+                        create function public.\(name)(\(arguments)) returns \(type) language sql as $$
+                            insert into public.caught values (current_user, '\(name)');
+                            select \(body)
+                        $$
+                        """))
+            }
+            try await database.execute(
+                """
+                create function public.equal(a text, b text) returns boolean language sql as $$
+                    insert into public.caught values (current_user, '=');
+                    select true
+                $$
+                """)
+            try await database.execute(
+                "create operator public.= (leftarg = text, rightarg = text, function = public.equal)")
+            try await database.transaction { transaction in
+                try await transaction.execute("set local role errand_ops")
+                try await transaction.execute("set local search_path = public, pg_temp, pg_catalog")
+                for table in ["job", "queue", "kind", "worker", "action", "failed", "stock"] {
+                    try await transaction.execute(
+                        Statement("create temp table \(table) (name text, id bigint, state text)"))
+                }
+                try await transaction.execute("create domain pg_temp.job_choice as text")
+                for call in [
+                    "select errand.enqueue('noop')", "select errand.enqueue_many('[{\"kind\": \"noop\"}]')",
+                    "select errand.enqueue('noop', unique_key => 'one', on_conflict => 'replace', limit_key => 'a', tags => '{b}')",
+                    "select errand.pause('default', 'x')", "select errand.resume('default')",
+                    "select errand.explain(1)",
+                    "select errand.cancel('{1}', 'x')", "select errand.retry('{1}')",
+                    "select errand.reschedule('{1}', priority => 1)",
+                    "select errand.cancel_where('{\"kind\": \"noop\"}', 'x', dry_run => false)",
+                    "select errand.retry_where('{\"state\": \"cancelled\"}', dry_run => false)",
+                    "select errand.discard('{1}', 'x')",
+                    "select errand.set_limit('a', 1)", "select errand.set_rate('default', '1 s', 1)",
+                    "select errand.dependency_open('a', null, 'x')", "select errand.dependency_close('a')",
+                    "select errand.schedule_put('a', '* * * * *', 'noop')", "select errand.schedule_pause('a', 'x')",
+                    "select errand.schedule_resume('a')", "select errand.schedule_drop('a')", "select errand.health()",
+                    "select errand.metrics()", "select errand.schema_version()", "select media.submit('uploads/a.jpg')",
+                    "select * from errand.queue_status", "select * from errand.overdue", "select * from errand.stuck",
+                    "select * from errand.job_status",
+                ] {
+                    try await transaction.execute(Statement(call))
+                }
+            }
+            #expect(try await database.text("select distinct who, what from public.caught") == "")
+            // The traps do work: the attacker himself falls into them.
+            try await database.transaction { transaction in
+                try await transaction.execute("set local search_path = public, pg_catalog")
+                try await transaction.execute("select now(), 'a'::text = 'b'::text")
+            }
+            #expect(try await database.text("select what from public.caught order by what") == "=\nnow")
+        }
+    }
+
+    @Test(
+        "every function pins its search_path, with temporary objects last, and none that people call runs as they are")
+    func pinned() async throws {
+        try await withTestDatabase { database, _ in
+            let loose = """
+                select oid::regprocedure
+                from pg_proc
+                where pronamespace in ('errand'::regnamespace, 'media'::regnamespace) and prokind = 'f'
+                    and not coalesce(proconfig::text ~ 'search_path=pg_catalog, (errand|media), pg_temp', false)
+                """
+            let found = try await database.text(loose)
+            #expect(found == "")
+            let invoker = """
+                select distinct oid::regprocedure
+                from pg_proc
+                cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
+                where pronamespace in ('errand'::regnamespace, 'media'::regnamespace) and not prosecdef
+                    and has_function_privilege('errand_' || role, oid, 'EXECUTE')
+                """
+            #expect(try await database.text(invoker) == "")
+        }
+    }
+
+    @Test("2,000 garbage rows written past all constraints break no look and no normal job")
+    func garbage() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                """
+                do $$ declare name text; begin
+                    for name in select conname from pg_constraint where conrelid = 'errand.job'::regclass and contype = 'c'
+                    loop execute 'alter table errand.job drop constraint ' || name; end loop;
+                end $$
+                """)
+            try await database.execute(
+                """
+                insert into errand.job (
+                    id, line, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue,
+                    kind, unique_key, payload, attempts, not_after, limit_key, guard, tags, parked_for)
+                select
+                    (array[n, -n, 9223372036854775807 - n])[1 + n % 3],
+                    case when n % 4 = 0 then null else (array[-n, n, 9223372036854775000 - n])[1 + n % 3] end,
+                    (array[null, -1, 9223372036854775807])[1 + n % 3],
+                    (array['infinity', '-infinity', now()]::timestamptz[])[1 + n % 3],
+                    (array['infinity', '-infinity', now(), '1970-01-01']::timestamptz[])[1 + n % 4],
+                    (array[null, 'infinity', '-infinity']::timestamptz[])[1 + n % 3],
+                    (array[-32768, 0, 2, 32767])[1 + n % 4], (array[-1, 0, 32767])[1 + n % 3], (array[-5, 0, 32767])[1 + n % 3],
+                    (array[-1, 0, 32767])[1 + n % 3],
+                    (array['', 'running', 'available', 'scheduled', 'parked', E'\\x1b[2J', 'ended'])[1 + n % 7],
+                    (array['default', '', E'\\x1b[31mred', repeat('q', 2000)])[1 + n % 4],
+                    (array['noop', '', E'a\\nb', repeat('k', 65536)])[1 + n % 4],
+                    'key ' || n, (array['null', '[]', '"text"', '{"sleep_ms": -1}']::jsonb[])[1 + n % 4],
+                    (array[null, '{}', '[]', '"x"']::jsonb[])[1 + n % 4],
+                    (array[null, 'infinity', '-infinity']::timestamptz[])[1 + n % 3],
+                    (array[null, '', '%'])[1 + n % 3], (array[null, 'none'])[1 + n % 2], (array[null, '{}', '{""}']::text[][])[1 + n % 3][1:1],
+                    (array[null, 'limit:', 'dependency:', 'x'])[1 + n % 4]
+                from generate_series(1, 2000) as n
+                on conflict do nothing
+                """)
+            for look in [
+                "job_status", "queue_status", "kind_status", "worker_status", "stuck", "overdue", "dependency_status",
+                "limit_status", "recent_errors", "health()", "metrics()", "take_stock_v1('0 s')", "queue_status",
+                "metrics()",
+                "cancel_where('{\"kind\": \"nothing\"}', 'x')", "rescue_v1(true)", "promote_v1(1000, '-infinity')",
+            ] {
+                #expect(try await database.refusal(of: "select * from errand.\(look)") == nil, "\(look)")
+            }
+            #expect(try await database.refusal(of: "select * from errand.job, errand.explain(id)") == nil)
+            try await database.execute("select errand.enqueue('normal', queue => 'normal')")
+            let worker = try await database.enter(kinds: "normal", queue: "normal")
+            try await database.take(worker, queue: "normal", kinds: "normal")
+            #expect(try await database.count("from errand.job where queue = 'normal' and state = 'running'") == 1)
+        }
+    }
+}

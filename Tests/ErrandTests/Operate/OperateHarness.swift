@@ -1,0 +1,68 @@
+import Postgres
+
+@testable import Errand
+
+extension Database {
+    /// What a query answers, as text: columns parted by a bar, rows by line ends, null as nothing.
+    func text(_ sql: String, as role: String? = nil) async throws -> String {
+        try await transaction { transaction in
+            if let role { try await transaction.execute(Statement("set local role \(role)")) }
+            let rows = try await transaction.query(
+                Statement(
+                    """
+                    select coalesce(string_agg((
+                        select string_agg(coalesce(value, ''), '|' order by place)
+                        from json_each_text(to_json(answer)) with ordinality as field(key, value, place)
+                    ), E'\\n'), '')
+                    from (\(sql)) as answer
+                    """))
+            return try rows.scalar(String.self)
+        }
+    }
+
+    /// The SQLSTATE with which a call is refused; nil where it isn't.
+    func refusal(of sql: String, as role: String? = nil) async throws -> String? {
+        do {
+            try await transaction { transaction in
+                if let role { try await transaction.execute(Statement("set local role \(role)")) }
+                try await transaction.execute(Statement(sql))
+            }
+            return nil
+        } catch let error as PostgresError {
+            return error.sqlState ?? "no state"
+        }
+    }
+
+    /// Enters a worker of the queue `default` and returns its id.
+    func enter(kinds: String = "noop", queue: String = "default", lease: String = "1 hour") async throws -> Int64 {
+        try await query(
+            Statement(
+                """
+                select worker_id
+                from errand.register_worker_v1(
+                    'host:1', '1', '\(lease)', '{\(queue)}',
+                    '[{"name": "\(kinds)", "queue": "\(queue)", "max_attempts": 3, "priority": 2}]')
+                """)
+        ).scalar(Int64.self)
+    }
+
+    /// Claims what is due in a queue, as that worker does.
+    func take(_ worker: Int64, queue: String = "default", kinds: String = "noop") async throws {
+        try await execute(
+            Statement(
+                "select errand.claim_v1('\(queue)', '{\(kinds)}', \(worker), 100, '{0,0,0,0}', '{1,2,3,4}', true)"))
+    }
+
+    /// Ends all that the worker holds as failed.
+    func fail(_ worker: Int64, with error: String) async throws {
+        try await execute(
+            Statement(
+                """
+                select errand.settle_v1(
+                    $1, array_agg(id), array_agg(line), array_agg('failed'::text), array_agg($2), array_agg(0::bigint),
+                    array_agg(null::jsonb))
+                from errand.job
+                where worker_id = $1
+                """, [worker, error]))
+    }
+}

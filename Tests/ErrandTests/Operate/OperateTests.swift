@@ -1,0 +1,134 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("What ops do to jobs and queues") struct OperateTests {
+    @Test("cancel_where shows what it would cancel, cancels it when told to, and says so in the audit")
+    func cancelWhere() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            for _ in 1...3 { try await queue.enqueue(Noop()) }
+            try await database.execute("select errand.enqueue('other')")
+            let shown = "select * from errand.cancel_where('{\"kind\": \"noop\"}', 'wrong text')"
+            #expect(
+                try await database.text(shown) == "1|available|cancelled\n2|available|cancelled\n3|available|cancelled")
+            #expect(try await database.count("from errand.job") == 4)
+            let done =
+                "select count(*) from errand.cancel_where('{\"kind\": \"noop\"}', 'wrong text', dry_run => false)"
+            #expect(try await database.text(done) == "3")
+            #expect(try await database.text("select id, kind from errand.job") == "4|other")
+            #expect(
+                try await database.text("select distinct state, reason from errand.history") == "cancelled|wrong text")
+            let audit = "select action, reason, jobs, job_ids, who = session_user from errand.audit"
+            #expect(try await database.text(audit) == "cancel_where|wrong text|3|[1,2,3]|true")
+        }
+    }
+
+    @Test("retry_where spreads failed jobs over time, passes over those whose key is taken, and keeps their record")
+    func retryWhere() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await database.enter()
+            for key in ["a", "b", "c"] { try await Queue(database: database).enqueue(Noop(), .unique(key)) }
+            try await database.take(worker)
+            try await database.fail(worker, with: "bucket 17 is gone")
+            try await Queue(database: database).enqueue(Noop(), .unique("b"))
+            let filter = #"'{"kind": "noop", "error": "bucket"}', per_minute => 60"#
+            let times = "select job_id, extract(epoch from run_at - now())::int from errand.retry_where(\(filter)"
+            #expect(try await database.text("\(times))") == "1|0\n3|1")
+            #expect(try await database.count("from errand.failed") == 3)
+            #expect(try await database.text("\(times), dry_run => false, reason => 'it is back')") == "1|0\n3|1")
+            #expect(try await database.text("select id from errand.failed") == "2")
+            #expect(
+                try await database.text(
+                    "select id, state, attempt, jsonb_array_length(attempts) from errand.job where id in (1, 3) order by id"
+                )
+                    == "1|available|0|1\n3|scheduled|0|1")
+            #expect(try await database.refusal(of: "select errand.retry('{2}')") == "ER409")
+        }
+    }
+
+    @Test("a job with another priority joins the end of that line; one with another time waits for it")
+    func reschedule() async throws {
+        try await withTestDatabase { database, _ in
+            for _ in 1...3 { try await Queue(database: database).enqueue(Noop()) }
+            try await database.execute("select errand.reschedule('{1}', priority => 1)")
+            #expect(try await database.count("from errand.job where id = 1 and priority = 1 and line > 3") == 1)
+            let later = "select * from errand.reschedule('{2, 99}', run_at => now() + interval '1 hour')"
+            #expect(try await database.text(later) == "2|available|scheduled\n99||")
+            #expect(try await database.text("select id from errand.job where line is null") == "2")
+            try await database.execute("select errand.reschedule('{2}', run_at => now())")
+            #expect(try await database.count("from errand.job where id = 2 and state = 'available' and line > 4") == 1)
+        }
+    }
+
+    @Test("a discarded job leaves the failures and stays in the history with the reason")
+    func discard() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await database.enter()
+            try await Queue(database: database).enqueue(Noop())
+            try await database.take(worker)
+            try await database.fail(worker, with: "no")
+            let answer = try await database.text("select * from errand.discard('{1, 2}', 'the customer has left')")
+            #expect(answer == "1|failed|cancelled\n2||")
+            let kept = "select state, reason, jsonb_array_length(attempts) from errand.job_status"
+            #expect(try await database.text(kept) == "cancelled|discarded: the customer has left|1")
+        }
+    }
+
+    @Test("a pause ends at its time, by housekeeping, and is on record")
+    func pauseUntil() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.pause('default', 'storage moves', now() + interval '1 hour')")
+            try await database.promote()
+            #expect(try await database.text("select paused_reason from errand.queue_status") == "storage moves")
+            try await database.execute("update errand.queue set paused_until = now()")
+            try await database.promote()
+            #expect(try await database.count("from errand.queue where paused_at is null and paused_until is null") == 1)
+            #expect(try await database.text("select action, reason from errand.audit") == "pause|storage moves")
+        }
+    }
+
+    @Test("a live worker is released by force only; its jobs go back in line with their attempt uncounted")
+    func releaseWorker() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await database.enter()
+            try await Queue(database: database).enqueue(Noop())
+            try await database.take(worker)
+            #expect(try await database.refusal(of: "select errand.release_worker(\(worker), 'it hangs')") == "ER409")
+            #expect(try await database.refusal(of: "select errand.release_worker(0, 'it hangs')") == "ER404")
+            let released = "select * from errand.release_worker(\(worker), 'it hangs', force => true)"
+            #expect(try await database.text(released) == "1|default|noop")
+            #expect(
+                try await database.count("from errand.job where state = 'available' and attempt = 0 and line = 2") == 1)
+            #expect(try await database.count("from errand.worker") == 0)
+        }
+    }
+
+    @Test(
+        "what makes no sense is refused with a state of its own",
+        arguments: [
+            ("select errand.cancel('{1}', '  ')", "ER422"), ("select errand.cancel('{1}', null)", "ER422"),
+            ("select errand.discard('{1}', '')", "ER422"), ("select errand.pause('default', '')", "ER422"),
+            ("select errand.pause('Not a queue', 'x')", "ER422"),
+            ("select errand.pause('default', 'x', now() - interval '1 s')", "ER422"),
+            ("select errand.cancel_where('{}', 'x')", "ER422"), ("select errand.cancel_where('[]', 'x')", "ER422"),
+            ("select errand.cancel_where(null, 'x')", "ER422"),
+            ("select errand.cancel_where('{\"kinds\": \"noop\"}', 'x')", "ER422"),
+            ("select errand.cancel_where('{\"kind\": 1}', 'x')", "ER422"),
+            ("select errand.cancel_where('{\"state\": \"failed\"}', 'x')", "ER422"),
+            ("select errand.cancel_where('{\"created_after\": \"noon\"}', 'x')", "ER422"),
+            ("select errand.cancel_where('{\"kind\": \"noop\"}', 'x', max_jobs => 0)", "ER422"),
+            ("select errand.retry_where('{\"kind\": \"noop\"}', per_minute => 0)", "ER422"),
+            ("select errand.reschedule('{1}')", "ER422"), ("select errand.reschedule('{1}', priority => 5)", "ER422"),
+            ("select errand.reschedule('{1}', run_at => 'infinity')", "ER422"),
+            ("select errand.maintain_v1(keep_history => 0)", "ER422"),
+        ])
+    func refused(call: String, state: String) async throws {
+        try await withTestDatabase { database, _ in
+            let refused = try await database.refusal(of: call)
+            #expect(refused == state)
+        }
+    }
+}

@@ -1,0 +1,228 @@
+import ErrandTestKit
+import Logging
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Roles have the rights that they need, and no others") struct RightsTests {
+    /// Who may call or read what. What isn't here is for nobody; functions with a version in their name are for workers.
+    static let table = """
+        schema errand: enqueuer monitor ops worker
+        schema media: enqueuer monitor ops worker
+        table errand.migration: monitor ops worker
+        table errand.script: monitor ops worker
+        view errand.audit: monitor ops
+        view errand.dependency_status: monitor ops
+        view errand.horizon_blockers: monitor ops
+        view errand.job_status: ops
+        view errand.kind_status: monitor ops
+        view errand.limit_status: monitor ops
+        view errand.maintenance_status: monitor ops
+        view errand.overdue: monitor ops
+        view errand.queue_status: monitor ops
+        view errand.recent_errors: monitor ops
+        view errand.schedule_status: monitor ops
+        view errand.stuck: monitor ops
+        view errand.table_health: monitor ops
+        view errand.worker_status: monitor ops
+        view media.photo_status: enqueuer ops
+        function errand.cancel: ops
+        function errand.cancel_where: ops
+        function errand.dependency_close: ops
+        function errand.dependency_open: ops
+        function errand.discard: ops
+        function errand.enqueue: enqueuer ops worker
+        function errand.enqueue_many: enqueuer ops worker
+        function errand.enqueue_payloads_v1: enqueuer worker
+        function errand.explain: monitor ops
+        function errand.health: monitor ops
+        function errand.horizon: monitor ops
+        function errand.metrics: monitor ops
+        function errand.pause: ops
+        function errand.queue_names: monitor ops
+        function errand.release_worker: ops
+        function errand.reschedule: ops
+        function errand.resume: ops
+        function errand.retry: ops
+        function errand.retry_where: ops
+        function errand.schedule_drop: ops
+        function errand.schedule_pause: ops
+        function errand.schedule_put: ops
+        function errand.schedule_resume: ops
+        function errand.schema_version: enqueuer monitor ops worker
+        function errand.set_limit: ops
+        function errand.set_rate: ops
+        function errand.state_of: monitor ops
+        function media.submit: enqueuer ops
+        """
+
+    /// The same from the catalog: each object that anybody of the four may use in any way, PUBLIC included.
+    private static let catalog = """
+        with role as (
+            select unnest('{worker,enqueuer,ops,monitor}'::text[]) as name
+        ),
+        allowed as (
+            select 'schema ' || nspname as object, role.name as role
+            from pg_namespace cross join role
+            where nspname in ('errand', 'media') and has_schema_privilege('errand_' || role.name, oid, 'USAGE, CREATE')
+            union all
+            select case relkind when 'v' then 'view ' when 'S' then 'sequence ' else 'table ' end || relnamespace::regnamespace
+                || '.' || relname, role.name
+            from pg_class cross join role
+            where relnamespace in ('errand'::regnamespace, 'media'::regnamespace) and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+                and case relkind
+                    when 'S' then has_sequence_privilege('errand_' || role.name, oid, 'USAGE, SELECT, UPDATE')
+                    else has_table_privilege(
+                        'errand_' || role.name, oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+                end
+            union all
+            select distinct 'function ' || pronamespace::regnamespace || '.' || proname, role.name
+            from pg_proc cross join role
+            where pronamespace in ('errand'::regnamespace, 'media'::regnamespace)
+                and has_function_privilege('errand_' || role.name, oid, 'EXECUTE')
+        )
+        select object || ': ' || string_agg(role, ' ' order by role) as line
+        from allowed
+        group by object
+        """
+
+    @Test("each role may do what the table says with each object, and nothing else with any")
+    func matrix() async throws {
+        try await withTestDatabase { database, _ in
+            let lines = Set(try await database.text(Self.catalog).split(separator: "\n").map(String.init))
+            let versioned = lines.filter { $0.wholeMatch(of: /function \w+\.\w+_v\d+: worker/) != nil }
+            #expect(versioned.count > 10)
+            let expected = Set(Self.table.split(separator: "\n").map(String.init))
+            #expect(lines.subtracting(versioned).subtracting(expected) == [], "nobody has said that they may")
+            #expect(expected.subtracting(lines) == [], "they may not")
+        }
+    }
+
+    @Test("reading is all that anybody may do with a table, and a monitor sees no payload")
+    func tables() async throws {
+        try await withTestDatabase { database, _ in
+            let writing = """
+                select count(*)
+                from pg_class cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
+                where relnamespace in ('errand'::regnamespace, 'media'::regnamespace) and relkind in ('r', 'p', 'v')
+                    and has_table_privilege('errand_' || role, oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
+                """
+            let writable = try await database.text(writing)
+            #expect(writable == "0")
+            let hidden = """
+                select attname from pg_attribute
+                where attrelid = 'errand.job_status'::regclass and attnum > 0
+                    and not has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')
+                order by attnum
+                """
+            #expect(try await database.text(hidden) == "payload\nattempts\noutput")
+            #expect(
+                try await database.refusal(of: "select payload from errand.job_status", as: "errand_monitor") == "42501"
+            )
+            #expect(
+                try await database.refusal(of: "select id, state from errand.job_status", as: "errand_monitor") == nil)
+        }
+    }
+
+    @Test("no role logs in or rules, PUBLIC has nothing, and errand_owner owns all, partitions too")
+    func roles() async throws {
+        try await withTestDatabase { database, _ in
+            let ruling = """
+                select count(*) from pg_roles
+                where rolname ~ '^errand_(owner|worker|enqueuer|ops|monitor)$'
+                    and (rolsuper or rolcreaterole or rolcreatedb or rolcanlogin or rolreplication or rolbypassrls)
+                """
+            let rulers = try await database.text(ruling)
+            #expect(rulers == "0")
+            let open = """
+                select (
+                    select count(*) from pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))
+                    where pronamespace in ('errand'::regnamespace, 'media'::regnamespace) and grantee = 0
+                ) + (
+                    select count(*) from pg_class, aclexplode(relacl)
+                    where relnamespace in ('errand'::regnamespace, 'media'::regnamespace) and grantee = 0
+                )
+                """
+            #expect(try await database.text(open) == "0")
+            let foreign = """
+                select relname from pg_class
+                where relnamespace in ('errand'::regnamespace, 'media'::regnamespace) and relkind in ('r', 'p', 'v', 'S')
+                    and relowner <> 'errand_owner'::regrole
+                union all
+                select proname from pg_proc
+                where pronamespace in ('errand'::regnamespace, 'media'::regnamespace) and proowner <> 'errand_owner'::regrole
+                """
+            #expect(try await database.text(foreign) == "")
+            #expect(try await database.text("select * from errand.apply_rights()") == "")
+        }
+    }
+
+    @Test("each role can do its work: enqueue, run, look, mend", arguments: ["enqueuer", "worker", "monitor", "ops"])
+    func work(role: String) async throws {
+        try await withTestDatabase { database, _ in
+            let calls =
+                switch role {
+                case "enqueuer":
+                    ["select errand.enqueue('noop')", "select errand.enqueue_many('[{\"kind\": \"noop\"}]')"]
+                case "worker":
+                    [
+                        "select errand.register_worker_v1('w', '1', '20 s', '{default}', '[]')",
+                        "select errand.claim_v1('default', '{noop}', 1, 1, '{0,0,0,0}', '{1,2,3,4}', true)",
+                        "select errand.beat_v1('{1}', 0, '{}', '{}', '{}')", "select errand.take_stock_v1()",
+                        "select errand.promote_v1(10, '-infinity')", "select errand.rescue_v1(true)",
+                        "select errand.maintain_v1(days_ahead => 9)", "select errand.leave_v1(1, true)",
+                    ]
+                default:
+                    [
+                        "audit", "dependency_status", "horizon_blockers", "kind_status", "limit_status",
+                        "maintenance_status", "overdue", "queue_status", "recent_errors", "schedule_status", "stuck",
+                        "table_health", "worker_status", "health()", "metrics()", "explain(1)",
+                    ].map { "select * from errand.\($0)" }
+                }
+            for call in calls {
+                #expect(try await database.refusal(of: call, as: "errand_\(role)") == nil, "\(call)")
+            }
+            let more = ["select errand.pause('default', 'x')", "delete from errand.job", "create table errand.own ()"]
+            for call in more {
+                let refused = try await database.refusal(of: call, as: "errand_\(role)")
+                #expect(refused == (role == "ops" && call.hasPrefix("select") ? nil : "42501"), "\(call)")
+            }
+        }
+    }
+
+    @Test("who rules nothing but his database migrates it; the rights go to the roles that there are")
+    func plainOwner() async throws {
+        try await withTestDatabase { database, configuration in
+            let name = "errand_test_plain_\(UInt32.random(in: 0...UInt32.max))"
+            try await database.execute(Statement("create role \(name)"))
+            try await database.execute(Statement("create database \(name) owner \(name)"))
+            do {
+                try await Self.migrate(configuration.with(database: name), as: name)
+            } catch {
+                try await database.execute(Statement("drop database \(name) with (force)"))
+                try await database.execute(Statement("drop role \(name)"))
+                throw error
+            }
+            try await database.execute(Statement("drop database \(name) with (force)"))
+            try await database.execute(Statement("drop role \(name)"))
+        }
+    }
+
+    private static func migrate(_ configuration: PostgresConfiguration, as role: String) async throws {
+        let connection = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
+        do {
+            try await connection.execute(Statement("set role \(role)"))
+            try await Migrator.errand.run(on: connection)
+            let lacks = try await connection.query("select errand.apply_rights()").map { try $0.decode(String.self) }
+            #expect(lacks.contains { $0.contains("grant errand_owner to \(role)") })
+            let lines = try await connection.query(Statement("\(catalog)")).map { try $0.decode(String.self) }
+            #expect(Set(lines).isSuperset(of: table.split(separator: "\n").map(String.init)))
+            try await connection.execute("select errand.maintain_v1()")
+        } catch {
+            await connection.close()
+            throw error
+        }
+        await connection.close()
+    }
+}
