@@ -29,3 +29,18 @@ left join lateral (
 ) as settled on true;
 comment on view errand.schedule_status is
     'A row a schedule: its times, its last tick and the job of it, its next tick, paused, and problem: why it does not tick';
+comment on column errand.schedule_status.name is 'names the schedule';
+comment on column errand.schedule_status.cron is 'when it ticks, as it was put';
+comment on column errand.schedule_status.time_zone is 'whose clock';
+comment on column errand.schedule_status.kind is 'the kind of its jobs';
+comment on column errand.schedule_status.queue is 'the queue of its jobs; null = as for the kind';
+comment on column errand.schedule_status.missed is 'what becomes of missed ticks: skip, latest or all';
+comment on column errand.schedule_status.last_tick is 'its last settled tick';
+comment on column errand.schedule_status.last_outcome is 'what became of that tick, as in errand.tick';
+comment on column errand.schedule_status.last_job_id is 'the job that it gave';
+comment on column errand.schedule_status.next_tick is 'the tick that comes next';
+comment on column errand.schedule_status.problem is 'why it does not tick; null = it does';
+comment on column errand.schedule_status.paused_at is 'since when it is paused';
+comment on column errand.schedule_status.paused_reason is 'why';
+comment on column errand.schedule_status.created_at is 'when it was first put';
+comment on column errand.schedule_status.changed_at is 'when it was last put, paused or resumed';
