@@ -54,7 +54,7 @@ begin
     end if;
     return query
     update errand.job
-    set state = 'running', attempt = job.attempt + 1, started_at = now(), worker_id = claim_v2.worker_id
+    set state = 'running', attempt = least(job.attempt, 32766) + 1, started_at = now(), worker_id = claim_v2.worker_id
     where job.ctid = any (array(
         select due.ctid
         from (
