@@ -28,7 +28,7 @@ import Glibc
         let pool = ImageProcessPool.forTests(executable: program.path)
         let photo = try Samples.bytes(Samples.elephants)
         let failing = Task { try await pool.compress(photo) }
-        kill(try await program.process(), SIGKILL)
+        kill(try await program.busyProcess(), SIGKILL)
         await #expect { _ = try await failing.value } throws: { ($0 as? ImageError)?.code == .crashed }
         #expect(try await pool.compress(try Samples.bytes(Samples.dune)).bytes.count < 500_000)
     }
@@ -178,6 +178,20 @@ import Glibc
                 try await Task.sleep(for: .milliseconds(10))
             }
             throw Samples.Failed(command: [path])
+        }
+
+        /// The one process, once it has worked on its photo for 50 ms of processor time.
+        func busyProcess() async throws -> pid_t {
+            let process = try await process()
+            let start = processorTicks(process)
+            while processorTicks(process) - start < 5 { try await Task.sleep(for: .milliseconds(1)) }
+            return process
+        }
+
+        /// In user mode, in hundredths of a second.
+        private func processorTicks(_ process: pid_t) -> Int {
+            let stat = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+            return Int(stat.split(separator: " ").dropFirst(13).first ?? "") ?? 0
         }
     }
 }
