@@ -26,7 +26,7 @@ create table errand.schedule (
     constraint schedule_pkey primary key (name),
     constraint schedule_name check (name ~ '^[a-z][a-z0-9_.-]{0,99}$'),
     constraint schedule_times check ((cron is null) <> (every is null)),
-    constraint schedule_cron check (cron ~ '^(@[A-Za-z]{5,8}|[0-9A-Za-z*,/-]+( [0-9A-Za-z*,/-]+){4})$'),
+    constraint schedule_cron check (cron ~ '^(@[A-Za-z]{5,8}|[0-9A-Za-z*,/#-]+( [0-9A-Za-z*,/#-]+){4,5})$'),
     constraint schedule_every check (
         every >= interval '1 second' and extract(year from every) = 0 and extract(month from every) = 0),
     constraint schedule_missed check (missed in ('skip', 'latest', 'all')),
@@ -45,7 +45,8 @@ comment on column errand.schedule.every is 'ticks at whole multiples of this sin
 comment on column errand.schedule.max_lateness is 'a tick that could not be enqueued within this counts as missed';
 comment on column errand.schedule.max_catch_up is 'where missed is all: how many are enqueued at most, the newest';
 comment on column errand.schedule.name is 'names the schedule: a-z, then up to 99 of a-z 0-9 _ . -';
-comment on column errand.schedule.cron is 'minute, hour, day of month, month, day of week on the local clock; or @daily and its kin';
+comment on column errand.schedule.cron is
+    'minute, hour, day of month, month, day of week on the local clock, six with the second first; or @daily and its kin';
 comment on column errand.schedule.time_zone is 'whose clock: an IANA name such as Europe/Paris';
 comment on column errand.schedule.missed is 'what becomes of missed ticks: skip, latest (one job) or all (up to max_catch_up)';
 comment on column errand.schedule.queue is 'the queue of its jobs; null = as for the kind';
@@ -62,14 +63,17 @@ create table errand.tick (
     job_id bigint,
     schedule text not null,
     outcome text not null,
+    reason text,
     constraint tick_pkey primary key (schedule, tick),
-    constraint tick_outcome check (outcome in ('enqueued', 'skipped'))
+    constraint tick_outcome check (outcome in ('enqueued', 'late', 'coalesced', 'skipped', 'paused', 'by hand'))
 );
 create index tick_tick_index on errand.tick (tick);
 
 comment on table errand.tick is 'The settled ticks, each exactly once, kept for a week; the newest of a schedule stays';
 comment on column errand.tick.tick is 'the moment that the schedule names';
 comment on column errand.tick.enqueued_at is 'when it was settled';
-comment on column errand.tick.job_id is 'the job that it gave; null where it was skipped';
+comment on column errand.tick.job_id is 'the job that it gave; null where it gave none';
 comment on column errand.tick.schedule is 'the schedule''s name';
-comment on column errand.tick.outcome is 'enqueued, or skipped because it was missed';
+comment on column errand.tick.outcome is
+    'enqueued; late: missed and made up for; coalesced: missed, a later one stands for it; skipped: missed; paused; by hand';
+comment on column errand.tick.reason is 'why it was made by hand, in the words of who did it';

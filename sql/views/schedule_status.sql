@@ -1,8 +1,12 @@
--- schedule_status: a row a schedule: when it ticks, what its last tick gave, when the next one is, what is wrong with it.
+-- schedule_status: a row a schedule: when it ticks, what its last tick gave, when the next one is, what is wrong.
 create or replace view errand.schedule_status as
 select
     known.name,
-    coalesce(known.cron, 'every ' || known.every) as cron,
+    coalesce(
+        known.cron,
+        'every ' || concat_ws(
+            ' ', nullif(counted.us / 3600000000, 0) || ' h', nullif(counted.us / 60000000 % 60, 0) || ' min',
+            nullif(counted.us / 1000000 % 60, 0) || ' s', nullif(counted.us % 1000000, 0) || ' us')) as cron,
     known.time_zone,
     known.kind,
     known.queue,
@@ -20,6 +24,9 @@ select
     known.created_at,
     known.changed_at
 from errand.schedule as known
+cross join lateral (
+    select (extract(epoch from known.every) * 1000000)::bigint as us
+) as counted
 left join lateral (
     select past.tick, past.outcome, past.job_id
     from errand.tick as past
@@ -28,7 +35,7 @@ left join lateral (
     limit 1
 ) as settled on true;
 comment on view errand.schedule_status is
-    'A row a schedule: its times, its last tick and the job of it, its next tick, paused, and problem: why it does not tick';
+    'A row a schedule: its times, its last tick and the job of it, its next tick, paused, and why it does not tick';
 comment on column errand.schedule_status.name is 'names the schedule';
 comment on column errand.schedule_status.cron is 'when it ticks, as it was put';
 comment on column errand.schedule_status.time_zone is 'whose clock';

@@ -61,6 +61,10 @@ extension Zone {
     func stretch(after stretch: Stretch) -> Stretch? {
         stretch.index < changes.count ? self.stretch(stretch.index + 1) : nil
     }
+
+    func stretch(before stretch: Stretch) -> Stretch? {
+        stretch.index > 0 ? self.stretch(stretch.index - 1) : nil
+    }
 }
 
 // MARK: - Between UTC and the local clock

@@ -46,7 +46,7 @@ struct SchedulerLoop {
         known = known.filter { name, _ in names.contains(name) }
         var soonest: Timestamp?
         var reports: [Statement] = []
-        for stored in schedules where !stored.isPaused {
+        for stored in schedules {
             let (next, problem) = try await tend(stored, at: now)
             if let next, next < soonest ?? .infinity { soonest = next }
             if next != stored.nextTick || problem != stored.problem {
@@ -100,7 +100,7 @@ extension SchedulerLoop {
             entry.next = (stored.lastTick, schedule.next(after: stored.lastTick))
         }
         guard let next = entry.next?.tick else { return (nil, "it never ticks again: there is no such date") }
-        if next > now { return (next, nil) }
+        if next > now { return (stored.isPaused ? nil : next, nil) }
         do {
             try await settle(stored, schedule, at: now)
         } catch {
@@ -110,7 +110,7 @@ extension SchedulerLoop {
             logger.error("schedule refused", metadata: ["schedule": "\(stored.name)", "error": "\(error)"])
             return (nil, reason)
         }
-        return (schedule.next(after: now), nil)
+        return (stored.isPaused ? nil : schedule.next(after: now), nil)
     }
 
     private func entry(for stored: StoredSchedule) -> Known {
@@ -123,7 +123,10 @@ extension SchedulerLoop {
     }
 
     private func settle(_ stored: StoredSchedule, _ schedule: Schedule, at now: Timestamp) async throws(PostgresError) {
-        var due = stored.catchUp.settle(schedule, after: stored.lastTick, at: now)[...]
+        var due =
+            stored.isPaused
+            ? CatchUp.passOver(schedule, after: stored.lastTick, at: now)[...]
+            : stored.catchUp.settle(schedule, after: stored.lastTick, at: now)[...]
         while !due.isEmpty {
             let part = due.prefix(Self.batch)
             due = due.dropFirst(Self.batch)
@@ -140,8 +143,7 @@ extension SchedulerLoop {
                     order by due.place
                     """,
                     [
-                        stored.name, part.map(\.tick), part.map { $0.isEnqueued ? "enqueued" : "skipped" },
-                        stored.version,
+                        stored.name, part.map(\.tick), part.map(\.outcome.rawValue), stored.version,
                     ]))
             // Somebody else holds it and settles these. Were the rest settled here, these might be passed over.
             if rows.isEmpty { return }

@@ -49,7 +49,7 @@ extension Schedule {
         if let every = times.everyMicroseconds {
             self = .every(.microseconds(every))
         } else {
-            self = .cron(try CronExpression(times.cron ?? ""), try Zone(named: times.timeZone))
+            self = try Self(times.cron ?? "", timeZone: times.timeZone)
         }
     }
 }

@@ -23,6 +23,7 @@ import Testing
         view errand.queue_status: monitor ops
         view errand.recent_errors: monitor ops
         view errand.schedule_status: monitor ops
+        view errand.schedule_ticks: monitor ops
         view errand.stuck: monitor ops
         view errand.table_health: monitor ops
         view errand.worker_status: monitor ops
@@ -39,6 +40,7 @@ import Testing
         function errand.health: monitor ops
         function errand.horizon: monitor ops
         function errand.metrics: monitor ops
+        function errand.next_ticks: monitor ops
         function errand.pause: ops
         function errand.queue_names: monitor ops
         function errand.release_worker: ops
@@ -48,8 +50,10 @@ import Testing
         function errand.retry_where: ops
         function errand.schedule_drop: ops
         function errand.schedule_pause: ops
+        function errand.schedule_preview: monitor ops
         function errand.schedule_put: ops
         function errand.schedule_resume: ops
+        function errand.schedule_run_now: ops
         function errand.schema_version: enqueuer monitor ops worker
         function errand.set_limit: ops
         function errand.set_rate: ops

@@ -9,32 +9,38 @@ import Testing
     private func settle(
         _ missed: MissedTicks, every: Duration = .seconds(3600), down: Duration, late: Duration = .zero,
         bound: Int = 100
-    ) -> (enqueued: [Timestamp], skipped: [Timestamp]) {
+    ) -> (enqueued: [Timestamp], passedOver: [Timestamp], outcomes: [TickOutcome: Int]) {
         let catchUp = CatchUp(missed: missed, maxLateness: .seconds(60), maxCatchUp: bound)
         let now = noon + late
         let settled = catchUp.settle(.every(every), after: now - down, at: now)
         #expect(settled.map(\.tick) == settled.map(\.tick).sorted())
-        return (settled.filter(\.isEnqueued).map(\.tick), settled.filter { !$0.isEnqueued }.map(\.tick))
+        let withJob = settled.filter { [.enqueued, .late].contains($0.outcome) }
+        let without = settled.filter { ![.enqueued, .late].contains($0.outcome) }
+        return (
+            withJob.map(\.tick), without.map(\.tick), Dictionary(grouping: settled, by: \.outcome).mapValues(\.count)
+        )
     }
 
     @Test(
         "after three days down at an hourly schedule each rule enqueues what it says",
-        arguments: [(MissedTicks.skip, 0, 72), (.latest, 1, 71), (.all, 72, 0)])
-    func threeDays(missed: MissedTicks, enqueued: Int, skipped: Int) {
+        arguments: [
+            (MissedTicks.skip, [TickOutcome.skipped: 72]), (.latest, [.late: 1, .coalesced: 71]), (.all, [.late: 72]),
+        ])
+    func threeDays(missed: MissedTicks, outcomes: [TickOutcome: Int]) {
         // Half an hour after a full hour: every tick was missed.
         let settled = settle(missed, down: .seconds(3 * 86400), late: .seconds(1800))
-        #expect(settled.enqueued.count == enqueued)
-        #expect(settled.skipped.count == skipped)
-        if enqueued > 0 { #expect(settled.enqueued.last == noon) }
+        #expect(settled.outcomes == outcomes)
+        if missed != .skip { #expect(settled.enqueued.last == noon) }
     }
 
     @Test("a tick that is in time is enqueued by each rule, and stands for the missed ones where one is enough")
     func inTime() {
-        for (missed, enqueued) in [(MissedTicks.skip, 1), (.latest, 1), (.all, 72)] {
+        for (missed, others) in [
+            (MissedTicks.skip, [TickOutcome.skipped: 71]), (.latest, [.coalesced: 71]), (.all, [.late: 71]),
+        ] {
             let settled = settle(missed, down: .seconds(3 * 86400), late: .seconds(30))
-            #expect(settled.enqueued.count == enqueued)
+            #expect(settled.outcomes == others.merging([.enqueued: 1]) { $1 })
             #expect(settled.enqueued.last == noon)
-            #expect(settled.skipped.count == 72 - enqueued)
         }
     }
 
@@ -42,22 +48,35 @@ import Testing
     func bounded() {
         let settled = settle(.all, down: .seconds(3 * 86400), late: .seconds(1800), bound: 5)
         #expect(settled.enqueued == (0..<5).map { noon + .seconds(-3600 * (4 - $0)) })
-        #expect(settled.skipped.count == 67)
+        #expect(settled.outcomes == [.late: 5, .skipped: 67])
     }
 
     @Test("a short outage drops no tick, however fast the schedule is", arguments: MissedTicks.allCases)
     func shortOutage(missed: MissedTicks) {
         let settled = settle(missed, every: .seconds(1), down: .seconds(20))
-        #expect(settled.enqueued.count == 20)
-        #expect(settled.skipped.isEmpty)
+        #expect(settled.outcomes == [.enqueued: 20])
     }
 
-    @Test("a fast schedule that was down for a year leaves at most 1,000 skipped ticks on record")
+    @Test("a fast schedule that was down for a year leaves at most 1,000 ticks without a job on record")
     func boundedRecord() {
         let settled = settle(.latest, every: .seconds(1), down: .seconds(365 * 86400))
         #expect(settled.enqueued.count == 61)
-        #expect(settled.skipped.count == 1000)
-        #expect(settled.skipped.last == noon + .seconds(-61))
+        #expect(settled.passedOver.count == 1000)
+        #expect(settled.passedOver.last == noon + .seconds(-61))
+    }
+
+    @Test("a pause gives no job, and leaves at most 1,000 of its ticks on record")
+    func paused() {
+        let day = CatchUp.passOver(.every(.seconds(3600)), after: noon - .seconds(86400), at: noon)
+        #expect(day.map(\.tick) == (0..<24).map { noon + .seconds(-3600 * (23 - $0)) })
+        #expect(day.allSatisfy { $0.outcome == .paused })
+        #expect(CatchUp.passOver(.every(.seconds(1)), after: noon - .seconds(86400), at: noon).count == 1000)
+    }
+
+    @Test("a clock that is put back gives no tick a second time", arguments: MissedTicks.allCases)
+    func clockPutBack(missed: MissedTicks) {
+        let catchUp = CatchUp(missed: missed, maxLateness: .seconds(60), maxCatchUp: 100)
+        #expect(catchUp.settle(.every(.seconds(1)), after: noon, at: noon - .seconds(3600)).isEmpty)
     }
 }
 

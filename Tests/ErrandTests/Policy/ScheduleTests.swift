@@ -87,7 +87,10 @@ import Testing
 
     @Test("ten years are as a slow walk through real time says: none missing, none double", arguments: zones)
     func tenYears(name: String) throws {
-        let texts = ["0 0 * * *", "30 2 * * *", "45 1,23 * * SUN", "*/30 0-3 29-31 * *", "15 * 1 * *"]
+        let texts = [
+            "0 0 * * *", "30 2 * * *", "45 1,23 * * SUN", "*/30 0-3 29-31 * *", "15 * 1 * *", "0 2 L,L-6 * SUNL",
+            "0 30 0,2 * * SUN#1,SUN#5",
+        ]
         try compare(texts, in: name, years: 2011..<2021, step: 900)
     }
 
@@ -96,10 +99,28 @@ import Testing
         try compare(["*/7 * * * *", "59 23 * * *", "1-59/2 0-3 * 3,4,9-12 *"], in: name, years: 2011..<2012, step: 60)
     }
 
+    @Test(
+        "where clocks change, days are as a walk through each of their seconds says",
+        arguments: [
+            ("Europe/Paris", 2026, 10, 25), ("Europe/Paris", 2027, 3, 28), ("America/Santiago", 2026, 9, 6),
+            ("America/Santiago", 2026, 4, 5), ("Australia/Lord_Howe", 2027, 4, 4), ("Pacific/Apia", 2011, 12, 30),
+        ])
+    func eachSecond(name: String, year: Int, month: Int, day: Int) throws {
+        let number = CalendarDay.number(year: year, month: month, day: day)
+        let texts = ["*/7 59 0-3,23 * * *", "59,0 */10 * * * *", "30 30 1-2 * * *"]
+        try compare(texts, in: name, from: number * 86400 - 21600, to: number * 86400 + 108_000, step: 1, atLeast: 2)
+    }
+
     private func compare(_ texts: [String], in name: String, years: Range<Int>, step: Int64) throws {
-        let zone = try Zone(named: name)
         let start = CalendarDay.number(year: years.lowerBound, month: 1, day: 1) * 86400
         let end = CalendarDay.number(year: years.upperBound, month: 1, day: 1) * 86400
+        try compare(texts, in: name, from: start, to: end, step: step, atLeast: 50)
+    }
+
+    private func compare(
+        _ texts: [String], in name: String, from start: Int64, to end: Int64, step: Int64, atLeast count: Int
+    ) throws {
+        let zone = try Zone(named: name)
         let slow = SlowSchedule(zone: try #require(TimeZone(identifier: name)), from: start, to: end, step: step)
         for text in texts {
             let expression = try CronExpression(text)
@@ -108,7 +129,7 @@ import Testing
                 after: Timestamp(unixMicroseconds: start * 1_000_000 - 1),
                 through: Timestamp(unixMicroseconds: end * 1_000_000 - 1)
             ).map { $0.unixMicroseconds / 1_000_000 }
-            #expect(expected.count > 50)
+            #expect(expected.count >= count)
             #expect(Set(came).count == came.count, "\(text): a tick came twice")
             let missing = Set(expected).subtracting(came)
             let surplus = Set(came).subtracting(expected)
@@ -118,22 +139,68 @@ import Testing
         }
     }
 
-    @Test("a date that never comes has no next tick, and the search for a rare one ends within 5 ms")
+    @Test("the search for a rare date, and that for one that never comes, end within 5 ms")
     func impossibleDates() throws {
         let now = Timestamp(unixMicroseconds: 1_800_000_000_000_000)
         let paris = try Zone(named: "Europe/Paris")
         for (text, year) in [
-            ("0 0 30 2 *", nil), ("0 0 31 4,6,9,11 *", nil), ("0 * 30 2 *", nil), ("0 0 30 2 */7", nil),
             ("0 0 29 2 *", 2028), ("0 * 29 2 *", 2028), ("0 0 29 2 */7", 2032), ("0 0 31 12 *", 2027),
-        ] as [(CronExpression, Int?)] {
+            ("0 0 */28 2 SUN#5", 2032), ("59 59 23 L DEC *", 2027),
+        ] as [(CronExpression, Int)] {
             let clock = ContinuousClock()
             var next: Timestamp?
             let took = (0..<3).map { _ in clock.measure { next = Schedule.cron(text, paris).next(after: now) } }.min()!
             #expect(next.map { CalendarDay(zoneDay($0, in: paris)).year } == year, "\(text)")
             #expect(took < .milliseconds(5), "\(text)")
         }
+        for text in ["0 0 30 2 *", "0 * 30 2 *", "0 0 31 4,6,9,11 *", "0 0 30 2 */7", "* * * */31 * SUN#2"] {
+            let took = (0..<3).map { _ in
+                ContinuousClock().measure { #expect(throws: ScheduleError.self) { try CronExpression(text) } }
+            }.min()!
+            #expect(took < .milliseconds(5), "\(text)")
+        }
         #expect(Schedule.cron("0 0 1 1 *", .utc).next(after: Timestamp(microseconds: .max / 2)) == nil)
         #expect(Schedule.cron("0 0 1 1 *", .utc).next(after: Timestamp(microseconds: -946_684_800_000_000)) != nil)
+    }
+
+    @Test(
+        "an interval is read in all its units",
+        arguments: [
+            ("every 30 s", 30), ("every 30s", 30), ("EVERY  5 min", 300), ("every 1 h 30 min", 5400),
+            ("every 1h30m", 5400), ("every 24 hours", 86400), ("every 8 days", 691_200), ("every 1 week", 604_800),
+            ("every 1000 ms", 1), ("every 60000000 us", 60),
+        ])
+    func intervalTexts(text: String, seconds: Int) throws {
+        #expect(try Schedule(text) == .every(.seconds(seconds)))
+    }
+
+    @Test("a preview shows both clocks, and says what is particular where clocks change")
+    func preview() throws {
+        func preview(_ text: String, _ zone: String, after: String, _ count: Int) throws -> [String] {
+            let start = Timestamp(try Date(after, strategy: .iso8601))
+            return try Schedule(text, timeZone: zone).preview(after: start, count: count, in: Zone(named: zone))
+                .map { "\($0.utc) \($0.local) \($0.note ?? "-")" }
+        }
+        #expect(
+            try preview("30 2 * * *", "Europe/Paris", after: "2026-10-24T00:30:00Z", 2) == [
+                "2026-10-25T00:30:00Z 2026-10-25T02:30:00+02:00 clocks go back: 02:30 comes twice, this is the first",
+                "2026-10-26T01:30:00Z 2026-10-26T02:30:00+01:00 -",
+            ])
+        #expect(
+            try preview("30 2 * * *", "Europe/Paris", after: "2027-03-28T00:00:00Z", 1) == [
+                "2027-03-28T01:00:00Z 2027-03-28T03:00:00+02:00 "
+                    + "clocks go forward from 02:00 to 03:00: what lies between runs now"
+            ])
+        #expect(
+            try preview("30 * * * *", "America/New_York", after: "2026-11-01T05:00:00Z", 2) == [
+                "2026-11-01T05:30:00Z 2026-11-01T01:30:00-04:00 clocks go back: 01:30 comes twice, this is the first",
+                "2026-11-01T06:30:00Z 2026-11-01T01:30:00-05:00 clocks went back: 01:30 comes twice, this is the second",
+            ])
+        #expect(
+            try preview("every 1500 ms", "Asia/Kathmandu", after: "1970-01-01T00:00:00Z", 1) == [
+                "1970-01-01T00:00:01.500000Z 1970-01-01T05:30:01.500000+05:30 -"
+            ])
+        #expect(try preview("0 0 1 1 *", "UTC", after: "2198-06-01T00:00:00Z", 5).count == 1)
     }
 
     @Test("an interval counts from 1970 in UTC and never skips")

@@ -8,16 +8,18 @@ import Foundation
 struct SlowSchedule {
     /// In seconds since 1970.
     let start: Int64
-    /// 60, or 900 where all times and changes of the clock are at quarters of an hour.
+    /// 1, 60, or 900 where all times and changes of the clock are at quarters of an hour.
     let step: Int64
-    /// What the local clock shows at each step from three days before the start, in seconds since 1970.
+    /// When the walk begins: early enough to know of a clock that was put back before the start.
+    private let early: Int64
+    /// What the local clock shows at each step of the walk, in seconds since 1970.
     let clock: [Int64]
 
     init(zone: TimeZone, from start: Int64, to end: Int64, step: Int64) {
         self.start = start
         self.step = step
-        // It begins early enough to know of a clock that was put back before the start.
-        clock = stride(from: start - 3 * 86400, to: end, by: Int(step)).map { time in
+        early = start - (step == 1 ? 21600 : 3 * 86400)
+        clock = stride(from: early, to: end, by: Int(step)).map { time in
             time + Int64(zone.secondsFromGMT(for: Date(timeIntervalSince1970: Double(time))))
         }
     }
@@ -27,7 +29,7 @@ struct SlowSchedule {
         var ticks: [Int64] = []
         // What the clock has shown so far.
         var highest = Int64.min
-        var time = start - 3 * 86400
+        var time = early
         for local in clock {
             if expression.matchesEveryHour {
                 if time >= start, matches(local, expression) { ticks.append(time) }
@@ -60,18 +62,26 @@ struct SlowSchedule {
     }()
 
     private func matches(_ local: Int64, _ expression: CronExpression) -> Bool {
-        let minute = ((local / 60) % 60 + 60) % 60
-        let hour = ((local / 3600) % 24 + 24) % 24
+        func has(_ bits: UInt64, _ value: Int) -> Bool { bits & (1 << UInt64(value)) != 0 }
+        let second = Int((local % 60 + 60) % 60)
+        let minute = Int(((local / 60) % 60 + 60) % 60)
+        let hour = Int(((local / 3600) % 24 + 24) % 24)
         // The cheap fields first: the calendar is what takes the time.
-        guard expression.minutes >> UInt64(minute) & 1 == 1, expression.hours >> UInt64(hour) & 1 == 1 else {
+        guard has(expression.seconds, second), has(expression.minutes, minute), has(expression.hours, hour) else {
             return false
         }
-        let parts = Self.calendar.dateComponents(
-            [.day, .month, .weekday], from: Date(timeIntervalSince1970: Double(local)))
-        guard let day = parts.day, let month = parts.month, let weekday = parts.weekday else { return false }
-        guard expression.months >> UInt64(month) & 1 == 1 else { return false }
-        let byMonth = expression.daysOfMonth >> UInt64(day) & 1 == 1
-        let byWeek = expression.daysOfWeek >> UInt64(weekday - 1) & 1 == 1
-        return expression.isEitherDayEnough ? byMonth || byWeek : byMonth && byWeek
+        let date = Date(timeIntervalSince1970: Double(local))
+        let parts = Self.calendar.dateComponents([.day, .month, .weekday, .weekdayOrdinal], from: date)
+        guard let day = parts.day, let month = parts.month, let weekday = parts.weekday.map({ $0 - 1 }),
+            let ordinal = parts.weekdayOrdinal, has(expression.months, month),
+            let days = Self.calendar.range(of: .day, in: .month, for: date)
+        else { return false }
+        let fields = expression.days
+        let byMonth = has(fields.daysOfMonth, day) || has(fields.daysBeforeLast, days.upperBound - 1 - day)
+        let isLastOfItsKind = !days.contains(day + 7)
+        let byWeek =
+            has(fields.daysOfWeek, weekday) || has(fields.weekdaysOfMonth, ordinal * 7 + weekday)
+            || (isLastOfItsKind && has(fields.lastWeekdays, weekday))
+        return fields.isEitherEnough ? byMonth || byWeek : byMonth && byWeek
     }
 }

@@ -2,8 +2,8 @@
 --
 --   select errand.schedule_drop('quote_of_the_day');
 --
--- One that the program defines comes back at the program's next start: pause that instead. Raises ER404 where there is no
--- such schedule.
+-- One that the program defines comes back at the program's next start: pause that instead. Raises ER404 where there is
+-- no such schedule.
 create or replace function errand.schedule_drop(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -13,6 +13,7 @@ begin
         raise exception 'schedule_drop: there is no schedule %', quote_nullable(schedule_drop.name)
             using errcode = 'ER404';
     end if;
+    perform errand.acted('schedule_drop', jsonb_build_object('schedule', schedule_drop.name));
 end
 $$;
 comment on function errand.schedule_drop(text) is

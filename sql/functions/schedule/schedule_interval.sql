@@ -1,22 +1,28 @@
 -- schedule_interval: the interval in `every 30 s`; null where the text doesn't begin with every.
 --
--- Raises ER422 where what follows is no interval of at least a second, or one in months or years, which have no fixed length.
+-- Behind every come numbers with units, such as 1 h 30 min. Raises ER422 where there is anything else, and for what is
+-- below a second or over a hundred years.
 create or replace function errand.schedule_interval(fields text) returns interval
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     every interval;
 begin
-    if fields is null or fields !~* '^every ' then
+    if fields is null or fields !~* '^every( |$)' then
         return null;
     end if;
-    begin
-        every := substr(fields, 7)::interval;
-    exception when others then
-        every := null;
-    end;
-    if every is null or every < interval '1 second' or extract(year from every) <> 0 or extract(month from every) <> 0 then
-        raise exception 'schedule_put: cron: expected every and an interval of at least 1 s, without months, got %',
-            quote_literal(left(fields, 120)) using errcode = 'ER422', hint = 'Such as: every 30 s';
+    if fields ~* (
+        '^every( ?[0-9]+ ?(us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?))+$')
+    then
+        begin
+            -- Made of seconds alone: a day in an interval is one of the calendar.
+            every := make_interval(secs => extract(epoch from substr(fields, 7)::interval)::float8);
+        exception when others then
+            every := null;
+        end;
+    end if;
+    if every is null or every not between interval '1 second' and interval '36525 days' then
+        raise exception 'cron: expected every and an interval of 1 s to 100 years, such as every 30 s, got %',
+            left(fields, 100) using errcode = 'ER422';
     end if;
     return every;
 end

@@ -2,11 +2,12 @@
 --
 --   select errand.schedule_pause('quote_of_the_day', 'the quotes are being translated');
 --
--- Raises ER404 where there is no such schedule.
+-- Its ticks go on record as paused meanwhile. Raises ER422 without a reason, ER404 where there is no such schedule.
 create or replace function errand.schedule_pause(name text, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
+    perform errand.check_reason('schedule_pause', schedule_pause.reason);
     update errand.schedule as held
     set
         paused_at = coalesce(held.paused_at, now()), paused_reason = reason, next_tick = null,
@@ -16,7 +17,10 @@ begin
         raise exception 'schedule_pause: there is no schedule %', quote_nullable(schedule_pause.name)
             using errcode = 'ER404';
     end if;
+    perform errand.acted(
+        'schedule_pause', jsonb_build_object('schedule', schedule_pause.name), schedule_pause.reason);
 end
 $$;
 comment on function errand.schedule_pause(text, text) is
-    'The schedule enqueues nothing until errand.schedule_resume. Example: select errand.schedule_pause(''nightly'', ''audit'')';
+    'The schedule enqueues nothing until errand.schedule_resume. '
+    'Example: select errand.schedule_pause(''nightly'', ''audit'')';

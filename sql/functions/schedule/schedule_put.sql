@@ -3,12 +3,12 @@
 --   select errand.schedule_put('quote_of_the_day', '0 6 * * *', 'quote_of_the_day', time_zone => 'Europe/Paris');
 --   select errand.schedule_put('sweep', 'every 30 s', 'invite_expiry', missed => 'skip');
 --
--- cron is five fields (minute, hour, day of month, month, day of week), @daily or its kin, or `every` and an interval of
--- at least a second. A local time that clocks skip runs once, right after; one that comes twice runs once; with a wildcard
--- as its hour a schedule follows real time. missed says what becomes of ticks that nobody could enqueue within
--- max_lateness: skip; latest, one job for all of them; all, one job each, the newest max_catch_up.
--- Returns created, changed or unchanged. Raises ER422, and ER413 for a payload over 256 KB. What only a scheduler can tell,
--- such as an hour 25, is shown as problem in errand.schedule_status.
+-- cron is five fields (minute, hour, day of month, month, day of week) or six with the second first, @daily or its kin,
+-- or `every` and an interval of at least a second; errand.next_ticks shows what one means. A local time that clocks
+-- skip runs once, right after; one that comes twice runs once; with a wildcard as its hour a schedule follows real time.
+-- missed says what becomes of ticks that nobody could enqueue within max_lateness: skip; latest, one job for all of
+-- them; all, one job each, the newest max_catch_up. Returns created, changed or unchanged. Raises ER422, also for a date that
+-- never comes, and ER413 for a payload over 256 KB.
 create or replace function errand.schedule_put(
     name text,
     cron text,
@@ -27,6 +27,10 @@ declare
     fresh errand.schedule;
     fields text := btrim(regexp_replace(schedule_put.cron, '\s+', ' ', 'g'));
     is_same_clock boolean;
+    -- Without the payload, which not everybody who reads errand.audit may see.
+    asked jsonb := jsonb_strip_nulls(jsonb_build_object(
+        'schedule', schedule_put.name, 'cron', fields, 'kind', schedule_put.kind,
+        'time_zone', schedule_put.time_zone, 'missed', schedule_put.missed, 'queue', schedule_put.queue));
 begin
     perform errand.check_job(
         schedule_put.kind, schedule_put.payload, schedule_put.queue, null, null, null, 'schedule_put');
@@ -42,23 +46,21 @@ begin
     elsif schedule_put.max_catch_up is null or schedule_put.max_catch_up not between 1 and 100000 then
         raise exception 'schedule_put: max_catch_up: expected 1 to 100000, got %',
             coalesce(schedule_put.max_catch_up::text, 'null') using errcode = 'ER422';
-    elsif schedule_put.time_zone is null
-        or not exists (select from pg_timezone_names as known where known.name = schedule_put.time_zone)
-    then
-        raise exception 'schedule_put: time_zone: expected an IANA name such as Europe/Paris, got %',
-            coalesce(quote_literal(schedule_put.time_zone), 'null') using errcode = 'ER422';
     end if;
-    fresh.every := errand.schedule_interval(fields);
-    if fresh.every is null then
-        fresh.cron := fields;
-        if fresh.cron is null or fresh.cron !~ (
-            '^(@(yearly|annually|monthly|weekly|daily|midnight|hourly)|'
-            '[0-9A-Za-z*,/-]+( [0-9A-Za-z*,/-]+){4})$')
-        then
-            raise exception 'schedule_put: cron: expected five fields, @daily or its kin, or every and an interval, got %',
-                coalesce(quote_literal(left(schedule_put.cron, 120)), 'null') using errcode = 'ER422';
+    begin
+        perform errand.check_time_zone(schedule_put.time_zone);
+        fresh.every := errand.schedule_interval(fields);
+        if fresh.every is null then
+            fresh.cron := fields;
+            -- From a time that is the same for all, so that what is refused is refused always.
+            if not exists (select from errand.next_ticks(fields, 'UTC', '2000-01-01 00:00+00', 1)) then
+                raise exception 'cron: expected a date that comes, got %', fields using errcode = 'ER422';
+            end if;
         end if;
-    end if;
+    exception when sqlstate 'ER422' then
+        raise exception 'schedule_put: %', sqlerrm
+            using errcode = 'ER422', hint = 'Try it by select * from errand.next_ticks(cron, time_zone).';
+    end;
     insert into errand.schedule (
         name, cron, every, kind, payload, time_zone, missed, queue, max_lateness, max_catch_up)
     values (
@@ -66,6 +68,7 @@ begin
         schedule_put.missed, schedule_put.queue, schedule_put.max_lateness, schedule_put.max_catch_up)
     on conflict (name) do nothing;
     if found then
+        perform errand.acted('schedule_put', asked);
         return 'created';
     end if;
     select * into old from errand.schedule as held where held.name = schedule_put.name for update;
@@ -88,6 +91,7 @@ begin
         -- New times are for the future: none of them was missed.
         last_tick = case when is_same_clock then held.last_tick else greatest(held.last_tick, now()) end
     where held.name = schedule_put.name;
+    perform errand.acted('schedule_put', asked);
     return 'changed';
 end
 $$;

@@ -1,4 +1,5 @@
--- schedule_resume: lets a paused schedule tick again, from now on. The ticks of the pause were not missed: they are gone.
+-- schedule_resume: lets a paused schedule tick again, from now on. The ticks of the pause were not missed: they give no
+-- job, and are on record as paused.
 --
 --   select errand.schedule_resume('quote_of_the_day');
 --
@@ -12,7 +13,9 @@ begin
         paused_at = null, paused_reason = null, last_tick = greatest(held.last_tick, now()),
         version = held.version + 1, changed_at = now()
     where held.name = schedule_resume.name and held.paused_at is not null;
-    if not found and not exists (select from errand.schedule as held where held.name = schedule_resume.name) then
+    if found then
+        perform errand.acted('schedule_resume', jsonb_build_object('schedule', schedule_resume.name));
+    elsif not exists (select from errand.schedule as held where held.name = schedule_resume.name) then
         raise exception 'schedule_resume: there is no schedule %', quote_nullable(schedule_resume.name)
             using errcode = 'ER404';
     end if;

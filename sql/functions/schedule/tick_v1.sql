@@ -1,8 +1,10 @@
--- tick_v1: settles one tick of a schedule: puts it on record and, where outcome is enqueued, its job in line, both or none.
+-- tick_v1: settles one tick of a schedule: puts it on record and, where outcome is enqueued or late, its job in line,
+-- both or none.
 --
--- Answers the job's id. Null where the tick was skipped, where another scheduler has settled it, where the schedule is
--- gone or paused, and where it has another version than the one that the tick was computed from. Ticks of one schedule
--- are settled in order: what lies before its last_tick is refused for good, also when its record is long forgotten.
+-- Answers the job's id. Null where the tick gives none, where another scheduler has settled it, where the schedule is
+-- gone, and where it has another version than the one that the tick was computed from. While a schedule is paused, only
+-- the outcome paused is taken. Ticks of one schedule are settled in order: what lies before its last_tick is refused for
+-- good, also when its record is long forgotten.
 create or replace function errand.tick_v1(schedule text, tick timestamptz, outcome text, version bigint default null)
 returns bigint
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -15,18 +17,16 @@ begin
     from errand.schedule as known
     where known.name = tick_v1.schedule
     for no key update;
-    if not found or held.paused_at is not null or held.last_tick >= tick_v1.tick
-        or held.version <> coalesce(tick_v1.version, held.version)
+    if not found or held.last_tick >= tick_v1.tick or held.version <> coalesce(tick_v1.version, held.version)
+        or (held.paused_at is not null) <> (tick_v1.outcome = 'paused')
     then
         return null;
     end if;
     insert into errand.tick as settled (schedule, tick, outcome)
     values (tick_v1.schedule, tick_v1.tick, tick_v1.outcome)
     on conflict do nothing;
-    if not found then
-        return null;
-    end if;
-    if tick_v1.outcome = 'enqueued' then
+    -- Where it is on record already, an earlier schedule of this name has settled it.
+    if found and tick_v1.outcome in ('enqueued', 'late') then
         -- run_at is the tick's own time: a job can tell which one it is for, and its lateness shows.
         select job_id into job from errand.enqueue(held.kind, held.payload, held.queue, run_at => tick_v1.tick);
         update errand.tick as settled

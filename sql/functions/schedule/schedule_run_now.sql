@@ -1,0 +1,36 @@
+-- schedule_run_now: puts a job of a schedule in line now, beside its ticks; also while it is paused.
+--
+--   select errand.schedule_run_now('quote_of_the_day', 'the first one had a typo');
+--
+-- Its ticks stay as they are. The job is on record in errand.schedule_ticks as `by hand`, with the reason. Returns the
+-- job's id. Raises ER404 where there is no such schedule, ER422 without a reason.
+create or replace function errand.schedule_run_now(name text, reason text) returns bigint
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    held errand.schedule;
+    moment timestamptz;
+    job bigint;
+begin
+    perform errand.check_reason('schedule_run_now', schedule_run_now.reason);
+    select * into held from errand.schedule as known where known.name = schedule_run_now.name;
+    if not found then
+        raise exception 'schedule_run_now: there is no schedule %', quote_nullable(schedule_run_now.name)
+            using errcode = 'ER404';
+    end if;
+    select job_id into job from errand.enqueue(held.kind, held.payload, held.queue);
+    loop
+        moment := clock_timestamp();
+        insert into errand.tick (schedule, tick, outcome, job_id, reason)
+        values (held.name, moment, 'by hand', job, schedule_run_now.reason)
+        on conflict do nothing;
+        exit when found;
+    end loop;
+    perform errand.acted(
+        'schedule_run_now', jsonb_build_object('schedule', schedule_run_now.name), schedule_run_now.reason, array[job]);
+    return job;
+end
+$$;
+comment on function errand.schedule_run_now(text, text) is
+    'Puts a job of the schedule in line now. '
+    'Example: select errand.schedule_run_now(''nightly'', ''the disk was full'')';
