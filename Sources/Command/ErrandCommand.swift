@@ -24,7 +24,7 @@ struct ErrandCommand: AsyncParsableCommand {
         version: version,
         subcommands: [
             RunCommand.self, WorkerCommand.self, SchedulerCommand.self, MigrateCommand.self, EnqueueCommand.self,
-            StatusCommand.self, ImageCommand.self, BenchCommand.self, ConfigCommand.self,
+            ScheduleCommand.self, StatusCommand.self, ImageCommand.self, BenchCommand.self, ConfigCommand.self,
         ])
 
     static func main() async {

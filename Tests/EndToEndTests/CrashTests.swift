@@ -129,12 +129,4 @@ import Testing
             #expect(try await worker.exit() == 0)
         }
     }
-
-    /// The test server's URL with this test's database in it.
-    private func testURL(of configuration: PostgresConfiguration) throws -> String {
-        let server = ProcessInfo.processInfo.environment["ERRAND_TEST_DATABASE_URL"] ?? ""
-        var url = try #require(URLComponents(string: server))
-        url.path = "/" + configuration.database
-        return try #require(url.string)
-    }
 }

@@ -1,6 +1,7 @@
 import ErrandTestKit
 import Foundation
 import Postgres
+import Testing
 
 /// The built program `errand`, as a process that can be signalled.
 final class Program {
@@ -54,6 +55,14 @@ struct Hardness {
     static let lease: Duration = isFull ? .seconds(20) : .seconds(2)
     /// From the loss of a worker to the run of its jobs elsewhere: the lease, a sweep of 5 s, and room.
     static let rescue: Duration = isFull ? .seconds(30) : .seconds(12)
+}
+
+/// The test server's URL with this test's database in it.
+func testURL(of configuration: PostgresConfiguration) throws -> String {
+    let server = ProcessInfo.processInfo.environment["ERRAND_TEST_DATABASE_URL"] ?? ""
+    var url = try #require(URLComponents(string: server))
+    url.path = "/" + configuration.database
+    return try #require(url.string)
 }
 
 extension Database {

@@ -1,0 +1,117 @@
+import ArgumentParser
+import Foundation
+import Postgres
+
+/// `errand schedule …`: what the SQL functions errand.schedule_… do, from a shell.
+struct ScheduleCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "schedule",
+        abstract: "Schedules: list them, see their ticks, run one now, pause, resume, drop.",
+        discussion: """
+            errand schedule preview --cron '30 2 * * *' --time-zone Europe/Paris
+            errand schedule run quote_of_the_day --reason 'the first one had a typo'
+
+            Schedules are put by the program or, from SQL, by errand.schedule_put.
+            """,
+        subcommands: [
+            ListSchedules.self, PreviewSchedule.self, ScheduleTicks.self, RunSchedule.self, PauseSchedule.self,
+            ResumeSchedule.self, DropSchedule.self,
+        ])
+}
+
+struct RunSchedule: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "run",
+        abstract: "Put a job of a schedule in line now, beside its ticks; also while it is paused.",
+        discussion: "Prints the job's id. The job is on record in errand.schedule_ticks, with the reason.")
+
+    @Argument(help: "The schedule's name.")
+    var name: String
+
+    @Option(help: "Why: kept on record.")
+    var reason: String
+
+    @Flag(help: "Print {\"schedule\", \"job_id\"}.")
+    var json = false
+
+    struct Answer: Encodable {
+        let schedule: String
+        let job_id: Int64
+    }
+
+    func run() async throws {
+        let id = try await Environment.load().withConnection { connection in
+            try await connection.query(Statement("select errand.schedule_run_now($1, $2)", [name, reason]))
+                .scalar(Int64.self)
+        }
+        print(try json ? Command.json(Answer(schedule: name, job_id: id)) : "\(id)")
+    }
+}
+
+/// What the commands that change a schedule print.
+private struct Done: Encodable {
+    let schedule: String
+    let done: String
+
+    func show(asJSON: Bool) throws { print(try asJSON ? Command.json(self) : "\(schedule.printable): \(done)") }
+}
+
+struct PauseSchedule: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "pause",
+        abstract: "Let a schedule enqueue nothing until it is resumed. Its jobs in line stay there.")
+
+    @Argument(help: "The schedule's name.")
+    var name: String
+
+    @Option(help: "Why: shown in errand.schedule_status.")
+    var reason: String
+
+    @Flag(help: "Print {\"schedule\", \"done\"}.")
+    var json = false
+
+    func run() async throws {
+        _ = try await Environment.load().withConnection { connection in
+            try await connection.execute(Statement("select errand.schedule_pause($1, $2)", [name, reason]))
+        }
+        try Done(schedule: name, done: "paused").show(asJSON: json)
+    }
+}
+
+struct ResumeSchedule: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resume", abstract: "Let a paused schedule tick again, from now on.")
+
+    @Argument(help: "The schedule's name.")
+    var name: String
+
+    @Flag(help: "Print {\"schedule\", \"done\"}.")
+    var json = false
+
+    func run() async throws {
+        _ = try await Environment.load().withConnection { connection in
+            try await connection.execute(Statement("select errand.schedule_resume($1)", [name]))
+        }
+        try Done(schedule: name, done: "resumed").show(asJSON: json)
+    }
+}
+
+struct DropSchedule: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "drop",
+        abstract: "Remove a schedule. Its jobs in line and the record of its ticks stay.",
+        discussion: "One that the program defines comes back at the program's next start: pause that instead.")
+
+    @Argument(help: "The schedule's name.")
+    var name: String
+
+    @Flag(help: "Print {\"schedule\", \"done\"}.")
+    var json = false
+
+    func run() async throws {
+        _ = try await Environment.load().withConnection { connection in
+            try await connection.execute(Statement("select errand.schedule_drop($1)", [name]))
+        }
+        try Done(schedule: name, done: "dropped").show(asJSON: json)
+    }
+}

@@ -1,0 +1,101 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@testable import Command
+
+@Suite("errand schedule") struct ScheduleTests {
+    @Test("preview needs no database, and shows both clocks where they change")
+    func preview() async throws {
+        let arguments = [
+            "schedule", "preview", "--cron", "30 2 * * *", "--time-zone", "Europe/Paris", "--after",
+            "2026-10-24T00:00:00Z",
+            "--count", "3",
+        ]
+        let machine = try await Program.run(arguments + ["--json"])
+        #expect(machine.code == 0)
+        struct Tick: Decodable, Equatable { let utc: String, local: String }
+        #expect(
+            try JSONDecoder().decode([Tick].self, from: Data(machine.output.utf8)) == [
+                Tick(utc: "2026-10-24T00:30:00Z", local: "2026-10-24T02:30:00+02:00"),
+                Tick(utc: "2026-10-25T00:30:00Z", local: "2026-10-25T02:30:00+02:00"),
+                Tick(utc: "2026-10-26T01:30:00Z", local: "2026-10-26T02:30:00+01:00"),
+            ])
+        let people = try await Program.run(arguments)
+        #expect(
+            people.output == """
+                UTC                   LOCAL                      NOTE
+                2026-10-24T00:30:00Z  2026-10-24T02:30:00+02:00  -
+                2026-10-25T00:30:00Z  2026-10-25T02:30:00+02:00  clocks go back: 02:30 comes twice, this is the first
+                2026-10-26T01:30:00Z  2026-10-26T02:30:00+01:00  -
+
+                """)
+    }
+
+    @Test(
+        "what is no schedule ends with 64, and says which field, what was expected and what came",
+        arguments: [
+            (["--cron", "0 25 * * *"], "hour: expected * or 0 to 23, got 25"),
+            (["--cron", "0 0 30 2 *"], "cron: expected a date that comes, got 0 0 30 2 *"),
+            (["--cron", "@daily", "--time-zone", "Mars/Olympus"], "time zone: expected an IANA name"),
+            (
+                ["--cron", "@daily", "--after", "soon"],
+                "--after: expected a time such as 2026-10-24T00:00:00Z, got 'soon'"
+            ),
+            (["--cron", "@daily", "--count", "0"], "--count: expected 1 to 1000, got 0"),
+            ([], "NAME, --cron: expected one of them, got none"),
+            (["nightly", "--cron", "@daily"], "NAME, --cron: expected one of them, got both"),
+        ])
+    func usage(arguments: [String], reason: String) async throws {
+        let program = try await Program.run(["schedule", "preview"] + arguments)
+        #expect(program.code == 64)
+        #expect(program.errors.contains(reason))
+    }
+
+    @Test("run, pause, resume, drop, list and ticks do and show what the SQL functions do")
+    func commands() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            func errand(_ arguments: String...) async throws -> Program {
+                try await Program.run(["schedule"] + arguments, settings: settings)
+            }
+            #expect(try await errand("list").output == "there are no schedules\n")
+            #expect(try await errand("list", "--json").output == "[]\n")
+            try await database.execute(
+                "select errand.schedule_put('nightly', '30 2 * * *', 'noop', time_zone => 'Europe/Paris')")
+            let run = try await errand("run", "nightly", "--reason", "the disk was full")
+            #expect(run.code == 0)
+            let id = try #require(Int64(run.output.dropLast()))
+            #expect(try await database.query("select id from errand.job").scalar(Int64.self) == id)
+            let ticks = try await errand("ticks", "nightly")
+            #expect(ticks.output.hasPrefix("TICK (UTC) "))
+            #expect(ticks.output.contains("by hand  \(id) "))
+            #expect(ticks.output.hasSuffix("the disk was full\n"))
+            #expect(try await errand("pause", "nightly", "--reason", "a test").output == "nightly: paused\n")
+            let paused = try await errand("list")
+            #expect(paused.output.contains("nightly  30 2 * * *  Europe/Paris"))
+            #expect(paused.output.hasSuffix("paused: a test\n"))
+            let resumed = try await errand("resume", "nightly", "--json")
+            #expect(resumed.output == #"{"done":"resumed","schedule":"nightly"}"# + "\n")
+            let preview = try await errand(
+                "preview", "nightly", "--after", "2026-10-24T00:00:00Z", "--count", "1", "--json")
+            #expect(preview.output == #"[{"local":"2026-10-24T02:30:00+02:00","utc":"2026-10-24T00:30:00Z"}]"# + "\n")
+            struct Line: Decodable {
+                let name: String, last_outcome: String?, last_job_id: Int64?, paused_reason: String?
+            }
+            let lines = try JSONDecoder().decode(
+                [Line].self, from: Data(try await errand("list", "--json").output.utf8))
+            #expect(lines.map(\.name) == ["nightly"])
+            #expect(lines[0].last_outcome == "by hand")
+            #expect(lines[0].last_job_id == id)
+            #expect(lines[0].paused_reason == nil)
+            #expect(try await errand("drop", "nightly").output == "nightly: dropped\n")
+            for command in [["drop", "nightly"], ["resume", "nightly"], ["preview", "nightly"]] {
+                let unknown = try await Program.run(["schedule"] + command, settings: settings)
+                #expect(unknown.code == 1)
+                #expect(unknown.error.contains("there is no schedule 'nightly'"))
+            }
+        }
+    }
+}

@@ -1,0 +1,64 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@Suite("Crashes of schedulers", .serialized) struct SchedulerCrashTests {
+    @Test("five schedulers, two killed and one stopped and continued in between: 10,000 ticks give exactly 10,000 jobs")
+    func killedAndStopped() async throws {
+        try await withTestDatabase { database, configuration in
+            let url = try testURL(of: configuration)
+            try await database.execute(
+                """
+                select errand.schedule_put('hourly_' || number, 'every 1 h', 'noop', missed => 'all', max_catch_up => 1000)
+                from generate_series(1, 100) as number
+                """)
+            let schedulers = try (0..<5).map { _ in try Program(["scheduler"], database: url) }
+            for scheduler in schedulers {
+                while !scheduler.output.contains("scheduling") { try await Task.sleep(for: .milliseconds(10)) }
+            }
+            // Four days are due at once.
+            try await database.execute(
+                "update errand.schedule set last_tick = date_trunc('hour', now()) - interval '100 hours'")
+            func settled(_ count: Int) async throws {
+                let isThere = "count(*) >= \(count) from errand.tick"
+                #expect(try await database.becomes(isThere, within: .seconds(60)))
+            }
+            try await settled(500)
+            schedulers[0].send(SIGKILL)
+            try await settled(2000)
+            schedulers[1].send(SIGSTOP)
+            try await settled(3000)
+            schedulers[2].send(SIGKILL)
+            #expect(try await database.count("from errand.tick") < 10_000)
+            try await settled(10_000)
+            schedulers[1].send(SIGCONT)
+            // It wakes in the middle of what it did, with ticks that others have settled since.
+            try await Task.sleep(for: .seconds(2))
+            // One more each where a full hour came meanwhile.
+            let hours = try await database.query(
+                "select (extract(epoch from date_trunc('hour', now()) - min(tick)) / 3600)::int8 + 1 from errand.tick"
+            ).scalar(Int.self)
+            #expect(hours == 100 || hours == 101)
+            #expect(try await database.count("from errand.tick") == 100 * hours)
+            #expect(try await database.count("from errand.job") == 100 * hours)
+            #expect(
+                try await database.count(
+                    """
+                    from (
+                        select from errand.tick
+                        join errand.job on id = job_id and run_at = tick
+                        where outcome in ('enqueued', 'late')
+                        group by schedule
+                        having count(distinct job_id) = \(hours)
+                    ) as whole
+                    """) == 100)
+            #expect(try await schedulers[0].exit() == -SIGKILL)
+            #expect(try await schedulers[2].exit() == -SIGKILL)
+            for scheduler in [schedulers[1], schedulers[3], schedulers[4]] {
+                scheduler.send(SIGTERM)
+                #expect(try await scheduler.exit() == 0)
+            }
+        }
+    }
+}
