@@ -44,7 +44,9 @@ struct ImageCompressionHandler: JobHandler {
         }
         if state == "compressed" { return .done }
         let original = try await store.get(ObjectKey(source))
-        let (report, bytes) = try await images.compress(original)
+        let (report, bytes) = try await context.withMemory(ImageProcessPool.memory(for: original)) {
+            try await images.compress(original)
+        }
         let result = try ObjectKey("photos/\(job.photo.uuidString.lowercased()).jpg")
         try await store.put(bytes, at: result, type: .jpeg)
         try await context.database.execute(

@@ -9,6 +9,7 @@ struct EnqueueCommand: AsyncParsableCommand {
         discussion: """
             errand enqueue noop '{"sleep_ms": 500}'
             errand enqueue noop --in 10m --unique nightly
+            errand enqueue noop --unique nightly --on-conflict reschedule --tag slow --tag import
 
             Prints the job's id; with --unique, that of the unfinished job that has the key already, if there is one.
             """)
@@ -37,6 +38,24 @@ struct EnqueueCommand: AsyncParsableCommand {
     @Option(name: .customLong("unique"), help: "At most one unfinished job has this key.")
     var uniqueKey: String?
 
+    @Option(help: "Where the key is taken: keep, replace, reschedule or error.")
+    var onConflict = "keep"
+
+    @Option(help: "Not to be started after this time: then the job is obsolete.")
+    var notAfter: String?
+
+    @Option(name: .customLong("limit"), help: "Counts under the limit with this key (errand.set_limit).")
+    var limitKey: String?
+
+    @Option(name: .customLong("guard"), help: "A registered function that says whether the job is still wanted.")
+    var guardName: String?
+
+    @Option(name: .customLong("tag"), help: "A word to find the job by; may be given again.")
+    var tags: [String] = []
+
+    @Option(help: "The trace that the job belongs to, as W3C Trace Context writes it.")
+    var traceparent: String?
+
     @Flag(help: "Print {\"job_id\", \"inserted\", \"state\"}.")
     var json = false
 
@@ -64,11 +83,11 @@ struct EnqueueCommand: AsyncParsableCommand {
                     select job_id, inserted, state
                     from errand.enqueue(
                         $1, $2, $3, coalesce($4::timestamptz, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4,
-                        $8)
+                        $8, $9::timestamptz, $10, $11, $12, $13, $14)
                     """,
                     [
                         kind, JSONB(payload), queue, at, delay.flatMap(Duration.init(setting:))?.wholeMicroseconds,
-                        priority, maxAttempts, uniqueKey,
+                        priority, maxAttempts, uniqueKey, notAfter, onConflict, limitKey, guardName, tags, traceparent,
                     ]))
             let (id, inserted, state) = try rows[0].decode(Int64.self, Bool.self, String.self)
             return Answer(job_id: id, inserted: inserted, state: state)

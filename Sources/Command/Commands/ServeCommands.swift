@@ -97,6 +97,7 @@ struct Serving {
             Duration(setting: text).flatMap { $0 * 3 <= lease ? $0 : nil }
         }
         worker.grace = try settings.value(.grace) { Duration(setting: $0) }
+        if settings.value(.memory) != nil { worker.memory = try settings.value(.memory, parseBytes) }
         worker.name = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
         worker.version = ErrandCommand.version
         return worker

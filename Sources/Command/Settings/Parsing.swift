@@ -20,6 +20,16 @@ extension Duration {
     }
 }
 
+/// `512MB`, `2GB`, of 1024 and not 1000 each; nil for anything else, and for 0.
+func parseBytes(_ text: String) -> Int? {
+    let units = [("KB", 10), ("MB", 20), ("GB", 30)]
+    guard let (suffix, bits) = units.first(where: { text.hasSuffix($0.0) }),
+        let count = Int(text.dropLast(suffix.count)),
+        (1..<1_000_000).contains(count)
+    else { return nil }
+    return count << bits
+}
+
 /// `default=10,images=2`; nil for anything else.
 func parseQueues(_ text: String) -> [String: Int]? {
     var queues: [String: Int] = [:]

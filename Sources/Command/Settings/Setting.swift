@@ -58,6 +58,10 @@ extension Setting {
         "errand.grace", "ERRAND_GRACE", "25s", expected: "a duration such as 25s",
         "how long running jobs may go on after SIGTERM"
     ) { Duration(setting: $0) != nil }
+    static let memory = Setting(
+        "errand.memory", "ERRAND_MEMORY", nil, expected: "a size such as 512MB or 2GB",
+        "memory that running jobs may take together, as far as they say what they need; unset: no budget"
+    ) { parseBytes($0) != nil }
     static let connections = Setting(
         "errand.connections", "ERRAND_CONNECTIONS", "4", expected: "a number of 1 to 1000",
         "database connections for handlers", accepts: isCount)
@@ -76,7 +80,8 @@ extension Setting {
     ) { LineLog.Format(rawValue: $0) != nil }
 
     static let all = [
-        databaseURL, queues, pollInterval, listen, lease, beat, grace, connections, storage, imageProcesses, logLevel,
+        databaseURL, queues, pollInterval, listen, lease, beat, grace, memory, connections, storage, imageProcesses,
+        logLevel,
         logFormat,
     ]
 

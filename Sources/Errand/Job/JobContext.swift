@@ -5,14 +5,17 @@ import Synchronization
 /// What an attempt knows of itself and of the worker that runs it.
 public struct JobContext: Sendable {
     let job: ClaimedJob
-    /// The worker's database, for reads and writes of the handler's own.
-    public let database: Database
-    let baseLogger: Logger
+    let worker: WorkerState
     let control: AttemptControl
 
-    /// Carries `job_id`, `kind`, `queue` and `attempt` with every line.
+    /// The worker's database, for reads and writes of the handler's own.
+    public var database: Database { worker.database }
+
+    /// Carries `job_id`, `kind`, `queue` and `attempt` with every line. Its last lines are kept with the job: at most 50
+    /// from `info` on, and 8 KB.
     public var logger: Logger {
-        var logger = baseLogger
+        var logger = worker.logger
+        logger.handler = KeptLines(inner: logger.handler, notes: worker.notes, job: job)
         logger[metadataKey: "job_id"] = "\(id)"
         logger[metadataKey: "kind"] = "\(kind)"
         logger[metadataKey: "queue"] = "\(queue)"
@@ -30,9 +33,45 @@ public struct JobContext: Sendable {
     public var maxAttempts: Int { job.maxAttempts }
     /// When the job was enqueued, by the database's clock.
     public var createdAt: Timestamp { job.createdAt }
+    /// The moment after which no attempt may start; nil where there is none.
+    public var notAfter: Timestamp? { job.options?.notAfter }
+    /// Words to find the job by.
+    public var tags: [String] { job.options?.tags ?? [] }
+    /// The trace of its enqueue, as W3C Trace Context writes it.
+    public var traceparent: String? { job.options?.traceparent }
 
     /// Why the attempt was asked to stop; nil while it wasn't. Set before its task is cancelled.
     public var interruption: Interruption? { control.interruption }
+}
+
+// MARK: - While it runs
+extension JobContext {
+    /// Says how far the attempt is, for people who look at the job: `errand.progress` has it within a second.
+    ///
+    /// - Parameters:
+    ///   - fraction: how much is done, 0 to 1; what is beyond counts as that.
+    ///   - message: what it is doing, up to 1,000 characters; nil leaves the last one.
+    public func progress(_ fraction: Double, _ message: String? = nil) {
+        worker.notes.note(job) { note in
+            note.fraction = min(1, max(0, fraction))
+            note.message = message ?? note.message
+        }
+    }
+
+    /// Shows what the attempt has found so far, as JSON of at most 256 KB. What it answers at its end is kept elsewhere.
+    public func output(_ output: some Encodable) throws {
+        let output = try JSONB(encoding: output)
+        worker.notes.note(job) { $0.output = output }
+    }
+
+    /// Runs `body` once so many bytes of the worker's memory budget are free; more than all of it waits until it is alone.
+    ///
+    /// For a need that the attempt has to compute, such as from a picture's header; what is the same for each attempt
+    /// stands in the policy. Who asks first is served first.
+    /// - Throws: what `body` throws; a `CancellationError` where the attempt was stopped before.
+    public func withMemory<T: Sendable>(_ bytes: Int, _ body: () async throws -> T) async throws -> T {
+        try await worker.memory.with(bytes, body)
+    }
 }
 
 /// Why an attempt was asked to stop.
@@ -49,9 +88,22 @@ public enum Interruption: String, Sendable, Hashable {
 
 /// The switch that stops one attempt.
 final class AttemptControl: Sendable {
-    private let state = Mutex<(interruption: Interruption?, task: Task<Void, Never>?)>((nil, nil))
+    private struct State {
+        var interruption: Interruption?
+        var task: Task<Void, Never>?
+        /// The end that is written already, with what the handler wrote.
+        var committed: String?
+    }
+
+    private let state = Mutex(State())
 
     var interruption: Interruption? { state.withLock { $0.interruption } }
+
+    /// The outcome that was committed together with the handler's writes; nil while there is none.
+    var committed: String? {
+        get { state.withLock { $0.committed } }
+        set { state.withLock { $0.committed = newValue } }
+    }
 
     /// Names the task that runs the attempt; one that was interrupted before is cancelled here.
     func attach(_ task: Task<Void, Never>) {

@@ -15,7 +15,7 @@ struct Claim {
 
     var statement: Statement {
         Statement(
-            "select * from errand.claim_v1($1, $2, $3, $4::int4, $5, $6, $7)",
+            "select * from errand.claim_v2($1, $2, $3, $4::int4, $5, $6, $7)",
             [queue, kinds, workerID, limit, starts, lanes.map(Int16.init), isDurable])
     }
 
@@ -27,9 +27,9 @@ struct Claim {
 
     func answer(_ rows: Rows) throws -> Answer {
         guard let first = rows.first else { return Answer() }
-        let (firstID, _, _, _, _, _, _, _, _, _, high, latest, snapshot) = try first.decode(
+        let (firstID, _, _, _, _, _, _, _, _, _, _, high, latest, snapshot) = try first.decode(
             Int64?.self, Int64?.self, String?.self, Int16?.self, Int16?.self, Int16?.self, Timestamp?.self,
-            Timestamp?.self, Timestamp?.self, JSONB?.self, Int64.self, Int64.self, Snapshot.self)
+            Timestamp?.self, Timestamp?.self, JSONB?.self, JSONB?.self, Int64.self, Int64.self, Snapshot.self)
         // One row of nulls: nothing was due.
         let jobs = firstID == nil ? [] : try jobs(rows)
         var lines = [[Int64]](repeating: [], count: 4)
@@ -54,12 +54,13 @@ struct Claim {
         let runAt = try rows.column(7, as: Timestamp.self)
         let startedAt = try rows.column(8, as: Timestamp.self)
         let payloads = try rows.column(9, as: JSONB.self)
-        return rows.indices.map { row in
+        let options = try rows.column(10, as: JSONB?.self)
+        return try rows.indices.map { row in
             ClaimedJob(
                 id: ids[row], line: lines[row], kind: JobKind(rawValue: kinds[row]), queue: queue,
                 priority: Int(priorities[row]), attempt: Int(attempts[row]), maxAttempts: Int(maxAttempts[row]),
                 createdAt: createdAt[row], runAt: runAt[row], startedAt: startedAt[row], payload: payloads[row],
-                workerID: workerID)
+                options: try options[row]?.decode(JobOptions.self), workerID: workerID)
         }
     }
 }

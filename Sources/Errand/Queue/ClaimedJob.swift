@@ -16,12 +16,15 @@ final class ClaimedJob: Sendable {
     let startedAt: Timestamp
     /// As it lies in the database. Decoded in the attempt's own task, so that a broken one fails that job only.
     let payload: JSONB
+    /// What was asked for at its enqueue beyond the usual; nil for most jobs.
+    let options: JobOptions?
     /// The worker id under which it was claimed.
     let workerID: Int64
 
     init(
         id: Int64, line: Int64, kind: JobKind, queue: String, priority: Int, attempt: Int, maxAttempts: Int,
-        createdAt: Timestamp, runAt: Timestamp, startedAt: Timestamp, payload: JSONB, workerID: Int64
+        createdAt: Timestamp, runAt: Timestamp, startedAt: Timestamp, payload: JSONB, options: JobOptions?,
+        workerID: Int64
     ) {
         self.id = id
         self.line = line
@@ -34,6 +37,32 @@ final class ClaimedJob: Sendable {
         self.runAt = runAt
         self.startedAt = startedAt
         self.payload = payload
+        self.options = options
         self.workerID = workerID
+    }
+}
+
+/// The options of a job that its worker has to know of: errand.job_options.
+struct JobOptions: Sendable, Decodable {
+    let notAfter: Timestamp?
+    let guardName: String?
+    let limitKey: String?
+    let tags: [String]?
+    let traceparent: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case notAfter = "not_after"
+        case guardName = "guard"
+        case limitKey = "limit_key"
+        case tags, traceparent
+    }
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        notAfter = try container.decodeIfPresent(Int64.self, forKey: .notAfter).map(Timestamp.init(microseconds:))
+        guardName = try container.decodeIfPresent(String.self, forKey: .guardName)
+        limitKey = try container.decodeIfPresent(String.self, forKey: .limitKey)
+        tags = try container.decodeIfPresent([String].self, forKey: .tags)
+        traceparent = try container.decodeIfPresent(String.self, forKey: .traceparent)
     }
 }

@@ -6,10 +6,16 @@ struct Settlement: Sendable {
         case succeeded(output: JSONB?)
         case retried(error: String, after: Duration)
         case snoozed(for: Duration)
+        case snoozedUntil(Timestamp)
+        /// Waits for a dependency, uncounted.
+        case parked(dependency: String, until: Timestamp?, reason: String)
         /// Back in line, uncounted: the worker stops.
         case released
         case failed(error: String)
         case cancelled(reason: String)
+        case obsolete(reason: String)
+        /// Written already, in the handler's own transaction, with that outcome.
+        case committed(outcome: String)
     }
 
     let job: ClaimedJob
@@ -18,22 +24,55 @@ struct Settlement: Sendable {
     let took: Duration
 }
 
+extension Settlement.Ending {
+    /// What becomes of a job whose handler answered `outcome`.
+    init(_ outcome: Outcome, of job: ClaimedJob, _ policy: JobPolicy) {
+        self =
+            switch outcome {
+            case .done(let output): .succeeded(output: output)
+            case .snooze(let pause): .snoozed(for: pause)
+            case .snoozeUntil(let time): .snoozedUntil(time)
+            case .park(let dependency, let until, let reason):
+                .parked(dependency: dependency, until: until, reason: reason)
+            case .cancel(let reason): .cancelled(reason: reason)
+            case .fail(let reason): .failed(error: reason)
+            case .retry(let pause, let reason): .failure(reason, of: job, policy, pause: pause)
+            }
+    }
+
+    /// What becomes of a job whose attempt failed: another one, if there is one left.
+    static func failure(
+        _ reason: String, of job: ClaimedJob, _ policy: JobPolicy, pause: Duration? = nil
+    ) -> Self {
+        guard job.attempt < job.maxAttempts else { return .failed(error: reason) }
+        var random = SystemRandomNumberGenerator()
+        return .retried(error: reason, after: pause ?? policy.retry.pause(afterAttempt: job.attempt, using: &random))
+    }
+}
+
 extension Settlement {
-    /// The word that errand.settle_v1 and errand.finished_per_minute have for it.
+    /// The word that errand.settle_v2 and errand.finished_per_minute have for it.
     var outcome: String {
         switch ending {
         case .succeeded: "succeeded"
         case .retried: "retried"
-        case .snoozed: "snoozed"
+        case .snoozed, .snoozedUntil: "snoozed"
+        case .parked: "parked"
         case .released: "released"
         case .failed: "failed"
         case .cancelled: "cancelled"
+        case .obsolete: "obsolete"
+        case .committed(let outcome): outcome
         }
     }
 
-    /// Whether errand.finish_v1, the shorter path, will do.
+    /// Whether errand.finish_v1, the shorter path, will do. A guard is asked by the longer one.
     private var isPlainSuccess: Bool {
-        if case .succeeded(output: nil) = ending { true } else { false }
+        if case .succeeded(output: nil) = ending { job.options?.guardName == nil } else { false }
+    }
+
+    private var isCommitted: Bool {
+        if case .committed = ending { true } else { false }
     }
 
     /// The statements that write `settlements`; each answers with an array of the job ids that were refused.
@@ -47,7 +86,7 @@ extension Settlement {
         return groups.flatMap { group in
             let worker = group[0].job.workerID
             let plain = group.filter(\.isPlainSuccess)
-            let others = group.filter { !$0.isPlainSuccess }
+            let others = group.filter { !$0.isPlainSuccess && !$0.isCommitted }
             var statements: [Statement] = []
             if !plain.isEmpty {
                 statements.append(
@@ -57,30 +96,63 @@ extension Settlement {
             if !others.isEmpty {
                 statements.append(
                     Statement(
-                        "select errand.settle_v1($1, $2, $3, $4, $5, $6, $7)",
+                        "select errand.settle_v2($1, $2, $3, $4, $5, $6, $7, $8, $9)",
                         [
                             worker, others.map(\.job.id), others.map(\.job.line), others.map(\.outcome),
                             others.map { $0.error?.storable }, others.map(\.pause?.wholeMilliseconds),
-                            others.map(\.output),
+                            others.map(\.output), others.map(\.due), others.map(\.dependency),
                         ]))
             }
             return statements
         }
     }
 
+    /// The statement that lets those go that wait for the places of `settlements` under their limits; nil where none has
+    /// one.
+    static func release(after settlements: [Settlement]) -> Statement? {
+        let keys = Set(settlements.compactMap(\.job.options?.limitKey))
+        return keys.isEmpty ? nil : Statement("select errand.release_v1($1)", [keys.sorted()])
+    }
+
+    /// The statement that writes it in its handler's transaction; answers `ended`, `lost` or `unwanted`.
+    var commitStatement: Statement {
+        Statement(
+            "select errand.commit_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            [
+                job.workerID, job.id, job.line, outcome, error?.storable, pause?.wholeMilliseconds, output, due,
+                dependency,
+            ])
+    }
+}
+
+// MARK: - What the statements are handed
+extension Settlement {
     /// What went wrong, or why it was cancelled.
     var error: String? {
         switch ending {
-        case .retried(let error, _), .failed(let error), .cancelled(let error): error
-        case .succeeded, .snoozed, .released: nil
+        case .retried(let error, _), .failed(let error), .cancelled(let error), .obsolete(let error): error
+        case .parked(_, _, let reason): reason
+        case .succeeded, .snoozed, .snoozedUntil, .released, .committed: nil
         }
     }
 
     private var pause: Duration? {
         switch ending {
         case .retried(_, let pause), .snoozed(let pause): pause
-        case .succeeded, .released, .failed, .cancelled: nil
+        default: nil
         }
+    }
+
+    private var due: Timestamp? {
+        switch ending {
+        case .snoozedUntil(let time): time
+        case .parked(_, let until, _): until
+        default: nil
+        }
+    }
+
+    private var dependency: String? {
+        if case .parked(let dependency, _, _) = ending { dependency } else { nil }
     }
 
     private var output: JSONB? {
@@ -90,7 +162,7 @@ extension Settlement {
 
 extension String {
     /// At most 4,000 characters, without U+0000, which PostgreSQL can't store.
-    fileprivate var storable: String {
+    var storable: String {
         String(prefix(4000)).replacing("\u{0}", with: "\u{FFFD}")
     }
 }

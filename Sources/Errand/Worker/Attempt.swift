@@ -35,40 +35,34 @@ final class Attempt: Sendable {
         // Claims ask for known kinds only, so this is a worker whose handlers and kinds have come apart.
         guard let entry else { return .failed(error: "this worker has no handler for \(job.kind)") }
         do {
-            return ending(of: try await entry.run(job, context), policy: entry.policy)
+            let outcome = try await context.withMemory(entry.policy.memory) { try await entry.run(job, context) }
+            return committed ?? Settlement.Ending(outcome, of: job, entry.policy)
         } catch {
-            return ending(ofThrown: error, policy: entry.policy)
+            return committed ?? ending(ofThrown: error, policy: entry.policy)
         }
     }
 
-    private func ending(of outcome: Outcome, policy: JobPolicy) -> Settlement.Ending {
-        switch outcome {
-        case .done(let output): .succeeded(output: output)
-        case .snooze(let pause): .snoozed(for: pause)
-        case .cancel(let reason): .cancelled(reason: reason)
-        case .fail(let reason): .failed(error: reason)
-        case .retry(let pause, let reason): failure(reason, policy: policy, pause: pause)
-        }
-    }
+    /// What the handler has committed with its own writes stands, whatever it did after that.
+    private var committed: Settlement.Ending? { context.control.committed.map { .committed(outcome: $0) } }
 
     private func ending(ofThrown error: any Error, policy: JobPolicy) -> Settlement.Ending {
         switch context.interruption {
         case .shutdown:
             return .released
         case .deadline:
-            return failure("deadline of \(policy.deadline) exceeded", policy: policy)
+            return .failure("deadline of \(policy.deadline) exceeded", of: job, policy)
         case .cancelled, .leaseLost, nil:
-            if let classified = error as? any ClassifiedError, classified.isPermanent {
+            switch error {
+            case let down as DependencyDown:
+                return .parked(dependency: down.dependency, until: down.until, reason: down.reason)
+            case let refused as EndRefused where refused.isUnwanted:
+                return .obsolete(reason: "\(refused)")
+            case let classified as any ClassifiedError where classified.isPermanent:
                 return .failed(error: "\(error)")
+            default:
+                return .failure("\(error)", of: job, policy)
             }
-            return failure("\(error)", policy: policy)
         }
-    }
-
-    private func failure(_ reason: String, policy: JobPolicy, pause: Duration? = nil) -> Settlement.Ending {
-        guard job.attempt < job.maxAttempts else { return .failed(error: reason) }
-        var random = SystemRandomNumberGenerator()
-        return .retried(error: reason, after: pause ?? policy.retry.pause(afterAttempt: job.attempt, using: &random))
     }
 }
 
@@ -77,9 +71,9 @@ extension Attempt {
     func abandoned(because interruption: Interruption) -> Settlement.Ending {
         switch interruption {
         case .deadline:
-            failure(
-                "deadline exceeded, and the handler did not stop when it was cancelled",
-                policy: entry?.policy ?? JobPolicy())
+            .failure(
+                "deadline exceeded, and the handler did not stop when it was cancelled", of: job,
+                entry?.policy ?? JobPolicy())
         case .shutdown, .cancelled, .leaseLost:
             .released
         }

@@ -128,6 +128,8 @@ extension ClaimLoop {
     private func roundTrip(ended: [Settlement], limit: Int) async throws -> Int? {
         let workerID = shared.identity.current
         var statements = Settlement.statements(for: ended)
+        let writes = statements.count
+        if let release = Settlement.release(after: ended) { statements.append(release) }
         let claim = limit > 0 ? workerID.map { nextClaim(workerID: $0, limit: limit, isDurable: !ended.isEmpty) } : nil
         if let claim { statements.append(claim.statement) }
         guard !statements.isEmpty else { return nil }
@@ -141,7 +143,7 @@ extension ClaimLoop {
             throw error
         }
         let claimed = try claim.map { try $0.answer(answers.removeLast()) }
-        try written(ended, refused: answers)
+        try written(ended, refused: answers.prefix(writes))
         shared.configuration.onRoundTrip?(
             RoundTrip(finished: ended.count, claimed: claimed?.jobs.count ?? 0, took: .now - start))
         guard let claimed, let observation = claimed.observation else { return nil }
@@ -164,7 +166,7 @@ extension ClaimLoop {
         }
     }
 
-    private func written(_ ended: [Settlement], refused answers: [Rows]) throws {
+    private func written(_ ended: [Settlement], refused answers: ArraySlice<Rows>) throws {
         state.withLock { $0.isWriting = false }
         guard !ended.isEmpty else { return }
         let refused = Set(try answers.flatMap { try $0.scalar([Int64].self) })
@@ -211,9 +213,7 @@ extension ClaimLoop {
         let attempts = jobs.map { job in
             Attempt(
                 job, entry: shared.handlers[job.kind],
-                context: JobContext(
-                    job: job, database: shared.database, baseLogger: shared.logger, control: AttemptControl()),
-                startedAt: now, loop: self)
+                context: JobContext(job: job, worker: shared, control: AttemptControl()), startedAt: now, loop: self)
         }
         shared.running.insert(attempts)
         AttemptStarter(attempts).start { [shared] attempt in

@@ -34,17 +34,7 @@ struct LeaseKeeper {
     }
 
     private func register() async throws {
-        struct Kind: Encodable {
-            let name: String
-            let queue: String
-            let max_attempts: Int
-            let priority: Int
-        }
-        let kinds = shared.handlers.entries.map { kind, entry in
-            Kind(
-                name: kind.rawValue, queue: entry.policy.queue, max_attempts: entry.policy.retry.attempts,
-                priority: entry.policy.priority)
-        }
+        let kinds = shared.handlers.entries.map { KnownKind($0, policy: $1.policy) }
         let configuration = shared.configuration
         let rows = try await shared.control.query(
             Statement(
@@ -95,5 +85,29 @@ struct LeaseKeeper {
                 "left a worker id whose claim was in doubt",
                 metadata: ["worker_id": "\(id)", "released": "\(released)"])
         }
+    }
+}
+
+/// A kind with its policy, as errand.know_kinds takes it.
+private struct KnownKind: Encodable {
+    let name: String
+    let queue: String
+    let max_attempts: Int
+    let priority: Int
+    let is_whole = true
+    let max_running: Int?
+    let dependency: String?
+    let keep_ended_s: Double?
+    let keep_failed_s: Double?
+
+    init(_ kind: JobKind, policy: JobPolicy) {
+        name = kind.rawValue
+        queue = policy.queue
+        max_attempts = policy.retry.attempts
+        priority = policy.priority
+        max_running = policy.limit
+        dependency = policy.dependency
+        keep_ended_s = policy.retention.ended.map { Double($0.wholeMilliseconds) / 1000 }
+        keep_failed_s = policy.retention.failed.map { Double($0.wholeMilliseconds) / 1000 }
     }
 }

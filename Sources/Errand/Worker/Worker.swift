@@ -101,6 +101,7 @@ private struct Engine {
 
     private func leave() async {
         await flush()
+        await flushNotes()
         for id in shared.identity.all {
             let isInDoubt = shared.identity.retiring.contains(id)
             do {
@@ -120,6 +121,7 @@ private struct Engine {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))
             await flush()
+            await flushNotes()
         }
     }
 
@@ -132,6 +134,19 @@ private struct Engine {
                 Statement("select errand.count_finished_v1($1, $2)", [id, try JSONB(encoding: counts)]))
         } catch {
             shared.counts.add(counts)
+        }
+    }
+
+    private func flushNotes() async {
+        guard !shared.notes.isEmpty else { return }
+        let notes = shared.notes.take(running: Set(shared.running.held().map(\.id)))
+        guard !notes.isEmpty else { return }
+        do {
+            try await shared.control.execute(NoteBook.statement(for: notes))
+        } catch {
+            // What the database refuses it would refuse again.
+            if (error as? PostgresError)?.isTransient == true { shared.notes.put(back: notes) }
+            shared.logger.warning("what jobs report could not be written", metadata: ["error": "\(error)"])
         }
     }
 

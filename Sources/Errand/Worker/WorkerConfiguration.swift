@@ -16,6 +16,9 @@ public struct WorkerConfiguration: Sendable {
     public var pollInterval: Duration = .milliseconds(250)
     /// False turns wake-ups off: the worker polls only. Behind a transaction pooler they are off by themselves.
     public var listens = true
+    /// Bytes of memory that attempts may take together here, as far as kinds and handlers say what they need; nil is no
+    /// budget.
+    public var memory: Int?
     /// What people see in `errand.worker`.
     public var name = "worker"
     public var version = "0"

@@ -17,6 +17,8 @@ final class WorkerState: Sendable {
     let identity = Identity()
     let running = Running()
     let counts = FinishedCounts()
+    let notes = NoteBook()
+    let memory: MemoryBudget
     private let start = ContinuousClock.now
     private struct Flags {
         var isStopping = false
@@ -33,6 +35,7 @@ final class WorkerState: Sendable {
         self.kinds = handlers.kinds.map(\.rawValue)
         self.database = database
         self.logger = logger
+        memory = MemoryBudget(bytes: configuration.memory)
         claims = Database(
             configuration: database.configuration, maximumConnections: configuration.queues.count * configuration.loops,
             logger: logger)

@@ -42,6 +42,9 @@ package actor ImageProcessPool {
 
 // MARK: - Compressing
 extension ImageProcessPool {
+    /// Bytes of memory that compressing a photo takes at its height, as its header says; a guess that is rather high.
+    package static func memory(for photo: [UInt8]) -> Int { (64 << 20) + MemoryDemand.bytes(for: photo) }
+
     /// Compresses a photo that is in memory.
     ///
     /// Waits while all processes are busy; then it takes 0.1 to 1 s for a photo of a phone, never longer than the

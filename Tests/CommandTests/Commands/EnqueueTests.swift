@@ -29,6 +29,38 @@ import Testing
         }
     }
 
+    @Test("what SQL can ask of a job, the command can too, with the same errors")
+    func allOptions() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+            let program = try await Program.run(
+                [
+                    "enqueue", "noop", "--not-after", "2999-01-01T00:00:00Z", "--limit", "tenant/1", "--tag", "a",
+                    "--tag",
+                    "b", "--traceparent", trace, "--unique", "one",
+                ], settings: settings)
+            #expect(program.code == 0)
+            let isAsAsked = try await database.query(
+                Statement(
+                    """
+                    select not_after = '2999-01-01Z' and limit_key = 'tenant/1' and tags = '{a,b}' and traceparent = $1
+                    from errand.job
+                    """, [trace]))
+            #expect(try isAsAsked.scalar(Bool.self))
+            let moved = try await Program.run(
+                ["enqueue", "noop", "--unique", "one", "--on-conflict", "reschedule", "--in", "1h", "--json"],
+                settings: settings)
+            #expect(moved.output == #"{"inserted":false,"job_id":1,"state":"scheduled"}"# + "\n")
+            let taken = try await Program.run(
+                ["enqueue", "noop", "--unique", "one", "--on-conflict", "error"], settings: settings)
+            #expect(taken.code == 1)
+            #expect(taken.error.contains("unique_key: expected one that no unfinished job has, got that of job 1"))
+            let guarded = try await Program.run(["enqueue", "noop", "--guard", "nobody"], settings: settings)
+            #expect(guarded.code == 1 && guarded.error.contains("guard: expected one of errand.guard, got 'nobody'"))
+        }
+    }
+
     @Test("a key that an unfinished job has answers with that job")
     func unique() async throws {
         try await withTestDatabase { _, configuration in

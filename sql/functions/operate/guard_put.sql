@@ -4,16 +4,23 @@
 --   select errand.enqueue('invite_reminder', '{"code": "X7K2QP"}', guard => 'invite_is_open');
 --
 -- The function takes the payload (jsonb), answers boolean (false and null are a no), and is stable or immutable. It is
--- called with the rights of the queue's owner, in the claim and again where the job ends, so it reads by an index or two.
+-- called with the rights of errand_owner, so it is security definer where it reads tables of the application's; and in the
+-- claim, and again where the job ends, so it reads by an index or two.
 -- Raises ER404 where there is no such function, ER422 for a name out of bounds or a function that won't do.
 create or replace function errand.guard_put(name text, function text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    found_oid oid := to_regprocedure(guard_put.function || '(jsonb)');
+    found_oid oid;
     routine pg_proc;
     quoted text;
 begin
+    begin
+        found_oid := to_regprocedure(guard_put.function || '(jsonb)');
+    exception
+        -- No name at all.
+        when others then found_oid := null;
+    end;
     if guard_put.name is null or guard_put.name !~ '^[a-z][a-z0-9_.-]{0,99}$' then
         raise exception 'guard_put: name: expected a-z, then up to 99 of a-z 0-9 _ . -, got %',
             coalesce(quote_literal(left(guard_put.name, 120)), 'null') using errcode = 'ER422';

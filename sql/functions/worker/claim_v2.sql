@@ -74,8 +74,8 @@ begin
             or errand.screen(due.id, held)
         limit most))
     returning
-        job.id, job.line, job.kind, job.attempt, job.max_attempts, job.priority, job.created_at, job.run_at,
-        job.started_at, job.payload,
+        job.id, job.line, job.kind, job.attempt, job.max_attempts, job.priority, job.created_at,
+        job.run_at, job.started_at, job.payload,
         case
             when num_nonnulls(job.not_after, job.guard, job.limit_key, job.tags, job.traceparent) = 0 then null
             else errand.job_options(job)

@@ -2,7 +2,10 @@
 create or replace function errand.job_options(job errand.job) returns jsonb
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select jsonb_strip_nulls(jsonb_build_object(
-        'not_after', (extract(epoch from job.not_after) * 1000000)::bigint, 'guard', job.guard,
+        'not_after', case
+            when isfinite(job.not_after) then (extract(epoch from job.not_after - '2000-01-01Z') * 1000000)::bigint
+        end,
+        'guard', job.guard,
         'limit_key', job.limit_key, 'tags', job.tags, 'traceparent', job.traceparent))
 $$;
-comment on function errand.job_options(errand.job) is 'A job''s options for its worker; not_after in µs since 1970';
+comment on function errand.job_options(errand.job) is 'A job''s options for its worker; not_after in µs since 2000-01-01';

@@ -1,8 +1,9 @@
 -- know_kinds: enters the kinds that a worker brings, with the defaults that errand.enqueue uses for them.
 --
--- kinds is an array of {name, queue, max_attempts, priority, max_running, dependency, keep_ended_s, keep_failed_s}. A worker
--- of a version that doesn't know the last four leaves them as they are. A max_running that has changed sets the limit of
--- the kind; what ops have set since then stays until the program changes its mind.
+-- kinds is an array of {name, queue, max_attempts, priority, is_whole, max_running, dependency, keep_ended_s,
+-- keep_failed_s}. A worker of a version that doesn't know the last four, hence no is_whole, leaves them as they are. A
+-- max_running that has changed sets the limit of the kind; what ops have set since then stays until the program changes
+-- its mind.
 create or replace function errand.know_kinds(kinds jsonb) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -10,11 +11,11 @@ declare
     known errand.kind;
 begin
     for brought in
-        select kind.*, element ? 'max_running' as is_whole
+        select kind.*
         from jsonb_array_elements(kinds) as element,
             jsonb_to_record(element) as kind(
-                name text, queue text, max_attempts smallint, priority smallint, max_running int, dependency text,
-                keep_ended_s double precision, keep_failed_s double precision)
+                name text, queue text, max_attempts smallint, priority smallint, is_whole boolean, max_running int,
+                dependency text, keep_ended_s double precision, keep_failed_s double precision)
         order by kind.name
     loop
         select * into known from errand.kind where name = brought.name;

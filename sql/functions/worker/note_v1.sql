@@ -12,11 +12,13 @@ begin
         job_id bigint, line bigint, attempt smallint, fraction real, message text, output jsonb, log text[])
     order by job_id
     on conflict on constraint progress_pkey do update
-    set line = excluded.line, attempt = excluded.attempt, updated_at = now(),
-        fraction = case when known.line = excluded.line then coalesce(excluded.fraction, known.fraction) else excluded.fraction end,
-        message = case when known.line = excluded.line then coalesce(excluded.message, known.message) else excluded.message end,
-        output = case when known.line = excluded.line then coalesce(excluded.output, known.output) else excluded.output end,
-        log = coalesce(excluded.log, known.log)
+    set (line, attempt, updated_at, fraction, message, output, log) = (
+        select
+            excluded.line, excluded.attempt, now(), coalesce(excluded.fraction, same.fraction),
+            coalesce(excluded.message, same.message), coalesce(excluded.output, same.output),
+            coalesce(excluded.log, known.log)
+        from (select known.*) as old
+        left join (select known.*) as same on same.line = excluded.line)
     where known.line <= excluded.line;
 end
 $$;

@@ -1,8 +1,8 @@
 -- register_worker_v1: enters a worker and the kinds that it brings. Every start, and every doubt about a lost answer,
 -- takes a new id: whatever is claimed under an id that nobody beats any more is rescued.
 --
--- kinds is an array of {name, queue, max_attempts, priority, …}: see errand.know_kinds. Returns the new id, and for each queue the low-water marks
--- that a live worker of the same kinds has published ({} if there is none: begin at 0).
+-- kinds is an array of {name, queue, max_attempts, priority, …}: see errand.know_kinds. Returns the new id, and for each
+-- queue the low-water marks that a live worker of the same kinds has published ({} if there is none: begin at 0).
 create or replace function errand.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb
 ) returns table (worker_id bigint, marks jsonb)

@@ -10,9 +10,10 @@ begin
     for key in
         select distinct asked
         from unnest(limit_keys) as asked
-        where exists (select from errand.job where parked_for = 'limit:' || asked)
+        where errand.limit_of(asked) is not null or exists (select from errand.job where parked_for = 'limit:' || asked)
         order by asked
     loop
+        -- Before it looks: a claim that is under way may be parking a job just now, for the place that has fallen free.
         perform errand.lock_limits();
         perform errand.release_limit(key);
     end loop;

@@ -8,6 +8,7 @@
 --   parked     waits for its dependency, uncounted; the error is what was found. It may be tried again from due on
 --   failed     into errand.failed, with its error
 --   cancelled  into the history, with its error as the reason
+--   obsolete   the same: it was no longer wanted when it was done
 -- due, where it is given, counts instead of delay_ms. A job with a guard is obsolete if that now says no, whether it
 -- succeeded or was to be tried again. The fence is the line, as in finish_v1. Returns the ids that were refused.
 create or replace function errand.settle_v2(
@@ -76,11 +77,13 @@ begin
             when result.outcome = 'cancelled' then
                 held.attempts := errand.attempt_record(held, worker, 'cancelled', result.error);
                 perform errand.end_in_history(held, 'cancelled', null, result.error);
+            when result.outcome = 'obsolete' then
+                perform errand.end_in_history(held, 'obsolete', null, result.error);
             when result.outcome = 'succeeded' then
                 perform errand.end_in_history(held, 'succeeded', result.output, null);
             else
-                raise exception 'settle_v2: outcome: expected succeeded, retried, snoozed, released, parked, failed or '
-                    'cancelled, got %', quote_nullable(result.outcome) using errcode = 'ER422';
+                raise exception 'settle_v2: outcome: expected succeeded, retried, snoozed, released, parked, failed, '
+                    'cancelled or obsolete, got %', quote_nullable(result.outcome) using errcode = 'ER422';
         end case;
     end loop;
     -- By name, so that two workers with the same dependencies don't wait for each other. A job that was refused has found

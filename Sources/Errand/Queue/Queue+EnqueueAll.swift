@@ -1,0 +1,83 @@
+import Postgres
+
+extension Queue {
+    /// Puts many jobs of one kind in line, all or none: 100,000 in a call and more. A unique key can't be chosen here.
+    ///
+    /// They go in portions of up to 10,000 jobs and 8 MB, in one transaction. A portion is one statement with an array: in the
+    /// server 1.0 s for 100,000 jobs, where COPY into a table of its own and on from there into line took 1.9 s.
+    ///
+    /// - Returns: their ids, in the order of `jobs`.
+    /// - Throws: as for one job.
+    /// - Complexity: about 10 µs a job in the database, twice that with options that only some jobs have: a last moment, a
+    ///   limit, a guard, tags, a trace.
+    @discardableResult
+    public func enqueue<J: Job>(all jobs: [J], _ options: EnqueueOption...) async throws -> [Int64] {
+        let values = EnqueueOption.values(of: options)
+        return try await database.transaction { try await Self.enqueueAll(jobs, values, in: $0) }
+    }
+
+    /// Puts many jobs of one kind in line in the caller's transaction: they exist if and when that commits.
+    @discardableResult
+    public func enqueue<J: Job>(
+        all jobs: [J], in transaction: Transaction, _ options: EnqueueOption...
+    ) async throws -> [Int64] {
+        try await Self.enqueueAll(jobs, EnqueueOption.values(of: options), in: transaction)
+    }
+
+    private static func enqueueAll<J: Job>(
+        _ jobs: [J], _ values: EnqueueOption.Values, in transaction: Transaction
+    ) async throws -> [Int64] {
+        precondition(values.uniqueKey == nil, "unique: a key names one job; enqueue these one by one")
+        var ids: [Int64] = []
+        var portion: [JSONB] = []
+        var bytes = 0
+        for job in jobs {
+            let payload = try JSONB(encoding: job)
+            if portion.count == 10_000 || !portion.isEmpty && bytes + payload.bytes.count > 8 << 20 {
+                ids += try await enqueue(portion, of: J.kind, values, in: transaction)
+                portion.removeAll(keepingCapacity: true)
+                bytes = 0
+            }
+            portion.append(payload)
+            bytes += payload.bytes.count
+        }
+        if !portion.isEmpty { ids += try await enqueue(portion, of: J.kind, values, in: transaction) }
+        return ids
+    }
+
+    private static func enqueue(
+        _ payloads: [JSONB], of kind: JobKind, _ values: EnqueueOption.Values, in transaction: Transaction
+    ) async throws -> [Int64] {
+        let statement = values.needsWholeForm ? whole(payloads, kind, values) : short(payloads, kind, values)
+        return try await transaction.query(statement).scalar([Int64].self)
+    }
+
+    private static func short(_ payloads: [JSONB], _ kind: JobKind, _ values: EnqueueOption.Values) -> Statement {
+        Statement(
+            """
+            select errand.enqueue_payloads_v1(
+                $1, $2, $3, coalesce($4, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4)
+            """,
+            [
+                kind.rawValue, payloads, values.queue, values.runAt, values.delay?.wholeMicroseconds, values.priority,
+                values.maxAttempts,
+            ])
+    }
+
+    private static func whole(_ payloads: [JSONB], _ kind: JobKind, _ values: EnqueueOption.Values) -> Statement {
+        Statement(
+            """
+            select array_agg(job_id order by ordinal)
+            from errand.enqueue_many((
+                select jsonb_agg(shared || jsonb_build_object('payload', payload) order by place)
+                from unnest($2::jsonb[]) with ordinality as one(payload, place), jsonb_strip_nulls(jsonb_build_object(
+                    'kind', $1, 'queue', $3, 'run_at', coalesce($4, now() + $5 * interval '1 microsecond'),
+                    'priority', $6::int4, 'max_attempts', $7::int4, 'not_after', $8, 'limit_key', $9, 'guard', $10,
+                    'tags', $11, 'traceparent', $12)) as shared))
+            """,
+            [
+                kind.rawValue, payloads, values.queue, values.runAt, values.delay?.wholeMicroseconds, values.priority,
+                values.maxAttempts, values.notAfter, values.limitKey, values.guardName, values.tags, values.traceparent,
+            ])
+    }
+}

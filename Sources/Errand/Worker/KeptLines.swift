@@ -1,0 +1,37 @@
+import Foundation
+import Logging
+
+/// A job's log: each line goes where all lines go, and from `info` on it is kept with the job too.
+struct KeptLines: LogHandler {
+    var inner: any LogHandler
+    let notes: NoteBook
+    let job: ClaimedJob
+
+    var logLevel: Logger.Level {
+        get { inner.logLevel }
+        set { inner.logLevel = newValue }
+    }
+
+    var metadata: Logger.Metadata {
+        get { inner.metadata }
+        set { inner.metadata = newValue }
+    }
+
+    var metadataProvider: Logger.MetadataProvider? {
+        get { inner.metadataProvider }
+        set { inner.metadataProvider = newValue }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { inner[metadataKey: key] }
+        set { inner[metadataKey: key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        inner.log(event: event)
+        guard event.level >= .info else { return }
+        let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        let pairs = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
+        notes.note(job) { $0.keep("\(time) \(event.level) \(event.message)\(pairs)") }
+    }
+}

@@ -1,0 +1,90 @@
+import Foundation
+import Postgres
+import Synchronization
+
+@testable import Errand
+
+/// A worker without a process: claims and ends jobs as the test says.
+struct HandWorker {
+    let database: Database
+    let id: Int64
+
+    /// Enters it with kinds as errand.know_kinds takes them; without any it brings `noop` as it is.
+    init(_ database: Database, kinds: String = "[]") async throws {
+        self.database = database
+        id = try await database.query(
+            Statement(
+                "select worker_id from errand.register_worker_v1('hand', '1', '1 min', '{default}', $1)",
+                [JSONB(kinds)])
+        ).scalar(Int64.self)
+    }
+
+    /// Claims up to `limit` jobs of any of `kinds`.
+    func claim(_ limit: Int, kinds: [String] = ["noop"]) async throws -> [ClaimedJob] {
+        let claim = claiming(limit, kinds: kinds)
+        return try claim.answer(await database.query(claim.statement)).jobs
+    }
+
+    /// A claim that is still to be made.
+    func claiming(_ limit: Int, kinds: [String] = ["noop"]) -> Claim {
+        Claim(
+            queue: "default", kinds: kinds, workerID: id, limit: limit, starts: [0, 0, 0, 0], lanes: [1, 2, 3, 4],
+            isDurable: true)
+    }
+
+    /// Writes the jobs' end, and lets those go that wait for their places, in one transaction. Answers what was refused.
+    @discardableResult
+    func end(_ jobs: [ClaimedJob], _ ending: Settlement.Ending = .succeeded(output: nil)) async throws -> [Int64] {
+        let settlements = jobs.map { Settlement(job: $0, ending: ending, took: .zero) }
+        let statements = Settlement.statements(for: settlements)
+        let answers = try await database.pipeline(
+            statements + [Settlement.release(after: settlements)].compactMap { $0 })
+        return try answers.prefix(statements.count).flatMap { try $0.scalar([Int64].self) }
+    }
+
+    /// Its heartbeat stops, and its lease is over at once.
+    func dies() async throws {
+        try await database.execute(
+            Statement("update errand.worker set beat_at = now() - interval '1 hour' where id = $1", [id]))
+        try await database.execute("select errand.rescue_v1(false)")
+    }
+}
+
+/// A value that several tasks change.
+final class Shared<Value: Sendable>: Sendable {
+    private let value: Mutex<Value>
+
+    init(_ value: Value) { self.value = Mutex(value) }
+
+    func with<T: Sendable>(_ body: (inout Value) -> T) -> T {
+        value.withLock { value in
+            var changed = value
+            let result = body(&changed)
+            value = changed
+            return result
+        }
+    }
+}
+
+extension Database {
+    /// A text that a query answers.
+    func word(_ sql: String) async throws -> String? {
+        try await query(Statement("select (\(sql))::text")).scalar(String?.self)
+    }
+
+    /// Makes the guard `wanted`: a job is wanted while the table `open` has its payload's `id`.
+    func makeGuard() async throws {
+        for statement: Statement in [
+            "create table public.open (id int primary key)",
+            """
+            create function public.wanted(payload jsonb) returns boolean language sql stable security definer
+            set search_path = pg_catalog, pg_temp as $$
+                select exists (select from public.open where id = (payload ->> 'id')::int)
+            $$
+            """,
+            "select errand.guard_put('wanted', 'public.wanted')",
+        ] {
+            try await execute(statement)
+        }
+    }
+}

@@ -1,0 +1,157 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Dependencies") struct DependencyTests {
+    private static let kinds = #"""
+        [{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
+            "dependency": "storage"},
+        {"name": "other", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true}]
+        """#
+    private let down = Settlement.Ending.parked(dependency: "storage", until: nil, reason: "connection refused")
+
+    @Test("three failures within the window open it for the whole fleet; its jobs park, and spend no attempts")
+    func opens() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let queue = Queue(database: database)
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 20))
+            try await worker.end(worker.claim(2), down)
+            #expect(try await database.count("from errand.dependency where opened_at is null and failures = 2") == 1)
+            try await worker.end(worker.claim(1), down)
+            #expect(
+                try await database.count(
+                    "from errand.dependency where opened_by = 'failures' and reason = 'connection refused'") == 1)
+            try await database.execute("select errand.enqueue('other')")
+            let other = try await HandWorker(database)
+            #expect(try await other.claim(50, kinds: ["noop", "other"]).map(\.kind) == ["other"])
+            #expect(
+                try await database.count(
+                    "from errand.job where state = 'parked' and parked_for = 'dependency:storage' and attempt = 0")
+                    == 20)
+        }
+    }
+
+    @Test("failures that are too far apart don't open it, and such a job comes back after a moment")
+    func apart() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await HandWorker(database, kinds: Self.kinds)
+            try await Queue(database: database).enqueue(Noop())
+            for round in 1...4 {
+                let job = try await worker.claim(1)
+                #expect(job.map(\.attempt) == [1], "round \(round)")
+                try await worker.end(job, down)
+                try await database.promote()
+                #expect(try await database.count("from errand.job where state = 'parked'") == 1)
+                try await database.execute(
+                    """
+                    update errand.dependency
+                    set failing_since = failing_since - interval '11 s', failed_at = failed_at - interval '11 s'
+                    """)
+                try await database.promote()
+            }
+            #expect(try await database.count("from errand.dependency where opened_at is null") == 1)
+        }
+    }
+
+    @Test("while it is open one job at a time tries it; when one has succeeded the others go, oldest first")
+    func probes() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let queue = Queue(database: database)
+            let ids = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 200))
+            try await worker.end(worker.claim(3), down)
+            #expect(try await worker.claim(500).isEmpty)
+            for _ in 0..<3 {
+                try await database.execute("update errand.dependency set until = now()")
+                try await database.promote()
+                try await database.promote()
+                let probe = try await worker.claim(500)
+                #expect(probe.map(\.id) == [ids[0]])
+                #expect(probe.map(\.attempt) == [1])
+                try await database.promote()
+                #expect(try await worker.claim(500).isEmpty)
+                try await worker.end(probe, down)
+                try await database.promote()
+                #expect(try await worker.claim(500).isEmpty, "not before a second has passed")
+            }
+            try await database.execute("update errand.dependency set until = now()")
+            try await database.promote()
+            try await worker.end(worker.claim(1))
+            let start = ContinuousClock.now
+            var released: [Int64] = []
+            var most = 0
+            while released.count < 199, ContinuousClock.now - start < .seconds(5) {
+                try await database.promote()
+                let jobs = try await worker.claim(500).sorted { $0.line < $1.line }
+                most = max(most, jobs.count)
+                released += jobs.map(\.id)
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            #expect(released == Array(ids.dropFirst()))
+            #expect(most < 80, "no stampede")
+            #expect(try await database.count("from errand.dependency where opened_at is null and failures = 0") == 1)
+        }
+    }
+
+    @Test("ops open and close it; without an end nobody tries it, and what runs goes on")
+    func byOps() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let queue = Queue(database: database)
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 5))
+            let running = try await worker.claim(1)
+            try await database.execute("select errand.dependency_open('storage', null, 'bucket moves')")
+            #expect(try await worker.claim(10).isEmpty)
+            #expect(try await worker.end(running) == [])
+            try await database.promote()
+            #expect(try await worker.claim(10).isEmpty)
+            #expect(try await database.word("select errand.dependency_close('storage')") == "true")
+            #expect(try await database.word("select errand.dependency_close('storage')") == "false")
+            #expect(
+                try await database.becomes(
+                    "count(*) = 4 from errand.job where state = 'available'", after: database.promote))
+            #expect(try await worker.claim(10).count == 4)
+        }
+    }
+
+    @Test("a handler that knows until when opens it at once; a probe that is lost is tried again")
+    func until() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let queue = Queue(database: database)
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3))
+            let later = Timestamp(microseconds: 4_000_000_000_000_000)
+            try await worker.end(
+                worker.claim(1), .parked(dependency: "storage", until: later, reason: "429, Retry-After"))
+            #expect(
+                try await database.count("from errand.dependency where opened_by = 'handler' and until > '2100-01-01'")
+                    == 1)
+            #expect(try await worker.claim(10).isEmpty)
+            try await database.execute("update errand.dependency set until = now()")
+            try await database.promote()
+            let victim = try await HandWorker(database)
+            #expect(try await victim.claim(10).count == 1)
+            try await victim.dies()
+            try await database.promote()
+            #expect(try await worker.claim(10).count == 1)
+        }
+    }
+
+    @Test("10,000 jobs in line when it opens don't hide the job of another kind behind them")
+    func manyHeld() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await HandWorker(database, kinds: Self.kinds)
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 10_000))
+            try await database.execute("select errand.enqueue('other')")
+            try await database.execute("select errand.dependency_open('storage', null, 'test')")
+            var found: [JobKind] = []
+            for _ in 0..<20 where found.isEmpty {
+                found += try await worker.claim(10, kinds: ["noop", "other"]).map(\.kind)
+            }
+            #expect(found == ["other"])
+        }
+    }
+}

@@ -1,0 +1,250 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Enqueue options") struct EnqueueOptionsTests {
+    @Test("50 sessions hammer one key: exactly one job", arguments: [Conflict.keep, .replace, .reschedule])
+    func hammered(conflict: Conflict) async throws {
+        try await withTestDatabase(connections: 50) { database, _ in
+            let queue = Queue(database: database)
+            let answers = try await withThrowingTaskGroup(of: [Enqueued].self) { group in
+                for session in 0..<50 {
+                    group.addTask {
+                        var answers: [Enqueued] = []
+                        for round in 0..<20 {
+                            let job = Noop(sleepMilliseconds: session * 100 + round)
+                            answers.append(try await queue.enqueue(job, .unique("one", onConflict: conflict)))
+                        }
+                        return answers
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(answers.count == 1000)
+            #expect(answers.count(where: \.isNew) == 1)
+            #expect(Set(answers.map(\.id)).count == 1)
+            #expect(try await database.count("from errand.job") == 1)
+            #expect(try await HandWorker(database).claim(10).count == 1)
+        }
+    }
+
+    @Test("a key that is taken: keep, replace, reschedule and error do what they say")
+    func conflicts() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            let first = try await queue.enqueue(Noop(sleepMilliseconds: 1), .unique("key"), .after(.seconds(60)))
+            #expect(first.isNew && first.state == "scheduled")
+            let kept = try await queue.enqueue(Noop(sleepMilliseconds: 2), .unique("key"))
+            #expect(kept == Enqueued(id: first.id, isNew: false, state: "scheduled"))
+            #expect(try await database.word("select payload ->> 'sleep_ms' from errand.job") == "1")
+
+            let moved = try await queue.enqueue(Noop(sleepMilliseconds: 3), .unique("key", onConflict: .reschedule))
+            #expect(moved == Enqueued(id: first.id, isNew: false, state: "available"))
+            #expect(try await database.word("select payload ->> 'sleep_ms' from errand.job") == "1")
+
+            try await database.execute("update errand.job set attempt = 3")
+            let replaced = try await queue.enqueue(
+                Noop(sleepMilliseconds: 4), .unique("key", onConflict: .replace), .priority(1), .tags("new"))
+            #expect(replaced == Enqueued(id: first.id, isNew: false, state: "available"))
+            #expect(
+                try await database.count(
+                    """
+                    from errand.job
+                    where payload ->> 'sleep_ms' = '4' and priority = 1 and tags = '{new}' and attempt = 0
+                    """
+                ) == 1)
+
+            let error = await #expect(throws: PostgresError.self) {
+                try await queue.enqueue(Noop(), .unique("key", onConflict: .error))
+            }
+            #expect(error?.sqlState == "ER409")
+            #expect(
+                error?.detail
+                    == "enqueue: unique_key: expected one that no unfinished job has, got that of job \(first.id)")
+        }
+    }
+
+    @Test("a running job is never replaced or moved: the answer says that it runs")
+    func runningStays() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            try await queue.enqueue(Noop(sleepMilliseconds: 1), .unique("key"))
+            let worker = try await HandWorker(database)
+            let job = try await worker.claim(1)
+            for conflict in [Conflict.replace, .reschedule] {
+                let answer = try await queue.enqueue(
+                    Noop(sleepMilliseconds: 2), .unique("key", onConflict: conflict), .after(.seconds(60)))
+                #expect(answer.state == "running" && !answer.isNew)
+            }
+            #expect(try await worker.end(job) == [])
+            #expect(try await database.word("select payload ->> 'sleep_ms' from errand.history") == "1")
+        }
+    }
+
+    @Test(
+        "what a job may not ask for is refused, with what was expected and what came",
+        arguments: [
+            ("on_conflict => 'drop'", "ER422", "on_conflict: expected keep, replace, reschedule or error, got 'drop'"),
+            ("on_conflict => 'replace'", "ER422", "on_conflict: expected a unique_key beside replace, got none"),
+            (
+                "run_at => '2030-01-02Z', not_after => '2030-01-01Z'", "ER422",
+                "not_after: expected a time after run_at, got 1 day before it"
+            ),
+            (
+                "limit_key => 'a*'", "ER422",
+                "limit_key: expected 1 to 500 characters without an asterisk at the end, got 'a*'"
+            ),
+            (
+                "traceparent => '00-1'", "ER422",
+                "traceparent: expected 00-, 32 hex digits, -, 16 hex digits, -, 2 hex digits, got '00-1'"
+            ),
+            ("guard => 'nobody'", "ER404", "guard: expected one of errand.guard, got 'nobody'"),
+            (
+                "tags => array_fill('x'::text, '{21}')", "ER422",
+                "tags: expected at most 20 words of 1000 characters in all, got 21 of 21"
+            ),
+        ])
+    func refusals(option: String, state: String, message: String) async throws {
+        try await withTestDatabase { database, _ in
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.execute(Statement("select errand.enqueue('noop', \(option))"))
+            }
+            #expect(error?.sqlState == state)
+            #expect(error?.detail == "enqueue: \(message)")
+        }
+    }
+
+    @Test("enqueue_many names the element and the argument that it doesn't know")
+    func unknownArgument() async throws {
+        try await withTestDatabase { database, _ in
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.execute(
+                    #"select errand.enqueue_many('[{"kind": "noop"}, {"kind": "noop", "prioriy": 1}]')"#)
+            }
+            #expect(error?.sqlState == "ER422")
+            #expect(error?.detail == "enqueue_many: jobs[2]: expected the arguments of errand.enqueue, got 'prioriy'")
+        }
+    }
+
+    @Test("enqueue_many answers for taken keys as enqueue does, in order")
+    func manyConflicts() async throws {
+        try await withTestDatabase { database, _ in
+            try await Queue(database: database).enqueue(Noop(), .unique("taken"), .after(.seconds(60)))
+            let rows = try await database.query(
+                """
+                select ordinal, job_id, inserted, state
+                from errand.enqueue_many('[
+                    {"kind": "noop"}, {"kind": "noop", "unique_key": "taken"},
+                    {"kind": "noop", "unique_key": "new"}, {"kind": "noop", "unique_key": "new"},
+                    {"kind": "noop", "unique_key": "taken", "on_conflict": "reschedule"}]')
+                """)
+            let answers = try rows.map { try $0.decode(Int32.self, Int64.self, Bool.self, String.self) }
+            #expect(answers.map(\.0) == [1, 2, 3, 4, 5])
+            #expect(answers.map(\.2) == [true, false, true, false, false])
+            #expect(answers[1].1 == answers[4].1 && answers[2].1 == answers[3].1)
+            #expect(answers.map(\.3) == ["available", "scheduled", "available", "available", "available"])
+        }
+    }
+
+    @Test("many calls with the same keys in opposite orders don't wait for each other for ever")
+    func noDeadlock() async throws {
+        try await withTestDatabase { database, _ in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for order in ["asc", "desc", "asc", "desc"] {
+                    group.addTask {
+                        for _ in 0..<10 {
+                            try await database.execute(
+                                Statement(
+                                    """
+                                    select count(*) from errand.enqueue_many((
+                                        select jsonb_agg(jsonb_build_object('kind', 'noop', 'unique_key', 'k' || n)
+                                            order by n \(order))
+                                        from generate_series(1, 200) as n))
+                                    """))
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await database.count("from errand.job") == 200)
+        }
+    }
+
+    @Test("100,000 jobs go in line in one call from Swift, all or none, and answer in order")
+    func bulk() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            let ids = try await queue.enqueue(all: (0..<100_000).map { Noop(sleepMilliseconds: $0) })
+            #expect(ids.count == 100_000 && Set(ids).count == 100_000)
+            let isInOrder = try await database.query(
+                Statement(
+                    """
+                    select bool_and((job.payload ->> 'sleep_ms')::int = place - 1)
+                    from unnest($1) with ordinality as one(id, place)
+                    join errand.job on job.id = one.id
+                    """, [ids]))
+            #expect(try isInOrder.scalar(Bool.self))
+            let large = Noop(output: .string(String(repeating: "x", count: 300_000)))
+            let error = await #expect(throws: PostgresError.self) {
+                try await queue.enqueue(all: [Noop](repeating: Noop(), count: 20_000) + [large])
+            }
+            #expect(error?.sqlState == "ER413")
+            #expect(try await database.count("from errand.job") == 100_000)
+        }
+    }
+
+    @Test("options that a bulk enqueue is given hold for each of its jobs")
+    func bulkOptions() async throws {
+        try await withTestDatabase { database, _ in
+            let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+            let ids = try await Queue(database: database).enqueue(
+                all: (0..<10).map { Noop(sleepMilliseconds: $0) }, .tags("a", "b"), .traceparent(trace),
+                .limited(by: "tenant/1"), .notAfter(.init(microseconds: 1_000_000_000_000_000)), .after(.seconds(60)))
+            #expect(ids == ids.sorted() && ids.count == 10)
+            #expect(
+                try await database.count(
+                    """
+                    from errand.job
+                    where tags = '{a,b}' and traceparent = '\(trace)' and limit_key = 'tenant/1'
+                        and not_after = '2031-09-09 01:46:40Z' and run_at - created_at = interval '60 seconds'
+                    """) == 10)
+        }
+    }
+
+    @Test("a job that is too late when its turn comes is obsolete, and never starts")
+    func tooLate() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            let late = try await queue.enqueue(Noop(), .notAfter(.init(microseconds: 0))).id
+            let intime = try await queue.enqueue(Noop(), .notAfter(.infinity)).id
+            #expect(try await HandWorker(database).claim(10).map(\.id) == [intime])
+            #expect(
+                try await database.word("select reason from errand.history where id = \(late) and state = 'obsolete'")
+                    == "not started by 2000-01-01 00:00:00+00")
+        }
+    }
+
+    @Test("tags, trace and limit stay with a job to its end, and come back when it is retried")
+    func kept() async throws {
+        try await withTestDatabase { database, _ in
+            let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+            let queue = Queue(database: database)
+            let id = try await queue.enqueue(
+                Noop(), .tags("a"), .traceparent(trace), .limited(by: "k"), .maxAttempts(1)
+            ).id
+            let worker = try await HandWorker(database)
+            let job = try #require(try await worker.claim(1).first)
+            #expect(job.options?.tags == ["a"] && job.options?.traceparent == trace)
+            try await worker.end([job], .failed(error: "broken"))
+            #expect(try await database.count("from errand.failed where tags = '{a}' and traceparent = '\(trace)'") == 1)
+            try await database.execute(Statement("select errand.retry($1, reason => 'mended')", [[id]]))
+            let again = try #require(try await worker.claim(1).first)
+            #expect(again.id == id && again.attempt == 1 && again.options?.limitKey == "k")
+            #expect(try await database.count("from errand.job where jsonb_array_length(attempts) = 1") == 1)
+            try await worker.end([again])
+            #expect(try await database.count("from errand.history where tags = '{a}' and limit_key = 'k'") == 1)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Guards") struct GuardTests {
+    @Test("a job whose guard says no is obsolete at the claim, and never starts; another runs")
+    func atTheClaim() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.makeGuard()
+            try await database.execute("insert into public.open values (1)")
+            for id in 1...2 {
+                try await database.execute(
+                    Statement("select errand.enqueue('noop', jsonb_build_object('id', $1), guard => 'wanted')", [id]))
+            }
+            let jobs = try await HandWorker(database).claim(10)
+            #expect(jobs.map(\.id) == [1])
+            #expect(jobs.first?.options?.guardName == "wanted")
+            #expect(
+                try await database.word("select reason from errand.history where state = 'obsolete' and attempt = 0")
+                    == "guard wanted said no")
+        }
+    }
+
+    @Test("a guard is asked again at the end: a job that is no longer wanted is obsolete, not succeeded")
+    func atTheEnd() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.makeGuard()
+            try await database.execute("insert into public.open values (1), (2), (3)")
+            for id in 1...3 {
+                try await database.execute(
+                    Statement("select errand.enqueue('noop', jsonb_build_object('id', $1), guard => 'wanted')", [id]))
+            }
+            let worker = try await HandWorker(database)
+            let jobs = try await worker.claim(10).sorted { $0.id < $1.id }
+            try #require(jobs.count == 3)
+            try await database.execute("delete from public.open where id < 3")
+            #expect(try await worker.end([jobs[0], jobs[2]]) == [])
+            #expect(try await worker.end([jobs[1]], .retried(error: "broken", after: .zero)) == [])
+            #expect(
+                try await database.word("select string_agg(state, ' ' order by id) from errand.history")
+                    == "obsolete obsolete succeeded")
+        }
+    }
+
+    @Test("a guard that raises an error spends its own job's attempts, and holds up nobody")
+    func raising() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.makeGuard()
+            try await database.execute(
+                #"select errand.enqueue('noop', '{"id": "x"}', guard => 'wanted', max_attempts => 2)"#)
+            try await Queue(database: database).enqueue(Noop())
+            let worker = try await HandWorker(database)
+            #expect(try await worker.claim(10).map(\.id) == [2])
+            #expect(try await database.count("from errand.job where state = 'scheduled' and attempt = 1") == 1)
+            try await database.execute("update errand.job set run_at = now() where state = 'scheduled'")
+            try await database.promote()
+            #expect(try await worker.claim(10).isEmpty)
+            #expect(
+                try await database.word("select error from errand.failed")
+                    == #"guard wanted: invalid input syntax for type integer: "x" [22P02]"#)
+        }
+    }
+
+    @Test(
+        "only a function that looks and answers yes or no can be a guard",
+        arguments: [
+            ("public.nothing", "ER404"), ("public.writes", "ER422"), ("public.counts", "ER422"),
+            ("public.wanted); drop table public.open; --", "ER404"),
+        ])
+    func registering(function: String, state: String) async throws {
+        try await withTestDatabase { database, _ in
+            try await database.makeGuard()
+            try await database.execute(
+                "create function public.writes(jsonb) returns boolean language sql volatile as 'select true'")
+            try await database.execute(
+                "create function public.counts(jsonb) returns int language sql stable as 'select 1'")
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.execute(Statement("select errand.guard_put('other', $1)", [function]))
+            }
+            #expect(error?.sqlState == state)
+            #expect(try await database.count("from errand.guard") == 1)
+        }
+    }
+}

@@ -1,0 +1,211 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Limits") struct LimitTests {
+    @Test("never more than N run under a key, with 8 workers claiming and ending at once, and all get through")
+    func neverMore() async throws {
+        try await withTestDatabase(connections: 12) { database, _ in
+            try await database.execute("select errand.set_limit('a', 3)")
+            try await database.execute("select errand.set_limit('b/*', 1)")
+            let queue = Queue(database: database)
+            for round in 0..<30 {
+                try await queue.enqueue(Noop(), .limited(by: "a"))
+                try await queue.enqueue(Noop(), .limited(by: "b/\(round % 2)"))
+                try await queue.enqueue(Noop())
+            }
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 60), .limited(by: "a"))
+            let most = Shared<[String: Int]>([:])
+            let start = ContinuousClock.now
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        let worker = try await HandWorker(database)
+                        while try await database.count("from errand.job") > 0, .now - start < .seconds(60) {
+                            let jobs = try await worker.claim(5)
+                            let running = try await database.query(
+                                """
+                                select limit_key, count(*) from errand.job
+                                where state = 'running' and limit_key is not null group by 1
+                                """)
+                            for row in running {
+                                let (key, count) = try row.decode(String.self, Int.self)
+                                most.with { $0[key] = max($0[key] ?? 0, count) }
+                            }
+                            try await worker.end(jobs)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(most.with { $0 } == ["a": 3, "b/0": 1, "b/1": 1])
+            #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 150)
+        }
+    }
+
+    @Test("a worker that is lost leaks no place: its jobs hold theirs until they are rescued, and not after")
+    func lostWorker() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 2)")
+            let queue = Queue(database: database)
+            for _ in 0..<4 { try await queue.enqueue(Noop(), .limited(by: "a")) }
+            let victim = try await HandWorker(database)
+            let heir = try await HandWorker(database)
+            #expect(try await victim.claim(10).count == 2)
+            #expect(try await heir.claim(10).isEmpty)
+            #expect(try await database.count("from errand.job where state = 'parked' and parked_for = 'limit:a'") == 2)
+            try await victim.dies()
+            try await database.promote()
+            var ended = 0
+            while ended < 4 {
+                let jobs = try await heir.claim(10)
+                #expect(jobs.count == 2)
+                if jobs.isEmpty { break }
+                ended += jobs.count
+                #expect(try await heir.end(jobs) == [])
+            }
+            #expect(try await database.count("from errand.history") == 4)
+        }
+    }
+
+    @Test("who waits for a limit goes by priority, then by age, before those who come later")
+    func order() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 1)")
+            let queue = Queue(database: database)
+            let worker = try await HandWorker(database)
+            let first = try await queue.enqueue(Noop(), .limited(by: "a")).id
+            var running = try await worker.claim(1)
+            #expect(running.map(\.id) == [first])
+            let second = try await queue.enqueue(Noop(), .limited(by: "a"))
+            let third = try await queue.enqueue(Noop(), .limited(by: "a"))
+            let urgent = try await queue.enqueue(Noop(), .limited(by: "a"), .priority(1))
+            #expect([second, third, urgent].map(\.state) == ["parked", "parked", "parked"])
+            var order: [Int64] = []
+            while !running.isEmpty {
+                try await worker.end(running)
+                running = try await worker.claim(10)
+                order += running.map(\.id)
+            }
+            #expect(order == [urgent.id, second.id, third.id])
+        }
+    }
+
+    @Test("a limit that is raised or lifted lets those go who wait; 0 holds all")
+    func changed() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 0)")
+            let queue = Queue(database: database)
+            for _ in 0..<5 { try await queue.enqueue(Noop(), .limited(by: "a")) }
+            let worker = try await HandWorker(database)
+            #expect(try await worker.claim(10).isEmpty)
+            try await database.execute("select errand.set_limit('a', 2)")
+            try await database.promote()
+            #expect(try await worker.claim(10).count == 2)
+            try await database.execute("select errand.set_limit('a', null)")
+            #expect(
+                try await database.becomes(
+                    "count(*) = 3 from errand.job where state = 'available'", after: database.promote))
+            #expect(try await worker.claim(10).count == 3)
+        }
+    }
+
+    @Test("a kind's limit comes with its program, and ops may change it until the program changes its mind")
+    func ofKind() async throws {
+        try await withTestDatabase { database, _ in
+            func kinds(_ limit: Int) -> String {
+                #"""
+                [{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
+                    "max_running": \#(limit)}]
+                """#
+            }
+            var worker = try await HandWorker(database, kinds: kinds(2))
+            for _ in 0..<9 { try await Queue(database: database).enqueue(Noop()) }
+            #expect(try await worker.claim(10).count == 2)
+            try await database.execute("select errand.set_limit('kind/noop', 3)")
+            worker = try await HandWorker(database, kinds: kinds(2))
+            try await database.promote()
+            #expect(try await worker.claim(10).count == 1)
+            worker = try await HandWorker(database, kinds: kinds(5))
+            try await database.promote()
+            #expect(try await worker.claim(10).count == 2)
+        }
+    }
+
+    @Test("10,000 jobs that a limit holds don't hide the one behind them")
+    func manyHeld() async throws {
+        try await withTestDatabase { database, _ in
+            // Enqueued before there was a limit: all of them are in line.
+            try await Queue(database: database).enqueue(
+                all: [Noop](repeating: Noop(), count: 10_000), .limited(by: "a"))
+            try await database.execute("select errand.set_limit('a', 0)")
+            let behind = try await Queue(database: database).enqueue(Noop()).id
+            let worker = try await HandWorker(database)
+            var mark = LowWaterMark()
+            var found: [Int64] = []
+            for round in 0..<20 where found.isEmpty {
+                let claim = Claim(
+                    queue: "default", kinds: ["noop"], workerID: worker.id, limit: 10, starts: mark.starts,
+                    lanes: [1, 2, 3, 4], isDurable: true)
+                let answer = try claim.answer(await database.query(claim.statement))
+                if let observation = answer.observation { mark.observe(observation, at: .seconds(round)) }
+                found += answer.jobs.map(\.id)
+            }
+            #expect(found == [behind])
+            #expect(try await database.count("from errand.job where state = 'parked'") == 10_000)
+        }
+    }
+}
+
+@Suite("Rates") struct RateTests {
+    @Test("never more than allowed start in any span, with 4 workers claiming as fast as they can")
+    func neverMore() async throws {
+        try await withTestDatabase(connections: 8) { database, _ in
+            try await database.execute("select errand.set_rate('default', '200 milliseconds', 20)")
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 150))
+            let starts = Shared<[(at: Timestamp, jobs: Int)]>([])
+            let clock = ContinuousClock.now
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        let worker = try await HandWorker(database)
+                        while try await database.count("from errand.job where state = 'available'") > 0 {
+                            let claim = worker.claiming(7)
+                            // The server's time, while the claim still holds the queue's rate.
+                            let answers = try await database.pipeline([claim.statement, "select clock_timestamp()"])
+                            let (jobs, at) = (try claim.answer(answers[0]).jobs, try answers[1].scalar(Timestamp.self))
+                            if !jobs.isEmpty { starts.with { $0.append((at, jobs.count)) } }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let all = starts.with { $0 }
+            #expect(all.reduce(0) { $0 + $1.jobs } == 150)
+            // 150 jobs at 20 in 200 ms: the last ones not before 1.4 s.
+            #expect(.now - clock >= .milliseconds(1400))
+            let worst = all.map { first in
+                all.filter { $0.at >= first.at && $0.at < first.at + .milliseconds(150) }.reduce(0) { $0 + $1.jobs }
+            }.max()
+            #expect(worst ?? 0 <= 20)
+        }
+    }
+
+    @Test("a queue without a rate is not held up by another's, and nulls lift a rate")
+    func others() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_rate('slow', '1 hour', 1)")
+            let queue = Queue(database: database)
+            for _ in 0..<5 { try await queue.enqueue(Noop()) }
+            let worker = try await HandWorker(database)
+            #expect(try await worker.claim(3).count == 3)
+            try await database.execute("select errand.set_rate('default', '1 hour', 1)")
+            #expect(try await worker.claim(3).count == 1)
+            #expect(try await worker.claim(3).isEmpty)
+            try await database.execute("select errand.set_rate('default', null, null)")
+            #expect(try await worker.claim(3).count == 1)
+        }
+    }
+}

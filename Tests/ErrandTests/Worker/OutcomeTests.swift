@@ -1,0 +1,244 @@
+import ErrandTestKit
+import Foundation
+import Logging
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@Suite("Outcomes and what runs with a job") struct OutcomeTests {
+    @Test("a job that snoozes until a moment comes back then, without having spent the attempt")
+    func snoozesUntil() async throws {
+        let handler = ProbeHandler { job, context in
+            let now = try await context.database.query("select now()").scalar(Timestamp.self)
+            return context.createdAt + .milliseconds(300) > now ? .snooze(until: now + .milliseconds(300)) : .done
+        }
+        try await withWorker([handler]) { database, queue in
+            try await queue.enqueue(Probe(), .maxAttempts(1))
+            #expect(try await database.becomes("exists (select from errand.history)", after: database.promote))
+            #expect(
+                try await database.count(
+                    "from errand.history where attempt = 1 and started_at >= created_at + interval '300 ms'") == 1)
+        }
+    }
+
+    @Test("parked by its handler or by an error from deep inside, a job waits uncounted, and goes when others may")
+    func parks() async throws {
+        let isDown = Mutex(true)
+        let handler = ProbeHandler { job, _ in
+            guard isDown.withLock({ $0 }) else { return .done }
+            if job.step == 1 { throw DependencyDown("storage", reason: "refused") }
+            return .park(dependency: "storage")
+        }
+        try await withWorker([handler]) { database, queue in
+            try await queue.enqueue(all: (0..<5).map(Probe.init), .maxAttempts(1))
+            #expect(
+                try await database.becomes("count(*) = 5 from errand.job where state = 'parked' and attempt = 0"))
+            isDown.withLock { $0 = false }
+            try await database.execute("select errand.dependency_close('storage')")
+            #expect(
+                try await database.becomes("not exists (select from errand.job)", after: database.promote))
+            #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 5)
+        }
+    }
+
+    @Test("progress, output and the last lines of a job's log are there to read while it runs, and afterwards")
+    func notes() async throws {
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let handler = SlowHandler { context in
+            for line in 1...80 { context.logger.info("line \(line)", metadata: ["size": "\(line)"]) }
+            context.logger.debug("not kept")
+            context.progress(0.25, "reading")
+            try context.output(["pages": 3])
+            for await _ in gate { break }
+            context.progress(1)
+        }
+        try await withWorker([handler]) { database, queue in
+            let id = try await queue.enqueue(Slow()).id
+            #expect(
+                try await database.becomes(
+                    """
+                    exists (
+                        select from errand.progress join errand.job on job.id = job_id
+                        where job.state = 'running' and fraction = 0.25 and message = 'reading'
+                            and output ->> 'pages' = '3')
+                    """, within: .seconds(3)))
+            open.yield()
+            #expect(
+                try await database.becomes(
+                    "exists (select from errand.progress where fraction = 1 and message = 'reading')",
+                    within: .seconds(3)))
+            let row = try await database.query(Statement("select log from errand.progress where job_id = $1", [id]))
+            let log = try row.scalar([String].self)
+            #expect(log.count == 50)
+            #expect(log.last?.hasSuffix("info line 80 size=80") == true)
+        }
+    }
+
+    @Test("a long log is kept to its last 8 KB")
+    func longLog() {
+        let job = ClaimedJob.sample
+        var note = NoteBook.Note(of: job)
+        for number in 0..<40 { note.keep("\(number)" + String(repeating: "x", count: 900)) }
+        #expect(note.log.reduce(0) { $0 + $1.utf8.count } <= 8192)
+        #expect(note.log.last?.hasPrefix("39x") == true)
+    }
+
+    @Test("a handler's writes and its job's end commit together: with sessions killed at random, each exactly once")
+    func exactlyOnce() async throws {
+        let handler = TallyHandler { job, context in
+            try await context.transaction { transaction in
+                try await transaction.execute(
+                    Statement("update public.total set runs = runs + 1 where step = $1", [job.step]))
+                if job.step % 7 == 0, context.attempt == 1 {
+                    try await transaction.execute("select pg_terminate_backend(pg_backend_pid())")
+                }
+                if job.step % 5 == 0, context.attempt == 1 { throw CancellationError() }
+                return .done
+            }
+        }
+        try await withWorker([handler]) { database, queue in
+            try await database.execute("create table public.total (step int primary key, runs int not null default 0)")
+            try await database.execute("insert into public.total (step) select generate_series(0, 99)")
+            try await queue.enqueue(all: (0..<100).map(Tally.init))
+            #expect(
+                try await database.becomes(
+                    "not exists (select from errand.job)", within: .seconds(20), after: database.promote))
+            #expect(try await database.count("from public.total where runs <> 1") == 0)
+            #expect(try await database.count("from errand.history where state = 'succeeded'") == 100)
+            #expect(try await database.count("from errand.failed") == 0)
+        }
+    }
+
+    @Test("a job that was cancelled meanwhile, or that its guard no longer wants, rolls its handler's writes back")
+    func rollsBack() async throws {
+        let (started, start) = AsyncStream.makeStream(of: Int64.self)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let handler = SlowHandler { context in
+            _ = try await context.transaction { transaction in
+                start.yield(context.id)
+                for await _ in gate { break }
+                try await transaction.execute("insert into public.written values (1)")
+                return .done
+            }
+        }
+        try await withWorker([handler]) { database, queue in
+            try await database.makeGuard()
+            try await database.execute("create table public.written (n int)")
+            try await database.execute("insert into public.open values (1)")
+            var iterator = started.makeAsyncIterator()
+            try await database.execute(#"select errand.enqueue('slow', '{"id": 1}', guard => 'wanted')"#)
+            _ = await iterator.next()
+            try await database.execute("delete from public.open")
+            open.yield()
+            #expect(try await database.becomes("count(*) = 1 from errand.history where state = 'obsolete'"))
+            #expect(try await database.count("from public.written") == 0)
+        }
+    }
+
+    @Test("who needs memory waits until there is enough: first come, first served, and the largest alone")
+    func memory() {
+        var queue = MemoryQueue(budget: 100)
+        #expect(queue.arrive(1, bytes: 60) == [1])
+        #expect(queue.arrive(2, bytes: 60) == [])
+        #expect(queue.arrive(3, bytes: 10) == [], "nobody overtakes")
+        #expect(queue.leave(bytes: 60) == [2, 3])
+        #expect(queue.arrive(4, bytes: 1000) == [])
+        #expect(queue.arrive(5, bytes: 1) == [])
+        #expect(queue.leave(bytes: 60) == [])
+        #expect(queue.leave(bytes: 10) == [4])
+        #expect(queue.giveUp(4) == nil)
+        #expect(queue.leave(bytes: 1000) == [5])
+        #expect(queue.arrive(6, bytes: 100) == [])
+        #expect(queue.giveUp(6) == [])
+        #expect(queue.taken == 1)
+    }
+
+    @Test("attempts run only within the worker's memory budget, and one that is stopped gives its place up")
+    func memoryOfAttempts() async throws {
+        let most = Mutex((now: 0, most: 0))
+        let handler = ProbeHandler { job, context in
+            try await context.withMemory(40) {
+                most.withLock { state in
+                    state.now += 1
+                    state.most = max(state.most, state.now)
+                }
+                try await Task.sleep(for: .milliseconds(5))
+                most.withLock { $0.now -= 1 }
+                return .done
+            }
+        }
+        try await withWorker([handler], configure: { $0.memory = 100 }) { database, queue in
+            try await queue.enqueue(all: (0..<40).map(Probe.init))
+            #expect(try await database.drains())
+        }
+        #expect(most.withLock { $0.most } == 2)
+    }
+
+    @Test("a policy's limit holds over workers, with the whole engine running")
+    func kindLimit() async throws {
+        struct Narrow: Job {
+            static let kind: JobKind = "narrow"
+            static let policy = JobPolicy(limit: 2)
+        }
+        struct NarrowHandler: JobHandler {
+            let running: Counter
+            func run(_ job: Narrow, in context: JobContext) async throws -> Outcome {
+                running.enter()
+                try await Task.sleep(for: .milliseconds(10))
+                running.leave()
+                return .done
+            }
+        }
+        let counter = Counter()
+        try await withWorker([NarrowHandler(running: counter)]) { database, queue in
+            let other = Worker(
+                database: database, configuration: WorkerConfiguration(), logger: Logger(label: "other"),
+                handlers: Handlers([NarrowHandler(running: counter)]))
+            let running = Task { try await other.run() }
+            #expect(try await database.becomes("count(*) = 2 from errand.worker"))
+            for _ in 0..<40 { try await queue.enqueue(Narrow()) }
+            #expect(try await database.becomes("not exists (select from errand.job)", after: database.promote))
+            running.cancel()
+            try await running.value
+        }
+        #expect(counter.most == 2)
+    }
+}
+
+/// A job that counts, with no near deadline.
+struct Tally: Job {
+    static let kind: JobKind = "tally"
+    static let policy = JobPolicy(retry: .exponential(attempts: 10, first: .milliseconds(1)))
+    var step = 0
+}
+
+struct TallyHandler: JobHandler {
+    let body: @Sendable (Tally, JobContext) async throws -> Outcome
+
+    func run(_ job: Tally, in context: JobContext) async throws -> Outcome { try await body(job, context) }
+}
+
+/// How many are inside at once, and were at most.
+final class Counter: Sendable {
+    private let state = Mutex((now: 0, most: 0))
+
+    var most: Int { state.withLock { $0.most } }
+
+    func enter() {
+        state.withLock { state in
+            state.now += 1
+            state.most = max(state.most, state.now)
+        }
+    }
+
+    func leave() { state.withLock { $0.now -= 1 } }
+}
+
+extension ClaimedJob {
+    static let sample = ClaimedJob(
+        id: 1, line: 1, kind: "noop", queue: "default", priority: 2, attempt: 1, maxAttempts: 1,
+        createdAt: .init(microseconds: 0), runAt: .init(microseconds: 0), startedAt: .init(microseconds: 0),
+        payload: JSONB("{}"), options: nil, workerID: 1)
+}

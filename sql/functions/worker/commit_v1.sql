@@ -1,0 +1,32 @@
+-- commit_v1: ends one attempt in its handler's own transaction: what the handler has written and the job's end commit
+-- together, or neither does. The arguments are one element each of errand.settle_v2's.
+--
+-- Answers ended; lost where the job is no longer this worker's (the handler has to roll back); unwanted where the job's
+-- guard says no now (the same).
+create or replace function errand.commit_v1(
+    worker_id bigint, id bigint, line bigint, outcome text, error text, delay_ms bigint, output jsonb, due timestamptz,
+    dependency text
+) returns text
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_variable
+declare
+    held errand.job;
+begin
+    select * into held
+    from errand.job
+    where job.id = commit_v1.id and job.line = commit_v1.line and job.worker_id = commit_v1.worker_id
+        and job.state = 'running'
+    for update;
+    if not found then
+        return 'lost';
+    elsif held.guard is not null and not errand.still_wanted(held) then
+        return 'unwanted';
+    end if;
+    perform errand.settle_v2(
+        worker_id, array[id], array[line], array[outcome], array[error], array[delay_ms], array[output], array[due],
+        array[dependency]);
+    return 'ended';
+end
+$$;
+comment on function errand.commit_v1(bigint, bigint, bigint, text, text, bigint, jsonb, timestamptz, text) is
+    'For workers: ends an attempt in its handler''s transaction; answers ended, lost or unwanted';
