@@ -87,8 +87,8 @@ extension Figures {
 }
 
 extension [Double] {
-    /// The value below which that part of the values lies; 0 of none.
+    /// The smallest value that so large a part of the values doesn't exceed (nearest rank); 0 of none.
     func quantile(_ part: Double) -> Double {
-        isEmpty ? 0 : sorted()[Swift.min(count - 1, Int(Double(count) * part))]
+        isEmpty ? 0 : sorted()[Swift.max(0, Int((Double(count) * part).rounded(.up)) - 1)]
     }
 }

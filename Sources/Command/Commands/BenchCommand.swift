@@ -7,8 +7,8 @@ struct BenchCommand: AsyncParsableCommand {
         commandName: "bench",
         abstract: "Load the queue and measure it, on a database given for it.",
         discussion: """
-            Two enqueuers and --workers workers side by side in this process, no-op jobs with 100 bytes of payload. Then the way
-            of single jobs to an idle worker, by wake-up and by poll. It refuses a database that has jobs of others:
+            First the way of single jobs to an idle worker, by wake-up and by poll. Then two enqueuers and --workers workers
+            side by side in this process, no-op jobs with 100 bytes of payload. It refuses a database that has jobs of others:
 
               createdb bench && DATABASE_URL=postgresql:///bench sh -c 'errand migrate && errand bench'
             """)
