@@ -29,7 +29,7 @@ import Testing
         #expect(settings.value(.grace)?.origin.description == "file \(path)")
         #expect(settings.value(.beat)?.origin.description == "default")
         for setting in Setting.all {
-            let text = setting.fallback ?? "postgresql:///x"
+            let text = try #require(["postgresql:///x", "512MB"].filter(setting.accepts).first ?? setting.fallback)
             let settings = try Settings.load(environment: ["ERRAND_CONFIG": path, setting.variable: text])
             #expect(settings.value(setting)?.origin.description == "environment \(setting.variable)")
         }
@@ -52,7 +52,8 @@ import Testing
             ("ERRAND_QUEUES", "default"), ("ERRAND_POLL_INTERVAL", "4ms"), ("ERRAND_LISTEN", "yes"),
             ("ERRAND_LEASE", "500ms"), ("ERRAND_BEAT", "0s"), ("ERRAND_GRACE", "-1s"), ("ERRAND_CONNECTIONS", "0"),
             ("ERRAND_CONNECTIONS", "four"), ("ERRAND_STORAGE", ""), ("ERRAND_IMAGE_PROCESSES", "1001"),
-            ("ERRAND_LOG_LEVEL", "loud"), ("ERRAND_LOG_FORMAT", "xml"),
+            ("ERRAND_LOG_LEVEL", "loud"), ("ERRAND_LOG_FORMAT", "xml"), ("ERRAND_MEMORY", "lots"),
+            ("ERRAND_MEMORY", "0MB"),
         ])
     func malformed(variable: String, text: String) throws {
         let setting = try #require(Setting.all.first { $0.variable == variable })
