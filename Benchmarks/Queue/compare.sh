@@ -29,7 +29,7 @@ median() { sort -n "$1" | awk '{ v[NR] = $1 } END { print v[int((NR + 1) / 2)] }
 for round in $(seq "$rounds"); do
     "$work/qbench" -conn "$c_url" -root "$here" -ddir . -d z_final -hints 4 -b 100 -eb 100 -e 2 -w 2 -t 6 2> /dev/null |
         sed -n 's/.*jobs_s=\([0-9]*\).*/\1/p' >> "$work/c"
-    "$ERRAND_BIN/errand" bench --jobs 200000 --batch 100 --skip-idle --json |
+    "$ERRAND_BIN/errand" bench --jobs 400000 --batch 100 --skip-idle --json |
         python3 -c 'import json, sys; print(round(json.load(sys.stdin)["jobs_per_second"]))' >> "$work/errand"
     echo "round $round: C $(tail -1 "$work/c") jobs/s, errand $(tail -1 "$work/errand") jobs/s"
 done
