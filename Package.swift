@@ -76,7 +76,10 @@ let package = Package(
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
-        .target(name: "ErrandTestKit", dependencies: ["Errand", "Postgres", "Schema"], swiftSettings: strict),
+        .target(
+            name: "ErrandTestKit",
+            dependencies: ["Errand", "Postgres", "Schema", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict),
 
         // The jobs and the program.
         .target(
@@ -102,6 +105,10 @@ let package = Package(
         .testTarget(name: "ImagesTests", dependencies: ["Images", "ImageProcess"], swiftSettings: strict),
         .testTarget(name: "OutboundTests", dependencies: ["Outbound"], swiftSettings: strict),
         .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTestKit"], swiftSettings: strict),
+        .testTarget(
+            name: "ErrandTestKitTests",
+            dependencies: ["ErrandTestKit", "Errand", .product(name: "Logging", package: "swift-log")],
+            swiftSettings: strict),
         .testTarget(
             name: "JobsTests", dependencies: ["Jobs", "ErrandTestKit", "Errand", "Images", "Outbound", "Postgres"],
             swiftSettings: strict),

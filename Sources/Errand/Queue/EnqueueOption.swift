@@ -4,19 +4,19 @@ import Postgres
 public struct EnqueueOption: Sendable {
     let apply: @Sendable (inout Values) -> Void
 
-    struct Values: Sendable {
-        var queue: String?
-        var priority: Int?
-        var maxAttempts: Int?
-        var uniqueKey: String?
-        var onConflict = Conflict.keep
-        var runAt: Timestamp?
-        var delay: Duration?
-        var notAfter: Timestamp?
-        var limitKey: String?
-        var guardName: String?
-        var tags: [String] = []
-        var traceparent: String?
+    package struct Values: Sendable {
+        package var queue: String?
+        package var priority: Int?
+        package var maxAttempts: Int?
+        package var uniqueKey: String?
+        package var onConflict = Conflict.keep
+        package var runAt: Timestamp?
+        package var delay: Duration?
+        package var notAfter: Timestamp?
+        package var limitKey: String?
+        package var guardName: String?
+        package var tags: [String] = []
+        package var traceparent: String?
 
         /// Whether one is chosen that the short form of a bulk enqueue doesn't know.
         var needsWholeForm: Bool {
@@ -25,10 +25,17 @@ public struct EnqueueOption: Sendable {
         }
     }
 
-    static func values(of options: [EnqueueOption]) -> Values {
+    package static func values(of options: [EnqueueOption]) -> Values {
         var values = Values()
         for option in options { option.apply(&values) }
         return values
+    }
+
+    /// Several choices as one, for who has them in an array.
+    package static func all(_ options: [EnqueueOption]) -> Self {
+        .init { values in
+            for option in options { option.apply(&values) }
+        }
     }
 }
 

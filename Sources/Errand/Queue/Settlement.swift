@@ -155,7 +155,8 @@ extension Settlement {
         if case .parked(let dependency, _, _) = ending { dependency } else { nil }
     }
 
-    private var output: JSONB? {
+    /// What the handler answered.
+    var output: JSONB? {
         if case .succeeded(let output) = ending { output } else { nil }
     }
 }

@@ -170,7 +170,9 @@ extension ClaimLoop {
         state.withLock { $0.isWriting = false }
         guard !ended.isEmpty else { return }
         let refused = Set(try answers.flatMap { try $0.scalar([Int64].self) })
-        shared.counts.add(refused.isEmpty ? ended : ended.filter { !refused.contains($0.job.id) })
+        let kept = refused.isEmpty ? ended : ended.filter { !refused.contains($0.job.id) }
+        shared.counts.add(kept)
+        shared.configuration.onEnds?(kept.map(AttemptEnd.init))
         for id in refused.sorted() {
             shared.logger.warning(
                 "late end not written: the job was cancelled, or its lease was lost", metadata: ["job_id": "\(id)"])

@@ -29,8 +29,11 @@ public struct Handlers: Sendable {
 
     private static func kind<H: JobHandler>(of handler: H) -> JobKind { H.Payload.kind }
 
-    private static func entry<H: JobHandler>(_ handler: H) -> Entry {
-        Entry(policy: H.Payload.policy) { job, context in
+    /// The handler without its type; with another deadline than its kind's where one is given.
+    static func entry<H: JobHandler>(_ handler: H, deadline: Duration? = nil) -> Entry {
+        var policy = H.Payload.policy
+        policy.deadline = deadline ?? policy.deadline
+        return Entry(policy: policy) { job, context in
             let payload: H.Payload
             do {
                 payload = try H.Payload(payload: job.payload)

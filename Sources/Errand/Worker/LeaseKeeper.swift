@@ -34,22 +34,14 @@ struct LeaseKeeper {
     }
 
     private func register() async throws {
-        let kinds = shared.handlers.entries.map { KnownKind($0, policy: $1.policy) }
-        let configuration = shared.configuration
-        let rows = try await shared.control.query(
-            Statement(
-                "select * from errand.register_worker_v1($1, $2, $3 * interval '1 microsecond', $4, $5)",
-                [
-                    configuration.name, configuration.version, configuration.lease.wholeMicroseconds,
-                    configuration.queues.keys.sorted(), try JSONB(encoding: kinds),
-                ]))
+        let rows = try await shared.control.query(try shared.registration)
         guard let (id, published) = try rows.first?.decode(Int64.self, JSONB.self) else {
             throw UnexpectedAnswer("errand.register_worker_v1", expected: "one row", came: "none")
         }
         let marks = try published.decode([String: [Int64]].self)
         for loop in loops { loop.begin(at: marks[loop.queue]) }
         shared.identity.adopt(id)
-        shared.logger.info("registered", metadata: ["worker_id": "\(id)", "queues": "\(configuration.queues)"])
+        shared.logger.info("registered", metadata: ["worker_id": "\(id)", "queues": "\(shared.configuration.queues)"])
         for loop in loops { loop.wake() }
     }
 
@@ -85,29 +77,5 @@ struct LeaseKeeper {
                 "left a worker id whose claim was in doubt",
                 metadata: ["worker_id": "\(id)", "released": "\(released)"])
         }
-    }
-}
-
-/// A kind with its policy, as errand.know_kinds takes it.
-private struct KnownKind: Encodable {
-    let name: String
-    let queue: String
-    let max_attempts: Int
-    let priority: Int
-    let is_whole = true
-    let max_running: Int?
-    let dependency: String?
-    let keep_ended_s: Double?
-    let keep_failed_s: Double?
-
-    init(_ kind: JobKind, policy: JobPolicy) {
-        name = kind.rawValue
-        queue = policy.queue
-        max_attempts = policy.retry.attempts
-        priority = policy.priority
-        max_running = policy.limit
-        dependency = policy.dependency
-        keep_ended_s = policy.retention.ended.map { Double($0.wholeMilliseconds) / 1000 }
-        keep_failed_s = policy.retention.failed.map { Double($0.wholeMilliseconds) / 1000 }
     }
 }

@@ -1,0 +1,49 @@
+import Postgres
+
+extension WorkerState {
+    /// The statement that enters the worker with its kinds; answers a new worker id and marks to begin with.
+    var registration: Statement {
+        get throws {
+            Statement(
+                "select * from errand.register_worker_v1($1, $2, $3 * interval '1 microsecond', $4, $5)",
+                [
+                    configuration.name, configuration.version, configuration.lease.wholeMicroseconds,
+                    configuration.queues.keys.sorted(), try handlers.known,
+                ])
+        }
+    }
+}
+
+extension Handlers {
+    /// The kinds with their policies, as errand.know_kinds takes them.
+    package var known: JSONB {
+        get throws { try JSONB(encoding: entries.map { KnownKind($0, policy: $1.policy) }) }
+    }
+
+    /// The queues that jobs of these kinds go to by themselves.
+    package var queues: Set<String> { Set(entries.values.map(\.policy.queue)) }
+}
+
+/// A kind with its policy, as errand.know_kinds takes it.
+private struct KnownKind: Encodable {
+    let name: String
+    let queue: String
+    let max_attempts: Int
+    let priority: Int
+    let is_whole = true
+    let max_running: Int?
+    let dependency: String?
+    let keep_ended_s: Double?
+    let keep_failed_s: Double?
+
+    init(_ kind: JobKind, policy: JobPolicy) {
+        name = kind.rawValue
+        queue = policy.queue
+        max_attempts = policy.retry.attempts
+        priority = policy.priority
+        max_running = policy.limit
+        dependency = policy.dependency
+        keep_ended_s = policy.retention.ended.map { Double($0.wholeMilliseconds) / 1000 }
+        keep_failed_s = policy.retention.failed.map { Double($0.wholeMilliseconds) / 1000 }
+    }
+}

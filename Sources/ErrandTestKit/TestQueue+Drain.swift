@@ -1,0 +1,124 @@
+import Errand
+import Postgres
+import Synchronization
+
+extension TestQueue {
+    /// Runs all due jobs with a real worker, those that they enqueue too, until none is due, and reports every attempt.
+    ///
+    /// Time stands still meanwhile: what becomes due later, such as a retry after its pause, stays. With `within` it passes
+    /// by itself as ``advance(by:)`` lets it, from one due time to the next: `drain(within: .seconds(3600))` runs retries
+    /// to their end. Jobs in a paused queue, of a kind without a handler, and parked ones whose limit or dependency holds
+    /// them stay too.
+    ///
+    /// - Parameters:
+    ///   - within: how much time may pass for the jobs, in all.
+    ///   - limit: how long it may really take.
+    /// - Throws: ``NotDrained`` where jobs still ran at the `limit`: a handler hangs, or a rate holds them. What handlers
+    ///   throw is in the report.
+    @discardableResult
+    public func drain(within: Duration = .zero, limit: Duration = .seconds(30)) async throws -> Drained {
+        let ends = Mutex<[AttemptEnd]>([])
+        let end = ContinuousClock.now + limit
+        var rest = within
+        try await promote()
+        repeat {
+            // A job may enqueue into a queue that had none before: then another worker takes that one.
+            while case let queues = try await dueQueues(), !queues.isEmpty {
+                let isIdle = try await run(queues, until: end) { new in ends.withLock { $0 += new } }
+                guard isIdle else { throw NotDrained(limit: limit, done: try await drained(ends.withLock(\.self))) }
+            }
+        } while try await passes(&rest)
+        return try await drained(ends.withLock(\.self))
+    }
+
+    /// Jobs of these kinds that a worker would take, or that are about to be let go.
+    private static let due = """
+        from errand.job
+        where kind = any ($1)
+            and not exists (select from errand.queue as held where held.name = queue and held.paused_at is not null)
+            and (state = 'available' or state = 'parked' and exists (
+                select
+                from errand.dependency
+                where 'dependency:' || name = parked_for and opened_at is null and failures = 0))
+        """
+
+    private var kinds: [String] { handlers.kinds.map(\.rawValue) }
+
+    private func dueQueues() async throws -> [String] {
+        try await database.query(Statement("select distinct queue \(Self.due)", [kinds])).column(0, as: String.self)
+    }
+
+    /// Runs a worker until nothing is due in these queues; false where it had to be stopped before.
+    private func run(
+        _ queues: [String], until end: ContinuousClock.Instant, onEnds: @escaping @Sendable ([AttemptEnd]) -> Void
+    ) async throws -> Bool {
+        var configuration = worker
+        configuration.queues = [:]
+        for queue in queues { configuration.queues[queue] = worker.queues[queue] ?? 10 }
+        // It is not worth a connection to be woken: a worker that has just been busy looks every 5 ms.
+        configuration.listens = false
+        configuration.pollInterval = .milliseconds(5)
+        configuration.onEnds = onEnds
+        let worker = Worker(database: database, configuration: configuration, logger: logger, handlers: handlers)
+        // Its own task: it has to come to its end, with all ends written, though the test is cancelled.
+        let running = Task { try await worker.run() }
+        do {
+            let isIdle = try await becomesIdle(in: queues, until: end)
+            worker.stop(force: !isIdle)
+            try await running.value
+            return isIdle
+        } catch {
+            worker.stop(force: true)
+            try await running.value
+            throw error
+        }
+    }
+
+    private func becomesIdle(in queues: [String], until end: ContinuousClock.Instant) async throws -> Bool {
+        let isBusy = Statement(
+            """
+            select exists (select \(Self.due) and queue = any ($2))
+                or exists (select from errand.job where state = 'running' and kind = any ($1) and queue = any ($2))
+            """, [kinds, queues])
+        var looksIdle = 0
+        while looksIdle < 2 {
+            guard ContinuousClock.now < end else { return false }
+            // The part of housekeeping that what runs may wait for: limits with room again, dependencies that are back.
+            let answers = try await database.pipeline(["select errand.release_parked()", isBusy])
+            // The job that tries a dependency may have ended between the two: the next look lets the others go.
+            looksIdle = try answers[1].scalar(Bool.self) ? 0 : looksIdle + 1
+            if looksIdle == 0 { try await Task.sleep(for: .milliseconds(2)) }
+        }
+        return true
+    }
+
+    /// Lets time pass to the next moment at which a job is due, if there is one within `rest`.
+    private func passes(_ rest: inout Duration) async throws -> Bool {
+        let next = try await database.query(
+            Statement(
+                """
+                select ceil(extract(epoch from min(run_at) - now()) * 1000000)::bigint
+                from errand.job
+                where state = 'scheduled' and kind = any ($1) and isfinite(run_at)
+                """, [kinds])
+        ).scalar(Int64?.self)
+        guard rest > .zero, let next, .microseconds(next) <= rest else { return false }
+        let step = Duration.microseconds(max(0, next))
+        rest -= step
+        try await advance(by: step)
+        return true
+    }
+
+    private func drained(_ ends: [AttemptEnd]) async throws -> Drained {
+        let jobs = try await jobs()
+        let obsolete = Dictionary(uniqueKeysWithValues: jobs.filter { $0.state == "obsolete" }.map { ($0.id, $0) })
+        var attempts = ends.map(Drained.Attempt.init)
+        // A guard is asked when the end is written, and has the last word on its job's last attempt.
+        for (id, job) in obsolete {
+            guard let last = attempts.lastIndex(where: { $0.job == id }) else { continue }
+            attempts[last].outcome = .obsolete
+            attempts[last].reason = job.reason
+        }
+        return Drained(attempts: attempts, left: jobs.filter { !$0.hasEnded })
+    }
+}

@@ -1,0 +1,105 @@
+import Errand
+import Logging
+import Postgres
+
+/// A queue of a test's own: enqueue, look at what stands in line, let time pass, and run it.
+///
+/// ```swift
+/// try await withTestQueue([SendReceiptHandler(mail: mail)]) { test in
+///     try await test.queue.enqueue(SendReceipt(order: 17), .after(.seconds(60)))
+///     try await test.expectEnqueued(SendReceipt(order: 17), .after(.seconds(60)))
+///     try await test.advance(by: .seconds(60))
+///     #expect(try await test.drain().outcomes == [.succeeded])
+/// }
+/// ```
+/// Nothing runs but what the test runs: there is no worker besides ``drain(within:limit:)``, and no scheduler.
+public struct TestQueue: Sendable {
+    /// For enqueues, alone or in a transaction of yours.
+    public let queue: Queue
+    public let database: Database
+    /// How to reach the database, for what connects by itself.
+    public let configuration: PostgresConfiguration
+    let handlers: Handlers
+    let worker: WorkerConfiguration
+    let logger = Logger(label: "errand.test")
+}
+
+/// Runs `body` with a queue of its own on a database of its own, and drops it afterwards.
+///
+/// The kinds of `handlers` are known to the database, as after the first start of their worker: jobs enqueued in SQL have
+/// their queue, priority, attempts and limit.
+///
+/// - Parameters:
+///   - handlers: what ``TestQueue/drain(within:limit:)`` runs. The kind `noop` is always there.
+///   - worker: how its worker runs. Which queues it claims from doesn't matter: it takes all.
+///   - schema: scripts of your own; see ``withTestDatabase(connections:schema:_:)``.
+/// - Throws: what `body` throws; ``TestServerMissing`` where `ERRAND_TEST_DATABASE_URL` isn't set.
+public func withTestQueue<T: Sendable>(
+    _ handlers: [any JobHandler] = [], worker: WorkerConfiguration = WorkerConfiguration(), schema: [String] = [],
+    _ body: (TestQueue) async throws -> T
+) async throws -> T {
+    try await withTestDatabase(schema: schema) { database, configuration in
+        let handlers = Handlers(handlers)
+        try await database.execute(Statement("select errand.know_kinds($1)", [try handlers.known]))
+        return try await body(
+            TestQueue(
+                queue: Queue(database: database), database: database, configuration: configuration, handlers: handlers,
+                worker: worker))
+    }
+}
+
+// MARK: - What is on record
+extension TestQueue {
+    /// Every job on record, waiting or ended, in the order of their enqueue.
+    public func jobs() async throws -> [RecordedJob] {
+        try await RecordedJob.read(from: database).map(\.job)
+    }
+
+    /// Every job of one kind on record, in the order of their enqueue.
+    public func jobs<J: Job>(of kind: J.Type) async throws -> [RecordedJob] {
+        try await RecordedJob.read(from: database, kind: J.kind).map(\.job)
+    }
+
+    /// One job. Throws an ``UnmetExpectation`` where there is none with that id.
+    public func job(_ id: Int64) async throws -> RecordedJob {
+        guard let found = try await RecordedJob.read(from: database, id: id).first else {
+            throw UnmetExpectation("job \(id)", there: try await jobs())
+        }
+        return found.job
+    }
+}
+
+// MARK: - Time
+extension TestQueue {
+    /// Lets time pass: what would be due by then is due now, in line and ready to run.
+    ///
+    /// The clock itself can't be moved, since it is the database's. Instead all that the queue has written down becomes
+    /// older by `time`: when waiting jobs were enqueued, are due and are too late; retries; pauses of queues; dependencies
+    /// that are down. What is not moved: times in payloads and in your tables, ended jobs, schedules and their ticks, rates.
+    public func advance(by time: Duration) async throws {
+        let statements = [
+            """
+            update errand.job
+            set created_at = created_at - $1, run_at = run_at - $1, not_after = not_after - $1,
+                started_at = started_at - $1
+            """,
+            "update errand.queue set paused_at = paused_at - $1, paused_until = paused_until - $1",
+            """
+            update errand.dependency
+            set opened_at = opened_at - $1, until = until - $1, failing_since = failing_since - $1,
+                failed_at = failed_at - $1, closed_at = closed_at - $1, released_at = released_at - $1
+            """,
+        ].map { text in
+            // A parameter of type interval would need a codec of its own.
+            let past = text.replacing("$1", with: "$1 * interval '1 microsecond'")
+            return Statement(past, [time.wholeMicroseconds])
+        }
+        _ = try await database.pipeline(statements)
+        try await promote()
+    }
+
+    /// Puts what is due in line, as housekeeping does.
+    func promote() async throws {
+        try await database.execute("select errand.promote_v1(1000000, '-infinity')")
+    }
+}

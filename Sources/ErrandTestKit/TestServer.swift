@@ -1,0 +1,152 @@
+import Foundation
+import Logging
+import Postgres
+import Schema
+import Synchronization
+
+extension Migrator {
+    /// The migrator of this version's schema.
+    package static var errand: Migrator {
+        Migrator(
+            migrations: Schema.migrations.map { ($0.name, $0.sql) },
+            replaceable: Schema.replaceable.map { ($0.name, $0.sql) })
+    }
+}
+
+/// The server on which tests make their databases.
+final class TestServer: Sendable {
+    /// The one of this process; there is none where it isn't named, or not rightly.
+    static let shared = Result { try TestServer() }
+
+    let configuration: PostgresConfiguration
+    /// Kept open for the whole process: a test need not connect for its database to be made and dropped.
+    private let maintenance: Database
+    private let templates = Mutex<[[String]: Task<String, any Error>]>([:])
+    private let logger = Logger(label: "errand.test")
+
+    init() throws {
+        guard let url = ProcessInfo.processInfo.environment["ERRAND_TEST_DATABASE_URL"] else {
+            throw TestServerMissing()
+        }
+        var configuration = try PostgresConfiguration(url: url)
+        configuration.statementTimeout = .seconds(60)
+        self.configuration = configuration
+        maintenance = Database(
+            configuration: configuration, maximumConnections: 4, waitLimit: .seconds(120), logger: logger)
+    }
+}
+
+// MARK: - A test's database
+extension TestServer {
+    /// Makes a database from the schema's template; answers its name.
+    func makeDatabase(schema: [String]) async throws -> String {
+        let template = try await template(of: schema)
+        // The second in which it was made stands in the name, so that one that a killed test has left is told by its age.
+        let now = Int(Date.now.timeIntervalSince1970)
+        let name = "errand_test_\(now)_\(UUID().uuidString.prefix(8).lowercased())"
+        do {
+            try await maintenance.execute(Statement("create database \(name) template \(template)"))
+        } catch {
+            // Somebody may have tidied up the server since this process began.
+            guard error.sqlState == "3D000" else { throw error }
+            templates.withLock { $0[schema] = nil }
+            let template = try await self.template(of: schema)
+            try await maintenance.execute(Statement("create database \(name) template \(template)"))
+        }
+        return name
+    }
+
+    func drop(_ name: String) async throws {
+        try await maintenance.execute(Statement("drop database if exists \(name) with (force)"))
+    }
+}
+
+// MARK: - Templates
+extension TestServer {
+    /// The template's name. The first to ask in this process looks whether it is there, and the others wait for him.
+    private func template(of schema: [String]) async throws -> String {
+        let task = templates.withLock { templates in
+            if let task = templates[schema] { return task }
+            // Its own task: who asked first may be cancelled, and the others need it all the same.
+            let task = Task { try await findOrMake(schema) }
+            templates[schema] = task
+            return task
+        }
+        do {
+            return try await task.value
+        } catch {
+            templates.withLock { $0[schema] = nil }
+            throw error
+        }
+    }
+
+    private func findOrMake(_ schema: [String]) async throws -> String {
+        let connection = try await maintenance.makeConnection()
+        do {
+            // One at a time over all test processes. The lock ends with the connection.
+            try await connection.execute("select pg_advisory_lock(hashtext('errand.test'))")
+            let name = try await name(of: schema, on: connection)
+            let found = try await connection.query(
+                Statement("select exists (select from pg_database where datname = $1)", [name]))
+            if try !found.scalar(Bool.self) { try await make(name, schema, on: connection) }
+            try await sweep(besides: name, on: connection)
+            await connection.close()
+            return name
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+
+    /// It carries the hash of all scripts: another schema has another template.
+    private func name(of schema: [String], on connection: Connection) async throws -> String {
+        let all = (Schema.migrations + Schema.replaceable).map(\.sql) + schema
+        let rows = try await connection.query(Statement("select md5(array_to_string($1, chr(10)))", [all]))
+        return "errand_template_\(try rows.scalar(String.self).prefix(16))"
+    }
+
+    private func make(_ name: String, _ schema: [String], on connection: Connection) async throws {
+        let draft = name + "_draft"
+        try await connection.execute(Statement("drop database if exists \(draft) with (force)"))
+        try await connection.execute(Statement("create database \(draft)"))
+        let inside = try await Connection.connect(configuration.with(database: draft), logger: logger)
+        do {
+            try await Migrator.errand.run(on: inside)
+            try await inside.execute("select errand.maintain_v1()")
+            for script in schema { try await inside.script(script) }
+        } catch {
+            await inside.close()
+            throw error
+        }
+        await inside.close()
+        // A database with a session can't be renamed, and the server notices the end of ours a moment later.
+        let isLeft = Statement("select not exists (select from pg_stat_activity where datname = $1)", [draft])
+        while try await !connection.query(isLeft).scalar(Bool.self) { try await Task.sleep(for: .milliseconds(10)) }
+        try await connection.execute(Statement("alter database \(draft) rename to \(name)"))
+    }
+
+    /// Drops what nobody needs any more: templates that no process has asked for in a week, and databases that killed tests
+    /// have left more than an hour ago.
+    private func sweep(besides name: String, on connection: Connection) async throws {
+        let now = Int(Date.now.timeIntervalSince1970)
+        try await connection.execute(Statement("comment on database \(name) is '\(now)'"))
+        let old = try await connection.query(
+            Statement(
+                #"""
+                select datname::text
+                from pg_database
+                where datname <> $1 and not exists (select from pg_stat_activity where datname = pg_database.datname)
+                    and case
+                        when datname ~ '^errand_test_\d{9,11}_[0-9a-f]{8}$'
+                            then split_part(datname, '_', 3)::bigint < $2 - 3600
+                        when datname ~ '^errand_template_[0-9a-f]{16}$'
+                            then shobj_description(oid, 'pg_database')::bigint < $2 - 7 * 86400
+                    end
+                """#, [name, now])
+        ).column(0, as: String.self)
+        for name in old {
+            // Whoever has begun to use it meanwhile keeps it.
+            _ = try? await connection.execute(Statement("drop database if exists \(name)"))
+        }
+    }
+}
