@@ -40,6 +40,13 @@ final class ClaimedJob: Sendable {
         self.options = options
         self.workerID = workerID
     }
+
+    /// Microseconds from when it was due to when it was claimed, by the database's clock; 0 where it was due at
+    /// `-infinity`, from which nobody can count.
+    var waitedMicroseconds: Int64 {
+        let (waited, isTooLong) = startedAt.microseconds.subtractingReportingOverflow(runAt.microseconds)
+        return isTooLong ? 0 : max(0, waited)
+    }
 }
 
 /// The options of a job that its worker has to know of: errand.job_options.

@@ -51,7 +51,7 @@ final class FinishedCounts: Sendable {
                 sums.append(Count(queue: job.queue, kind: job.kind.rawValue, outcome: outcome))
             }
             sums[sums.count - 1].add(
-                wait: max(0, job.startedAt.microseconds - job.runAt.microseconds) / 1000,
+                wait: job.waitedMicroseconds / 1000,
                 run: settlement.took.wholeMilliseconds)
         }
         add(sums)

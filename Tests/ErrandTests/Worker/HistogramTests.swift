@@ -42,4 +42,14 @@ import Testing
             }
         }
     }
+
+    @Test("a job that was due at -infinity or long ago is run and counted", arguments: ["-infinity", "0001-01-01"])
+    func dueLongAgo(due: String) async throws {
+        try await withWorker { database, _ in
+            try await database.execute(
+                Statement("select errand.enqueue('noop', run_at => $1::text::timestamptz)", [due]))
+            #expect(try await database.drains())
+            #expect(try await database.becomes("exists (select from errand.finished_per_minute where jobs = 1)"))
+        }
+    }
 }
