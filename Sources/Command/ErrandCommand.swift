@@ -22,16 +22,27 @@ struct ErrandCommand: AsyncParsableCommand {
             Exit codes: 0 done, 1 failed, 64 usage, 69 a dependency is unreachable, 78 configuration.
             """,
         version: version,
-        subcommands: [
-            RunCommand.self, WorkerCommand.self, SchedulerCommand.self, MigrateCommand.self, EnqueueCommand.self,
-            ScheduleCommand.self, StatusCommand.self, ImageCommand.self, BenchCommand.self, ConfigCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Setup",
+                subcommands: [MigrateCommand.self, ConfigCommand.self]),
+            CommandGroup(
+                name: "Service",
+                subcommands: [RunCommand.self, WorkerCommand.self, SchedulerCommand.self]),
+            CommandGroup(
+                name: "Job",
+                subcommands: [
+                    StatusCommand.self, EnqueueCommand.self, JobCommand.self, QueueCommand.self, ScheduleCommand.self,
+                    DependencyCommand.self,
+                ]),
+            CommandGroup(name: "Trial", subcommands: [ImageCommand.self, BenchCommand.self]),
         ])
 
     static func main() async {
         // A reader that has gone away (errand … | head) is no reason to die without a word.
         signal(SIGPIPE, SIG_IGN)
         do {
-            var command = try parseAsRoot()
+            var command = try await asyncParseAsRoot()
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
@@ -84,6 +95,11 @@ struct Failure: Error {
                 "the database has no schema of errand, or an older one: run `errand migrate` (\(error.detail))")
         case .schema, .configuration:
             self.init(code: Self.misconfigured, error.detail + (error.hint.map { " (\($0))" } ?? ""))
+        case _ where error.sqlState == "42501":
+            self.init(
+                code: Self.failed,
+                "\(error.description); errand_enqueuer may enqueue, errand_monitor look, errand_ops change: have one granted"
+            )
         case .connectionLost, .poolExhausted, .timedOut: self.init(code: Self.unreachable, error.description)
         default: self.init(code: Self.failed, error.description)
         }

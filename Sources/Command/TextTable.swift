@@ -1,22 +1,104 @@
+import Foundation
+
 /// Columns for people: as wide as what they hold, two spaces between, nothing behind the last.
 struct TextTable: CustomStringConvertible {
-    private var lines: [[String]]
+    /// The columns of the terminal; 100 where the output goes elsewhere.
+    static let screen: Int = {
+        var size = winsize()
+        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }
+        return max(60, Int(size.ws_col))
+    }()
 
-    init(_ head: String...) { lines = [head] }
+    private var lines: [[String]]
+    private let limit: Int?
+
+    init(_ head: String...) { self.init(head: head, limit: nil) }
+
+    /// - Parameter limit: columns that a line takes at most; nil is no bound. The widest cells are cut until it fits.
+    init(head: [String], limit: Int? = TextTable.screen) {
+        lines = [head]
+        self.limit = limit
+    }
 
     /// Adds a line. Control characters are escaped; an empty text is shown as `-`.
-    mutating func add(_ texts: String?...) {
-        lines.append(texts.map { $0.flatMap { $0.isEmpty ? nil : $0.printable } ?? "-" })
+    mutating func add(_ texts: String?...) { add(cells: texts) }
+
+    mutating func add(cells: [String?]) {
+        lines.append(cells.map { $0.flatMap { $0.isEmpty ? nil : $0.printable } ?? "-" })
     }
 
     var description: String {
-        let widths = lines[0].indices.map { column in lines.map { $0[column].count }.max() ?? 0 }
+        let widths = fittingWidths
         return lines.map { line in
             let padded = zip(line.dropLast(), widths).map { text, width in
-                text + String(repeating: " ", count: width - text.count) + "  "
+                text.cut(to: width).padded(to: width) + "  "
             }
-            return padded.joined() + line[line.count - 1]
+            return padded.joined() + line[line.count - 1].cut(to: widths[line.count - 1])
         }
         .joined(separator: "\n")
+    }
+
+    /// As wide as the widest cell; where that is too wide, the widest columns give way, down to their heads.
+    private var fittingWidths: [Int] {
+        var widths = lines[0].indices.map { column in lines.map { $0[column].columns }.max() ?? 0 }
+        guard let limit else { return widths }
+        let floors = lines[0].map { max(4, $0.columns) }
+        var surplus = widths.reduce(0, +) + 2 * (widths.count - 1) - limit
+        while surplus > 0 {
+            let candidates = widths.indices.filter { widths[$0] > floors[$0] }
+            guard let widest = candidates.max(by: { widths[$0] < widths[$1] }) else { break }
+            widths[widest] -= 1
+            surplus -= 1
+        }
+        return widths
+    }
+}
+
+extension String {
+    /// The columns that a terminal needs for it: two for a letter of East Asian scripts and for most emoji.
+    var columns: Int { reduce(0) { $0 + $1.columns } }
+
+    /// Its beginning, with `…` where something was left out.
+    func cut(to width: Int) -> String {
+        guard columns > width else { return self }
+        var text = ""
+        var used = 1
+        for character in self {
+            used += character.columns
+            if used > width { break }
+            text.append(character)
+        }
+        return text + "…"
+    }
+
+    func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - columns)) }
+
+    /// In lines of at most `width` columns, broken at spaces; a word that is longer has a line of its own.
+    func wrapped(to width: Int) -> [String] {
+        var lines: [String] = []
+        for word in split(separator: " ", omittingEmptySubsequences: false) {
+            if let last = lines.last, last.columns + 1 + word.columns <= width {
+                lines[lines.count - 1] = last + " " + word
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines
+    }
+}
+
+extension Substring {
+    fileprivate var columns: Int { reduce(0) { $0 + $1.columns } }
+}
+
+extension Character {
+    private static let wide: [ClosedRange<UInt32>] = [
+        0x1100...0x115F, 0x2E80...0xA4CF, 0xAC00...0xD7A3, 0xF900...0xFAFF, 0xFE30...0xFE6F, 0xFF00...0xFF60,
+        0xFFE0...0xFFE6, 0x1F300...0x1FAFF, 0x20000...0x3FFFD,
+    ]
+
+    fileprivate var columns: Int {
+        guard let value = unicodeScalars.first?.value, value >= 0x1100 else { return 1 }
+        return Self.wide.contains { $0.contains(value) } ? 2 : 1
     }
 }

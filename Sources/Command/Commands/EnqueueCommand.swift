@@ -14,13 +14,13 @@ struct EnqueueCommand: AsyncParsableCommand {
             Prints the job's id; with --unique, that of the unfinished job that has the key already, if there is one.
             """)
 
-    @Argument(help: "The kind: which handler runs it.")
+    @Argument(help: "The kind: which handler runs it.", completion: .kinds)
     var kind: String
 
     @Argument(help: "What the handler gets, as JSON.")
     var payload = "{}"
 
-    @Option(help: "The queue. Default: the kind's.")
+    @Option(help: "The queue. Default: the kind's.", completion: .queues)
     var queue: String?
 
     @Option(help: "Not before this time, such as 2026-12-24T18:00:00+01:00.")
@@ -38,7 +38,9 @@ struct EnqueueCommand: AsyncParsableCommand {
     @Option(name: .customLong("unique"), help: "At most one unfinished job has this key.")
     var uniqueKey: String?
 
-    @Option(help: "Where the key is taken: keep, replace, reschedule or error.")
+    @Option(
+        help: "Where the key is taken: keep, replace, reschedule or error.",
+        completion: .list(["keep", "replace", "reschedule", "error"]))
     var onConflict = "keep"
 
     @Option(help: "Not to be started after this time: then the job is obsolete.")
@@ -90,6 +92,7 @@ struct EnqueueCommand: AsyncParsableCommand {
                         priority, maxAttempts, uniqueKey, notAfter, onConflict, limitKey, guardName, tags, traceparent,
                     ]))
             let (id, inserted, state) = try rows[0].decode(Int64.self, Bool.self, String.self)
+            await warnOfUnknownNames(on: connection)
             return Answer(job_id: id, inserted: inserted, state: state)
         }
         if json {
@@ -97,6 +100,26 @@ struct EnqueueCommand: AsyncParsableCommand {
         } else {
             print(answer.job_id)
             if !answer.inserted { writeError("errand: this job had the key already, and is \(answer.state)") }
+        }
+    }
+
+    /// Says that no worker has ever brought this kind, or that none claims from this queue: the job waits for one that is yet
+    /// to come, or for ever. Silent before the first worker, and to those who may enqueue but not look.
+    private func warnOfUnknownNames(on connection: Connection) async {
+        guard let names = try? await connection.query("select kind from errand.kind_status where queue is not null"),
+            let kinds = try? names.column(0, as: String.self)
+        else { return }
+        if !kinds.isEmpty && !kinds.contains(kind) {
+            let near = kinds.closest(to: kind).map { "; did you mean \($0)?" } ?? ": it waits for one that does"
+            writeError("errand: no worker has brought the kind '\(kind.printable)' so far\(near)")
+        }
+        guard let queue,
+            let queues = try? await connection.query("select queue from errand.queue_status where workers > 0"),
+            let used = try? queues.column(0, as: String.self)
+        else { return }
+        if !used.isEmpty && !used.contains(queue) {
+            let near = used.closest(to: queue).map { "; did you mean \($0)?" } ?? ": it waits for one that does"
+            writeError("errand: no worker claims from the queue '\(queue.printable)'\(near)")
         }
     }
 }

@@ -28,7 +28,9 @@ struct WorkerCommand: AsyncParsableCommand {
             ERRAND_QUEUES=images=4 errand worker
 
             Takes jobs of the queues in ERRAND_QUEUES, so many of each at once. It stops as `errand run` does.
-            """)
+            `errand worker list` shows the workers that are alive.
+            """,
+        subcommands: [ListWorkers.self])
 
     func run() async throws { try await Serving(isWorker: true, isScheduler: false).run() }
 }

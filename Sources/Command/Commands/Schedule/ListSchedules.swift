@@ -61,7 +61,7 @@ struct ScheduleTicks: AsyncParsableCommand {
         abstract: "Show the last ticks of a schedule and what became of each.",
         discussion: "Reads the view errand.schedule_ticks, which holds a week. The newest comes first.")
 
-    @Argument(help: "The schedule's name.")
+    @Argument(help: "The schedule's name.", completion: .schedules)
     var name: String
 
     @Option(help: "How many ticks, 1 to 10000.")

@@ -15,7 +15,7 @@ struct PreviewSchedule: AsyncParsableCommand {
             A note says what is particular about a tick where clocks change.
             """)
 
-    @Argument(help: "The name of a stored schedule.")
+    @Argument(help: "The name of a stored schedule.", completion: .schedules)
     var name: String?
 
     @Option(help: "A cron expression of five or six fields, @daily and its kin, or 'every 30 s'.")
@@ -48,7 +48,7 @@ struct PreviewSchedule: AsyncParsableCommand {
         let schedule: Schedule
         let zone: Zone
         if let name {
-            (schedule, zone) = try await Environment.load().withConnection { connection in
+            (schedule, zone) = try await ScheduleCommand.withSchedule(name) { connection in
                 try await stored(name, on: connection)
             }
         } else {

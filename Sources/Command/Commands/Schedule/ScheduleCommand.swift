@@ -17,6 +17,17 @@ struct ScheduleCommand: AsyncParsableCommand {
             ListSchedules.self, PreviewSchedule.self, ScheduleTicks.self, RunSchedule.self, PauseSchedule.self,
             ResumeSchedule.self, DropSchedule.self,
         ])
+
+    /// Runs `body` with a connection where a schedule has this name.
+    ///
+    /// - Throws: ``Failure`` with the name that was most likely meant where none has.
+    static func withSchedule<T: Sendable>(_ name: String, _ body: (Connection) async throws -> T) async throws -> T {
+        try await Environment.load().withConnection { connection in
+            let known = try await connection.query("select name from errand.schedule_status").column(0, as: String.self)
+            guard known.contains(name) else { throw Failure.unknown("schedule", name, among: known) }
+            return try await body(connection)
+        }
+    }
 }
 
 struct RunSchedule: AsyncParsableCommand {
@@ -25,7 +36,7 @@ struct RunSchedule: AsyncParsableCommand {
         abstract: "Put a job of a schedule in line now, beside its ticks; also while it is paused.",
         discussion: "Prints the job's id. The job is on record in errand.schedule_ticks, with the reason.")
 
-    @Argument(help: "The schedule's name.")
+    @Argument(help: "The schedule's name.", completion: .schedules)
     var name: String
 
     @Option(help: "Why: kept on record.")
@@ -40,7 +51,7 @@ struct RunSchedule: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let id = try await Environment.load().withConnection { connection in
+        let id = try await ScheduleCommand.withSchedule(name) { connection in
             try await connection.query(Statement("select errand.schedule_run_now($1, $2)", [name, reason]))
                 .scalar(Int64.self)
         }
@@ -61,7 +72,7 @@ struct PauseSchedule: AsyncParsableCommand {
         commandName: "pause",
         abstract: "Let a schedule enqueue nothing until it is resumed. Its jobs in line stay there.")
 
-    @Argument(help: "The schedule's name.")
+    @Argument(help: "The schedule's name.", completion: .schedules)
     var name: String
 
     @Option(help: "Why: shown in errand.schedule_status.")
@@ -71,8 +82,8 @@ struct PauseSchedule: AsyncParsableCommand {
     var json = false
 
     func run() async throws {
-        _ = try await Environment.load().withConnection { connection in
-            try await connection.execute(Statement("select errand.schedule_pause($1, $2)", [name, reason]))
+        try await ScheduleCommand.withSchedule(name) { connection in
+            _ = try await connection.execute(Statement("select errand.schedule_pause($1, $2)", [name, reason]))
         }
         try Done(schedule: name, done: "paused").show(asJSON: json)
     }
@@ -82,15 +93,15 @@ struct ResumeSchedule: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "resume", abstract: "Let a paused schedule tick again, from now on.")
 
-    @Argument(help: "The schedule's name.")
+    @Argument(help: "The schedule's name.", completion: .schedules)
     var name: String
 
     @Flag(help: "Print {\"schedule\", \"done\"}.")
     var json = false
 
     func run() async throws {
-        _ = try await Environment.load().withConnection { connection in
-            try await connection.execute(Statement("select errand.schedule_resume($1)", [name]))
+        try await ScheduleCommand.withSchedule(name) { connection in
+            _ = try await connection.execute(Statement("select errand.schedule_resume($1)", [name]))
         }
         try Done(schedule: name, done: "resumed").show(asJSON: json)
     }
@@ -102,15 +113,15 @@ struct DropSchedule: AsyncParsableCommand {
         abstract: "Remove a schedule. Its jobs in line and the record of its ticks stay.",
         discussion: "One that the program defines comes back at the program's next start: pause that instead.")
 
-    @Argument(help: "The schedule's name.")
+    @Argument(help: "The schedule's name.", completion: .schedules)
     var name: String
 
     @Flag(help: "Print {\"schedule\", \"done\"}.")
     var json = false
 
     func run() async throws {
-        _ = try await Environment.load().withConnection { connection in
-            try await connection.execute(Statement("select errand.schedule_drop($1)", [name]))
+        try await ScheduleCommand.withSchedule(name) { connection in
+            _ = try await connection.execute(Statement("select errand.schedule_drop($1)", [name]))
         }
         try Done(schedule: name, done: "dropped").show(asJSON: json)
     }

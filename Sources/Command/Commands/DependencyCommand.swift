@@ -1,0 +1,151 @@
+import ArgumentParser
+import Postgres
+
+/// `errand dependency …`: the view errand.dependency_status, errand.dependency_open and errand.dependency_close.
+struct DependencyCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dependency",
+        abstract: "What jobs need from outside: list it, say that it is down, say that it is up.",
+        discussion: """
+            errand dependency list
+            errand dependency open storage --reason 'the bucket is being moved' --until 10m
+            errand dependency close storage
+
+            While one is open (down), jobs that need it are parked and spend no attempts.
+            """,
+        subcommands: [ListDependencies.self, OpenDependency.self, CloseDependency.self])
+
+    /// The names of all that kinds need, and of all that was ever down.
+    static func names(on connection: Connection) async throws -> [String] {
+        try await connection.query(Statement(allNames, [])).column(0, as: String.self)
+    }
+
+    static let allNames = """
+        select name from errand.dependency_status
+        union
+        select dependency from errand.kind_status where dependency is not null
+        """
+}
+
+struct ListDependencies: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Show what jobs need from outside, whether it counts as up, and how many jobs wait for it.",
+        discussion: "Reads the view errand.dependency_status. Times are in UTC; jobs are counted up to 10,000.")
+
+    @Flag(help: "Print a JSON array.")
+    var json = false
+
+    struct Line: Listed {
+        let name: String
+        let state: String
+        let opened_at: String?
+        let opened_by: String?
+        let until: String?
+        let reason: String?
+        let failures: Int
+        let parked: Int
+        let is_more: Bool
+        let probe_job_id: Int64?
+
+        static let head = ["NAME", "STATE", "SINCE", "BY", "TRIED AT", "PARKED", "REASON"]
+        var cells: [String?] {
+            [
+                name, state, opened_at.map(inSeconds), opened_by, until.map(inSeconds),
+                "\(parked)\(is_more ? "+" : "")", reason,
+            ]
+        }
+    }
+
+    func run() async throws {
+        let lines = try await Environment.load().withConnection { connection in
+            try await connection.query(
+                """
+                select name, state, opened_at, opened_by, until, reason, failures, parked, is_more, probe_job_id
+                from errand.dependency_status
+                order by name
+                """
+            )
+            .map { row in
+                let (name, state, openedAt, by, until, reason, failures, parked, isMore, probe) = try row.decode(
+                    String.self, String.self, Timestamp?.self, String?.self, Timestamp?.self, String?.self, Int?.self,
+                    Int.self, Bool.self, Int64?.self)
+                return Line(
+                    name: name, state: state, opened_at: openedAt?.description, opened_by: by,
+                    until: until?.description, reason: reason, failures: failures ?? 0, parked: parked, is_more: isMore,
+                    probe_job_id: probe)
+            }
+        }
+        try show(lines, asJSON: json, none: "no dependency is known")
+    }
+}
+
+/// What the commands that change a dependency print.
+private struct Done: Encodable {
+    let dependency: String
+    let done: String
+
+    func show(asJSON: Bool) throws { print(try asJSON ? Command.json(self) : "\(dependency.printable): \(done)") }
+}
+
+struct OpenDependency: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "open",
+        abstract: "Say that it is down: from now on jobs that need it are parked. What runs already goes on.")
+
+    @Argument(help: "The dependency's name.", completion: .dependencies)
+    var name: String
+
+    @Option(help: "Why: shown in errand.dependency_status.")
+    var reason: String
+
+    @Option(
+        help: "From when on one job at a time may try it: a time, or 10m from now. Without: not before it is closed.",
+        transform: Moment.init(argument:))
+    var until: Moment?
+
+    @Flag(help: "Also one that no kind needs so far.")
+    var unused = false
+
+    @Flag(help: "Print {\"dependency\", \"done\"}.")
+    var json = false
+
+    func run() async throws {
+        try await Environment.load().withConnection { connection in
+            if !unused {
+                let known = try await DependencyCommand.names(on: connection)
+                guard known.contains(name) else {
+                    throw Failure.unknown(
+                        "dependency", name, among: known, more: " (--unused opens one that no kind needs yet)")
+                }
+            }
+            try await connection.execute(
+                Statement(
+                    "select errand.dependency_open($1, coalesce($3, now() + $4 * interval '1 microsecond'), $2)",
+                    [name, reason] + Moment.parameters(until)))
+        }
+        try Done(dependency: name, done: "open").show(asJSON: json)
+    }
+}
+
+struct CloseDependency: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "close",
+        abstract:
+            "Say that it is up again: parked jobs go, oldest first, 100 in the first second and more in each after.")
+
+    @Argument(help: "The dependency's name.", completion: .dependencies)
+    var name: String
+
+    @Flag(help: "Print {\"dependency\", \"done\"}.")
+    var json = false
+
+    func run() async throws {
+        let wasOpen = try await Environment.load().withConnection { connection in
+            let known = try await DependencyCommand.names(on: connection)
+            guard known.contains(name) else { throw Failure.unknown("dependency", name, among: known) }
+            return try await connection.query(Statement("select errand.dependency_close($1)", [name])).scalar(Bool.self)
+        }
+        try Done(dependency: name, done: wasOpen ? "closed" : "was not open").show(asJSON: json)
+    }
+}

@@ -1,0 +1,237 @@
+import ArgumentParser
+import Foundation
+import Postgres
+
+/// A job that was to be changed: its state before and after.
+struct ChangedJob: Encodable {
+    let job_id: Int64
+    let was: String?
+    let now: String?
+    var run_at: String?
+
+    init(_ row: Row) throws {
+        let (id, was, now, due) = try row.decode(Int64.self, String?.self, String?.self, Timestamp?.self)
+        (job_id, self.was, self.now, run_at) = (id, was, now, due?.description)
+    }
+
+    /// Prints them. Where an id belongs to no job the command ends with 1; what stays as it was is said on standard error.
+    static func show(_ jobs: [ChangedJob], asJSON: Bool) throws {
+        let found = jobs.filter { $0.was != nil }
+        if asJSON || !found.isEmpty { try list(found, asJSON: asJSON) }
+        for job in jobs {
+            if let was = job.was, was == job.now { writeError("errand: job \(job.job_id) stays \(was)") }
+        }
+        let missing = jobs.filter { $0.was == nil }.map { "\($0.job_id)" }
+        guard missing.isEmpty else {
+            throw Failure(code: Failure.failed, "there is no job \(missing.joined(separator: ", ")) (any more)")
+        }
+    }
+
+    /// Prints what a filter has found.
+    static func show(_ jobs: [ChangedJob], asJSON: Bool, isDryRun: Bool) throws {
+        try list(jobs, asJSON: asJSON)
+        guard isDryRun && !jobs.isEmpty else { return }
+        let them = jobs.count == 1 ? "this job" : "these \(jobs.count) jobs"
+        writeError("errand: nothing was changed: --no-dry-run does it to \(them)")
+    }
+
+    /// When they are due is of use where they are spread over time.
+    private static func list(_ jobs: [ChangedJob], asJSON: Bool) throws {
+        if asJSON { return print(try Command.json(jobs)) }
+        if jobs.isEmpty { return print("no such job is on record") }
+        let isSpread = jobs.contains { $0.run_at != nil }
+        var table = TextTable(head: ["JOB", "WAS", "NOW"] + (isSpread ? ["DUE"] : []))
+        for job in jobs {
+            table.add(cells: ["\(job.job_id)", job.was, job.now] + (isSpread ? [job.run_at.map(inSeconds)] : []))
+        }
+        print(table)
+    }
+}
+
+/// Ids, or a filter; not both, and no option of the one with the other.
+///
+/// - Parameters:
+///   - ofIDs: the option that was given and that only ids have.
+///   - ofFilter: the option that was given and that only a filter has.
+private func checkChoice(_ ids: [Int64], _ filter: JobFilter, ofIDs: String? = nil, ofFilter: String?) throws {
+    guard ids.isEmpty != filter.fields.isEmpty else {
+        throw ValidationError(
+            "ID …, --queue, --kind, …: expected ids or what they have in common, got \(ids.isEmpty ? "neither" : "both")"
+        )
+    }
+    if !ids.isEmpty, let ofFilter {
+        throw ValidationError("\(ofFilter): expected with a filter such as --kind, got ids")
+    }
+    if ids.isEmpty, let ofIDs { throw ValidationError("\(ofIDs): expected with ids, got a filter") }
+}
+
+extension JobFilter {
+    /// How many jobs it changes where nobody says.
+    fileprivate static let mostJobs = 10_000
+}
+
+struct RetryJobs: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "retry",
+        abstract: "Put failed and cancelled jobs back in line, with all their attempts to spend again.",
+        discussion: """
+            errand job retry 4711 4712 --reason 'the bucket is back'
+            errand job retry --kind image_compression --error NoSuchBucket --per-minute 600
+            errand job retry --kind image_compression --error NoSuchBucket --per-minute 600 --no-dry-run
+
+            Calls errand.retry, or errand.retry_where, which only shows what it would do unless told otherwise. A scheduled job \
+            is brought forward; one that is in line, runs or succeeded stays as it is.
+            """)
+
+    @Argument(help: "The jobs' ids.")
+    var ids: [Int64] = []
+
+    @OptionGroup var filter: JobFilter
+
+    @Option(
+        help: "With ids: when they are due: a time, or 10m from now. Default: now.", transform: Moment.init(argument:))
+    var at: Moment?
+
+    @Option(help: "With a filter: so many jobs are due in each minute.")
+    var perMinute: Int?
+
+    @Option(help: "With a filter: so many jobs at most, 1 to 100000. Default: 10000.")
+    var maxJobs: Int?
+
+    @Option(help: "Why: kept on record.")
+    var reason: String?
+
+    @Flag(inversion: .prefixedNo, help: "With a filter: only show what would be done. Default: --dry-run.")
+    var dryRun: Bool?
+
+    @Flag(help: "Print a JSON array of {\"job_id\", \"was\", \"now\", \"run_at\"}.")
+    var json = false
+
+    func validate() throws {
+        try checkChoice(
+            ids, filter, ofIDs: at.map { _ in "--at" },
+            ofFilter: perMinute != nil
+                ? "--per-minute" : maxJobs != nil ? "--max-jobs" : dryRun.map { _ in "--dry-run" })
+    }
+
+    func run() async throws {
+        let jobs = try await Environment.load().withConnection { connection in
+            let rows =
+                if ids.isEmpty {
+                    try await connection.query(
+                        Statement(
+                            """
+                            select job_id, was, case when run_at > now() then 'scheduled' else 'available' end, run_at
+                            from errand.retry_where($1, $2::int4, $3, $4, $5::int4)
+                            """,
+                            [
+                                try JSONB(encoding: filter.fields), perMinute, dryRun ?? true, reason,
+                                maxJobs ?? JobFilter.mostJobs,
+                            ]))
+                } else {
+                    try await connection.query(
+                        Statement(
+                            """
+                            select job_id, was, now, null::timestamptz
+                            from errand.retry($1, coalesce($3, now() + coalesce($4, 0) * interval '1 microsecond'), $2)
+                            """, [ids, reason] + Moment.parameters(at)))
+                }
+            if rows.isEmpty { try await filter.hintAtNames(on: connection) }
+            return try rows.map(ChangedJob.init)
+        }
+        if ids.isEmpty {
+            try ChangedJob.show(jobs, asJSON: json, isDryRun: dryRun ?? true)
+        } else {
+            try ChangedJob.show(jobs, asJSON: json)
+        }
+    }
+}
+
+struct CancelJobs: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel",
+        abstract: "End jobs that have not ended yet. A running one is told to stop within a second.",
+        discussion: """
+            errand job cancel 4711 --reason 'wrong customer'
+            errand job cancel --kind newsletter --reason 'wrong text'
+            errand job cancel --kind newsletter --reason 'wrong text' --no-dry-run
+
+            Calls errand.cancel, or errand.cancel_where, which only shows what it would do unless told otherwise.
+            """)
+
+    @Argument(help: "The jobs' ids.")
+    var ids: [Int64] = []
+
+    @OptionGroup var filter: JobFilter
+
+    @Option(help: "With a filter: so many jobs at most, 1 to 100000. Default: 10000.")
+    var maxJobs: Int?
+
+    @Option(help: "Why: kept on record, and with the jobs.")
+    var reason: String
+
+    @Flag(inversion: .prefixedNo, help: "With a filter: only show what would be done. Default: --dry-run.")
+    var dryRun: Bool?
+
+    @Flag(help: "Print a JSON array of {\"job_id\", \"was\", \"now\"}.")
+    var json = false
+
+    func validate() throws {
+        try checkChoice(ids, filter, ofFilter: maxJobs != nil ? "--max-jobs" : dryRun.map { _ in "--dry-run" })
+    }
+
+    func run() async throws {
+        let jobs = try await Environment.load().withConnection { connection in
+            let rows =
+                if ids.isEmpty {
+                    try await connection.query(
+                        Statement(
+                            """
+                            select job_id, was, now, null::timestamptz
+                            from errand.cancel_where($1, $2, $3, $4::int4)
+                            """,
+                            [
+                                try JSONB(encoding: filter.fields), reason, dryRun ?? true,
+                                maxJobs ?? JobFilter.mostJobs,
+                            ]))
+                } else {
+                    try await connection.query(
+                        Statement(
+                            "select job_id, was, now, null::timestamptz from errand.cancel($1, $2)", [ids, reason]))
+                }
+            if rows.isEmpty { try await filter.hintAtNames(on: connection) }
+            return try rows.map(ChangedJob.init)
+        }
+        if ids.isEmpty {
+            try ChangedJob.show(jobs, asJSON: json, isDryRun: dryRun ?? true)
+        } else {
+            try ChangedJob.show(jobs, asJSON: json)
+        }
+    }
+}
+
+struct DiscardJobs: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "discard",
+        abstract: "Give up failed jobs: they leave the failures, and the history keeps them as cancelled.",
+        discussion: "Calls errand.discard. Jobs that haven't failed stay as they are.")
+
+    @Argument(help: "The jobs' ids.")
+    var ids: [Int64]
+
+    @Option(help: "Why: kept on record, and with the jobs.")
+    var reason: String
+
+    @Flag(help: "Print a JSON array of {\"job_id\", \"was\", \"now\"}.")
+    var json = false
+
+    func run() async throws {
+        let jobs = try await Environment.load().withConnection { connection in
+            try await connection.query(
+                Statement("select job_id, was, now, null::timestamptz from errand.discard($1, $2)", [ids, reason])
+            )
+            .map(ChangedJob.init)
+        }
+        try ChangedJob.show(jobs, asJSON: json)
+    }
+}

@@ -1,0 +1,75 @@
+import ArgumentParser
+import Foundation
+import Postgres
+
+/// `errand job …`: the view errand.job_status, and the functions that explain and change jobs.
+struct JobCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "job",
+        abstract: "Jobs: list, show, explain, retry, cancel, discard.",
+        discussion: """
+            errand job list --state failed --kind image_compression
+            errand job explain 4711
+            errand job retry 4711 --reason 'the bucket is back'
+            errand job retry --kind image_compression --error NoSuchBucket --per-minute 600
+            """,
+        subcommands: [
+            ListJobs.self, ShowJob.self, ExplainJob.self, RetryJobs.self, CancelJobs.self, DiscardJobs.self,
+        ])
+
+    static let states = [
+        "scheduled", "available", "parked", "running", "succeeded", "failed", "cancelled", "obsolete",
+    ]
+}
+
+/// Which jobs: options that mean the same in each command that takes them.
+struct JobFilter: ParsableArguments {
+    @Option(help: "Jobs of this queue.", completion: .queues)
+    var queue: String?
+
+    @Option(help: "Jobs of this kind.", completion: .kinds)
+    var kind: String?
+
+    @Option(help: "Jobs in this state.", completion: .list(JobCommand.states))
+    var state: String?
+
+    @Option(help: "Jobs with this tag.")
+    var tag: String?
+
+    @Option(name: .customLong("unique"), help: "Jobs with this unique key.")
+    var uniqueKey: String?
+
+    @Option(name: .customLong("limit"), help: "Jobs under the limit with this key.")
+    var limitKey: String?
+
+    @Option(help: "Jobs whose last error holds this text.")
+    var error: String?
+
+    /// As errand.cancel_where and errand.retry_where take it; empty where no option is given.
+    var fields: [String: String] {
+        let all = [
+            "queue": queue, "kind": kind, "state": state, "tag": tag, "unique_key": uniqueKey, "limit_key": limitKey,
+            "error": error,
+        ]
+        return all.compactMapValues(\.self)
+    }
+
+    func validate() throws {
+        guard let state, !JobCommand.states.contains(state) else { return }
+        let near = JobCommand.states.closest(to: state).map { "; did you mean \($0)?" } ?? ""
+        throw ValidationError(
+            "--state: expected one of \(JobCommand.states.joined(separator: ", ")), got '\(state.printable)'\(near)")
+    }
+
+    /// Says on standard error that nothing has the queue or kind that was asked for, and what was most likely meant.
+    func hintAtNames(on connection: Connection) async throws {
+        if let queue {
+            let known = try await QueueCommand.names(on: connection)
+            if !known.contains(queue) { writeError("errand: \(Failure.unknown("queue", queue, among: known).message)") }
+        }
+        if let kind {
+            let known = try await connection.query("select kind from errand.kind_status").column(0, as: String.self)
+            if !known.contains(kind) { writeError("errand: \(Failure.unknown("kind", kind, among: known).message)") }
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import ArgumentParser
+import Foundation
+import Postgres
+
+struct ListJobs: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Show jobs, the newest first; all options must hold.",
+        discussion: """
+            errand job list --state failed --error NoSuchBucket --count 100 --json
+
+            Reads the view errand.job_status. TIME (UTC) is when a job is due, was started, or has ended. Where millions of jobs \
+            have ended, --state spares their reading.
+            """)
+
+    @OptionGroup var filter: JobFilter
+
+    @Option(help: "How many at most, 1 to 10000.")
+    var count = 20
+
+    @Flag(help: "Print a JSON array.")
+    var json = false
+
+    struct Line: Listed {
+        let id: Int64
+        let queue: String
+        let kind: String
+        let state: String
+        let priority: Int
+        let attempt: Int
+        let max_attempts: Int
+        let run_at: String
+        let started_at: String?
+        let finished_at: String?
+        let reason: String?
+
+        static let head = ["ID", "KIND", "QUEUE", "STATE", "ATTEMPT", "TIME", "REASON"]
+        var cells: [String?] {
+            let time = finished_at ?? (state == "running" ? started_at : run_at) ?? run_at
+            return [
+                "\(id)", kind, queue, state, "\(attempt)/\(max_attempts)",
+                inSeconds(time), reason,
+            ]
+        }
+    }
+
+    func validate() throws {
+        guard (1...10_000).contains(count) else { throw ValidationError("--count: expected 1 to 10000, got \(count)") }
+    }
+
+    func run() async throws {
+        let lines = try await Environment.load().withConnection { connection in
+            // The state as a constant lets the planner leave out the tables that can't have it.
+            let rows = try await connection.query(
+                Statement(
+                    """
+                    select id, queue, kind, state, priority, attempt, max_attempts, run_at, started_at, finished_at,
+                        coalesce(reason, attempts -> -1 ->> 'error', parked_for)
+                    from errand.job_status
+                    where ($1 is null or queue = $1) and ($2 is null or kind = $2) and ($3 is null or state = $3)
+                        and ($4 is null or $4 = any (tags)) and ($5 is null or unique_key = $5)
+                        and ($6 is null or limit_key = $6)
+                        and ($7 is null or strpos(coalesce(reason, attempts -> -1 ->> 'error'), $7) > 0)
+                    order by id desc
+                    limit $8
+                    """,
+                    [
+                        filter.queue, filter.kind, filter.state, filter.tag, filter.uniqueKey, filter.limitKey,
+                        filter.error, count,
+                    ]))
+            if rows.isEmpty { try await filter.hintAtNames(on: connection) }
+            return try rows.map(Self.line)
+        }
+        try show(lines, asJSON: json, none: "no such job is on record")
+    }
+
+    private static func line(_ row: Row) throws -> Line {
+        let (id, queue, kind, state, priority, attempt, most, due, started, finished, reason) = try row.decode(
+            Int64.self, String.self, String.self, String.self, Int.self, Int.self, Int.self, Timestamp.self,
+            Timestamp?.self, Timestamp?.self, String?.self)
+        return Line(
+            id: id, queue: queue, kind: kind, state: state, priority: priority, attempt: attempt, max_attempts: most,
+            run_at: due.description, started_at: started?.description, finished_at: finished?.description,
+            reason: reason)
+    }
+}

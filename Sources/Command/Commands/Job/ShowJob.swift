@@ -1,0 +1,122 @@
+import ArgumentParser
+import Foundation
+import Postgres
+
+struct ShowJob: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "show",
+        abstract: "Show all that is on record of a job: its options, its attempts, its output.",
+        discussion: "Reads the view errand.job_status. `errand job explain` says why it isn't running.")
+
+    @Argument(help: "The job's id.")
+    var id: Int64
+
+    @Flag(help: "Print a JSON object: the view's columns, null where they don't apply.")
+    var json = false
+
+    /// An ended attempt that did not succeed, as the view has it.
+    struct Attempt: Decodable, Listed {
+        let attempt: Int
+        let outcome: String?
+        let worker: String?
+        let started_at: String?
+        let ended_at: String?
+        let error: String?
+
+        static let head = ["ATTEMPT", "OUTCOME", "ENDED", "WORKER", "ERROR"]
+        var cells: [String?] { ["\(attempt)", outcome, ended_at.map(inSeconds), worker, error] }
+    }
+
+    func run() async throws {
+        let (document, fields) = try await Environment.load().withConnection { connection in
+            try await connection.execute("set time zone 'UTC'")
+            // The server writes the document: numbers stay as they are in a payload, however long.
+            let rows = try await connection.query(
+                Statement(
+                    """
+                    select to_jsonb(known), coalesce(ended.attempts, '[]'), array(
+                        select concat_ws(': ', field.key, field.value)
+                        from jsonb_each_text(to_jsonb(known) - 'attempts') with ordinality as field(key, value, place)
+                        where field.value is not null
+                        order by array_position($2, field.key), place)
+                    from (select * from errand.job_status where id = $1 order by finished_at desc nulls first limit 1)
+                        as known
+                    cross join lateral (
+                        -- Each is in the zone of the session that ended it.
+                        select jsonb_agg(attempt || jsonb_build_object(
+                            'ended_at', (attempt ->> 'ended_at')::timestamptz) order by place) as attempts
+                        from jsonb_array_elements(known.attempts) with ordinality as each_of(attempt, place)) as ended
+                    """, [id, Self.order]))
+            guard let row = rows.first else { throw ShowJob.unknown(id) }
+            let (document, attempts, fields) = try row.decode(JSONB.self, JSONB.self, [String].self)
+            return (document.text, (fields, attempts))
+        }
+        if json { return print(document) }
+        for field in fields.0 {
+            let (name, value) = Self.halves(of: field)
+            print("\(name.replacing("_", with: " ").padded(to: 14))\(value.printable)")
+        }
+        let attempts = try fields.1.decode([Attempt].self)
+        if attempts.isEmpty { return }
+        print("")
+        try show(attempts, asJSON: false, none: "")
+    }
+
+    static func unknown(_ id: Int64) -> Failure {
+        Failure(
+            code: Failure.failed,
+            "there is no job \(id) (any more); ended jobs stay for 7 days, failed ones for 30")
+    }
+
+    /// What a reader asks first comes first.
+    private static let order = [
+        "id", "kind", "queue", "state", "reason", "parked_for", "priority", "attempt", "max_attempts", "crashes",
+        "created_at", "run_at", "started_at", "finished_at", "not_after", "worker_id", "unique_key", "limit_key",
+        "guard", "tags", "traceparent", "payload", "output",
+    ]
+
+    private static func halves(of field: String) -> (String, String) {
+        guard let colon = field.firstRange(of: ": ") else { return (field, "") }
+        return (String(field[..<colon.lowerBound]), String(field[colon.upperBound...]))
+    }
+}
+
+struct ExplainJob: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Say why a job isn't running, or how it ended: each reason with what mends it.",
+        discussion:
+            "Calls errand.explain. What stops it first comes first; codes are listed in that function's comment.")
+
+    @Argument(help: "The job's id.")
+    var id: Int64
+
+    @Flag(help: "Print a JSON array.")
+    var json = false
+
+    struct Line: Encodable {
+        let rank: Int
+        let code: String
+        let detail: String
+        let hint: String?
+    }
+
+    func run() async throws {
+        let lines = try await Environment.load().withConnection { connection in
+            try await connection.query(Statement("select rank, code, detail, hint from errand.explain($1)", [id]))
+                .map { row in
+                    let (rank, code, detail, hint) = try row.decode(
+                        Int.self, String.self, String.self, String?.self)
+                    return Line(rank: rank, code: code, detail: detail, hint: hint)
+                }
+        }
+        if lines.contains(where: { $0.code == "unknown" }) { throw ShowJob.unknown(id) }
+        if json { return print(try Command.json(lines)) }
+        for line in lines {
+            let text = "\(line.rank). \(line.code): \(line.detail)".printable
+            print(text.wrapped(to: TextTable.screen - 3).joined(separator: "\n   "))
+            // To be pasted: it stays in one line.
+            if let hint = line.hint { print("   \(hint.printable)") }
+        }
+    }
+}

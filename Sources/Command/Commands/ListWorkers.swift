@@ -1,0 +1,58 @@
+import ArgumentParser
+import Postgres
+
+/// `errand worker list`: what the view errand.worker_status shows.
+struct ListWorkers: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "list",
+        abstract: "Show the workers that hold a lease, what they claim from, and which of them is lost.",
+        discussion: """
+            Reads the view errand.worker_status. A worker that is lost hasn't been heard within its lease: its jobs go back in \
+            line by themselves within half a minute.
+            """)
+
+    @Flag(help: "Print a JSON array.")
+    var json = false
+
+    struct Line: Listed {
+        let id: Int64
+        let name: String
+        let version: String
+        let queues: [String]
+        let kinds: [String]
+        let running: Int
+        let started_at: String
+        let silent_seconds: Double
+        let is_lost: Bool
+
+        static let head = ["ID", "NAME", "VERSION", "QUEUES", "KINDS", "RUNNING", "HEARD", "STATE"]
+        var cells: [String?] {
+            [
+                "\(id)", name, version, queues.joined(separator: ","), kinds.joined(separator: ","), "\(running)",
+                "\(age(silent_seconds)) ago", is_lost ? "lost" : "alive",
+            ]
+        }
+    }
+
+    func run() async throws {
+        let lines = try await Environment.load().withConnection { connection in
+            try await connection.query(
+                """
+                select id, name, version, queues, kinds, running, started_at,
+                    extract(epoch from now() - beat_at)::float8, is_lost
+                from errand.worker_status
+                order by id
+                """
+            )
+            .map { row in
+                let (id, name, version, queues, kinds, running, started, silent, isLost) = try row.decode(
+                    Int64.self, String.self, String.self, [String].self, [String].self, Int.self, Timestamp.self,
+                    Double.self, Bool.self)
+                return Line(
+                    id: id, name: name, version: version, queues: queues, kinds: kinds, running: running,
+                    started_at: started.description, silent_seconds: silent, is_lost: isLost)
+            }
+        }
+        try show(lines, asJSON: json, none: "no worker is alive: start `errand worker`")
+    }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import Foundation
+import Postgres
+
+/// One thing of a listing: a line of a table for people, an object for programs.
+///
+/// The names of its properties are those of the view's columns, and stay as they are: programs read them.
+protocol Listed: Encodable {
+    /// The table's head.
+    static var head: [String] { get }
+    /// What stands below it.
+    var cells: [String?] { get }
+}
+
+/// Prints a table that fits a terminal, or a JSON array in one line.
+///
+/// - Parameter none: what people are told where there is nothing.
+func show<Line: Listed>(_ lines: [Line], asJSON: Bool, none: String) throws {
+    if asJSON { return print(try json(lines)) }
+    if lines.isEmpty { return print(none) }
+    var table = TextTable(head: Line.head)
+    for line in lines { table.add(cells: line.cells) }
+    print(table)
+}
+
+/// A time as an argument: one with its date and zone, or a time from now such as `10m`.
+enum Moment: Sendable {
+    case at(Timestamp)
+    case after(Duration)
+
+    /// - Throws: `ValidationError` that says what was expected.
+    init(argument text: String) throws {
+        if let delay = Duration(setting: text) {
+            self = .after(delay)
+        } else if let date = try? Date(text, strategy: .iso8601) {
+            self = .at(Timestamp(date))
+        } else {
+            throw ValidationError(
+                "expected a time such as 2026-12-24T18:00:00Z, or 10m or 24h from now, got '\(text.prefix(100).description.printable)'"
+            )
+        }
+    }
+
+    /// Its two parameters in a statement: `coalesce($1, now() + $2 * interval '1 microsecond')`. The server's clock counts.
+    static func parameters(_ moment: Moment?) -> [any PostgresEncodable] {
+        switch moment {
+        case nil: [Timestamp?.none, Int64?.none]
+        case .at(let time): [Optional(time), Int64?.none]
+        case .after(let delay): [Timestamp?.none, Optional(delay.wholeMicroseconds)]
+        }
+    }
+}
+
+/// A time for people: whole seconds, in UTC. What is no time of the calendar (infinity) stays as it is.
+func inSeconds(_ time: String) -> String { time.hasSuffix("infinity") ? time : time.prefix(19) + "Z" }
+
+/// How long, for people: in one unit, `12s`, `5m`, `3h`, `4d`.
+func age(_ seconds: Double) -> String {
+    switch seconds {
+    case ..<120: String(format: "%.0fs", max(0, seconds))
+    case ..<7200: String(format: "%.0fm", seconds / 60)
+    case ..<172_800: String(format: "%.0fh", seconds / 3600)
+    default: String(format: "%.0fd", seconds / 86_400)
+    }
+}
+
+extension Failure {
+    /// That there is nothing of this name, and the one that was most likely meant.
+    static func unknown(_ what: String, _ name: String, among known: [String], more: String = "") -> Failure {
+        let near = known.closest(to: name).map { "; did you mean \($0)?" } ?? ""
+        return Failure(code: failed, "there is no \(what) '\(name)'\(near)\(more)")
+    }
+}

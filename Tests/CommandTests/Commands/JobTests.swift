@@ -1,0 +1,201 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@testable import Command
+
+@Suite("errand job") struct JobTests {
+    /// Job 1 has failed, 2 and 3 wait.
+    private func fill(_ database: Database) async throws {
+        for kind in ["mail", "mail", "photo"] {
+            try await database.execute(Statement("select errand.enqueue($1)", [kind]))
+        }
+        try await database.execute(
+            """
+            with gone as (
+                delete from errand.job where id = 1 returning *
+            )
+            insert into errand.failed (
+                id, created_at, run_at, priority, attempt, max_attempts, crashes, queue, kind, payload, attempts, error)
+            select id, created_at, run_at, priority, 3, 3, 0, queue, kind, '{"big": 9007199254740993}',
+                '[{"attempt": 3, "outcome": "failed", "worker": "host:1", "error": "no route\\u001b[31m"}]',
+                E'no route\\u001b[31m'
+            from gone
+            """)
+    }
+
+    @Test("list shows what the options ask for, as a table that fits and as JSON")
+    func list() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            try await fill(database)
+            let people = try await Program.run(["job", "list", "--state", "failed"], settings: settings)
+            #expect(people.code == 0)
+            let lines = people.output.split(separator: "\n")
+            #expect(lines.count == 2)
+            #expect(lines[0].hasPrefix("ID  KIND  QUEUE    STATE   ATTEMPT  TIME "))
+            #expect(lines[1].hasPrefix("1   mail  default  failed  3/3      2"))
+            #expect(lines[1].hasSuffix("  no route\\u{1b}[31m"))
+            let machine = try await Program.run(["job", "list", "--json"], settings: settings)
+            struct Line: Decodable { let id: Int, kind: String, state: String, reason: String? }
+            let jobs = try JSONDecoder().decode([Line].self, from: Data(machine.output.utf8))
+            #expect(jobs.map(\.id) == [3, 2, 1])
+            #expect(jobs.map(\.state) == ["available", "available", "failed"])
+            let one = try await Program.run(
+                ["job", "list", "--count", "1", "--kind", "mail", "--json"], settings: settings)
+            #expect(try JSONDecoder().decode([Line].self, from: Data(one.output.utf8)).map(\.id) == [2])
+        }
+    }
+
+    @Test("show brings all that is on record, and JSON keeps a payload's numbers as they are")
+    func show() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            try await fill(database)
+            let people = try await Program.run(["job", "show", "1"], settings: settings)
+            #expect(
+                people.output.hasPrefix(
+                    "id            1\nkind          mail\nqueue         default\nstate         failed\n"))
+            #expect(people.output.contains("payload       {\"big\": 9007199254740993}\n"))
+            #expect(
+                people.output.contains(
+                    "\n\nATTEMPT  OUTCOME  ENDED  WORKER  ERROR\n3        failed   -      host:1  no route\\u{1b}[31m\n"
+                ))
+            let machine = try await Program.run(["job", "show", "1", "--json"], settings: settings)
+            #expect(machine.output.contains("9007199254740993"))
+            #expect(machine.output.contains("\"state\": \"failed\""))
+        }
+    }
+
+    @Test("explain says what stops a job first, with the call that mends it")
+    func explain() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            try await fill(database)
+            try await database.execute("select errand.pause('default', 'storage moves')")
+            let people = try await Program.run(["job", "explain", "2"], settings: settings)
+            #expect(people.code == 0)
+            #expect(people.output.hasPrefix("1. paused: the queue default is paused since "))
+            #expect(people.output.contains("\n   select errand.resume('default')\n"))
+            #expect(people.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
+            let machine = try await Program.run(["job", "explain", "2", "--json"], settings: settings)
+            struct Line: Decodable { let rank: Int, code: String, detail: String, hint: String? }
+            let reasons = try JSONDecoder().decode([Line].self, from: Data(machine.output.utf8))
+            #expect(reasons.first?.code == "paused")
+            #expect(reasons.map(\.rank) == Array(1...reasons.count))
+        }
+    }
+
+    @Test("retry, cancel and discard change jobs by id, and say what became of each")
+    func change() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            try await fill(database)
+            let retried = try await Program.run(["job", "retry", "1", "--reason", "it is back"], settings: settings)
+            #expect(retried.output == "JOB  WAS     NOW\n1    failed  available\n")
+            let cancelled = try await Program.run(
+                ["job", "cancel", "2", "3", "--reason", "wrong", "--json"], settings: settings)
+            #expect(
+                cancelled.output == #"[{"job_id":2,"now":"cancelled","was":"available"},"#
+                    + #"{"job_id":3,"now":"cancelled","was":"available"}]"# + "\n")
+            let discarded = try await Program.run(
+                ["job", "discard", "2", "99", "--reason", "gone"], settings: settings)
+            #expect(discarded.code == 1)
+            #expect(discarded.error == "errand: job 2 stays cancelled\nerrand: there is no job 99 (any more)")
+            let actions = try await database.query("select action from errand.audit order by id").column(
+                0, as: String.self)
+            #expect(actions == ["retry", "cancel"])
+            let nobody = try await Program.run(["job", "retry", "98", "99"], settings: settings)
+            #expect(nobody.code == 1)
+            #expect(nobody.output == "")
+            #expect(nobody.error == "errand: there is no job 98, 99 (any more)")
+            let later = try await Program.run(["job", "retry", "2", "--at", "1h"], settings: settings)
+            #expect(later.output.hasSuffix("2    cancelled  scheduled\n"))
+        }
+    }
+
+    @Test("with a filter, retry and cancel only look until they are told to do it")
+    func filter() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            try await fill(database)
+            let arguments = ["job", "retry", "--kind", "mail", "--error", "no route", "--per-minute", "60"]
+            let look = try await Program.run(arguments, settings: settings)
+            #expect(look.output.contains("\n1    failed  available  2"))
+            #expect(look.error == "errand: nothing was changed: --no-dry-run does it to this job")
+            #expect(try await database.query("select errand.state_of(1)").scalar(String.self) == "failed")
+            let done = try await Program.run(arguments + ["--no-dry-run"], settings: settings)
+            #expect(done.errors == "")
+            #expect(try await database.query("select errand.state_of(1)").scalar(String.self) == "available")
+            let cancel = ["job", "cancel", "--kind", "photo", "--reason", "wrong text"]
+            _ = try await Program.run(cancel, settings: settings)
+            #expect(try await database.query("select errand.state_of(3)").scalar(String.self) == "available")
+            _ = try await Program.run(cancel + ["--no-dry-run"], settings: settings)
+            #expect(try await database.query("select errand.state_of(3)").scalar(String.self) == "cancelled")
+            try await database.execute(
+                "insert into errand.kind (name, queue, max_attempts, priority) values ('photo', 'images', 4, 2)")
+            let typo = try await Program.run(["job", "retry", "--kind", "fhoto"], settings: settings)
+            #expect(typo.output == "no such job is on record\n")
+            #expect(typo.error == "errand: there is no kind 'fhoto'; did you mean photo?")
+        }
+    }
+
+    @Test(
+        "what can't be read ends with 64 and says what was expected",
+        arguments: [
+            (["list", "--state", "faild"], "got 'faild'; did you mean failed?"),
+            (["list", "--count", "0"], "--count: expected 1 to 10000, got 0"),
+            (["retry"], "expected ids or what they have in common, got neither"),
+            (["cancel", "1", "--kind", "noop", "--reason", "x"], "expected ids or what they have in common, got both"),
+            (
+                ["retry", "1", "--at", "soon"],
+                "expected a time such as 2026-12-24T18:00:00Z, or 10m or 24h from now, got 'soon'"
+            ),
+            (
+                ["cancel", "1", "--dry-run", "--reason", "x"],
+                "--dry-run: expected with a filter such as --kind, got ids"
+            ),
+            (
+                ["retry", "1", "--per-minute", "60"], "--per-minute: expected with a filter such as --kind, got ids"
+            ),
+            (["retry", "--kind", "noop", "--at", "1h"], "--at: expected with ids, got a filter"),
+            (["discard", "1"], "Missing expected argument '--reason <reason>'"),
+        ])
+    func usage(arguments: [String], reason: String) async throws {
+        let program = try await Program.run(["job"] + arguments)
+        #expect(program.code == 64)
+        #expect(program.errors.contains(reason))
+    }
+
+    @Test("a job that isn't there ends with 1 and one line; so does a reason that is empty")
+    func unknown() async throws {
+        try await withTestDatabase { _, configuration in
+            let settings = try reaching(configuration)
+            for command in ["show", "explain"] {
+                let program = try await Program.run(["job", command, "99"], settings: settings)
+                #expect(program.code == 1)
+                #expect(
+                    program.error
+                        == "errand: there is no job 99 (any more); ended jobs stay for 7 days, failed ones for 30")
+            }
+            let blank = try await Program.run(["job", "cancel", "1", "--reason", " "], settings: settings)
+            #expect(blank.code == 1)
+            #expect(blank.error.contains("cancel: reason: expected 1 to 1000 characters, got 0"))
+        }
+    }
+
+    @Test("who lacks the right is told which role has it")
+    func rights() async throws {
+        try await withTestDatabase { _, configuration in
+            var settings = try reaching(configuration)
+            var url = try #require(URLComponents(string: settings["DATABASE_URL"] ?? ""))
+            url.queryItems = (url.queryItems ?? []) + [URLQueryItem(name: "options", value: "-c role=errand_monitor")]
+            settings["DATABASE_URL"] = url.string
+            let program = try await Program.run(["job", "cancel", "1", "--reason", "x"], settings: settings)
+            #expect(program.code == 1)
+            #expect(program.error.contains("permission denied for function cancel; errand_enqueuer may enqueue, "))
+            #expect(try await Program.run(["queue", "list"], settings: settings).code == 0)
+        }
+    }
+}
