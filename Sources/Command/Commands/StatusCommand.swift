@@ -5,20 +5,67 @@ import Postgres
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "One screen: queues, workers, schedules, recent failures.",
+        abstract: "One screen: queues, workers, schedules, recent failures, and what wants somebody.",
         discussion: """
+            errand status --watch
             errand status --json | jq '.queues[] | select(.waiting > 1000)'
 
-            Reads the views errand.queue_status, worker_status, schedule_status and recent_errors. Where hundreds of jobs wait, \
-            their number is that of the last count (~), some seconds ago.
+            Reads the views errand.queue_status, worker_status, schedule_status and recent_errors, and errand.health(). \
+            Where hundreds of jobs wait, their number is that of the last count (~), some seconds ago.
             """)
 
-    @Flag(help: "Print one JSON object.")
+    @Flag(help: "Print one JSON object; with --watch, one a line each time.")
     var json = false
 
+    @Flag(help: "Show it again and again, until Ctrl-C.")
+    var watch = false
+
+    @Option(help: "With --watch: the time between, such as 500ms or 10s.")
+    var every = "2s"
+
+    @Option(help: "With --watch: how often in all. Default: for ever.")
+    var times: Int?
+
+    func validate() throws {
+        guard Duration(setting: every, atLeast: .milliseconds(100)) != nil else {
+            throw ValidationError("--every: expected a duration of at least 100ms, got '\(every)'")
+        }
+        if let times, times < 1 { throw ValidationError("--times: expected at least 1, got \(times)") }
+    }
+
     func run() async throws {
-        let status = try await Environment.load().withConnection(Status.read)
-        print(try json ? Command.json(status) : status.table)
+        let environment = try Environment.load()
+        guard watch else { return show(try text(of: try await environment.withConnection(Status.read))) }
+        let pause = Duration(setting: every) ?? .seconds(2)
+        var shown = 0
+        while true {
+            show(try await look(environment))
+            shown += 1
+            // Nobody reads any more (| head).
+            guard shown != times, fflush(nil) == 0 else { return }
+            try await Task.sleep(for: pause)
+        }
+    }
+
+    /// A new look; where the database can't be reached just now, that. Whoever watches wants to see it come back.
+    private func look(_ environment: Environment) async throws -> String {
+        do {
+            return try text(of: try await environment.withConnection(Status.read))
+        } catch let error as PostgresError where error.isTransient && isatty(STDOUT_FILENO) == 1 {
+            return "errand: \(error.description.printable)"
+        }
+    }
+
+    private func text(of status: Status) throws -> String { try json ? Command.json(status) : status.table }
+
+    private func show(_ text: String) {
+        if watch && isatty(STDOUT_FILENO) == 1 {
+            // From the top left on, then nothing more below: without the flicker of an empty screen.
+            let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+            Swift.print("\u{1B}[H" + lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J", terminator: "")
+        } else {
+            Swift.print(watch && !json ? text + "\n" : text)
+        }
     }
 }
 
@@ -60,6 +107,14 @@ struct Status: Encodable {
         let error: String
     }
 
+    struct Trouble: Encodable {
+        let check: String
+        let detail: String
+        let hint: String?
+    }
+
+    /// The checks of errand.health() that aren't ok.
+    var trouble: [Trouble] = []
     var queues: [Queue] = []
     var workers: [Worker] = []
     var schedules: [Schedule] = []
@@ -111,51 +166,62 @@ extension Status {
             status.recent_failures.append(
                 Failure(id: id, kind: kind, seconds_ago: ago, alike: failures, error: error))
         }
+        for row in try await connection.query("select check_name, detail, hint from errand.health() where not ok") {
+            let (check, detail, hint) = try row.decode(String.self, String.self, String?.self)
+            status.trouble.append(Trouble(check: check, detail: detail, hint: hint))
+        }
         status.scheduled = status.queues.reduce(0) { $0 + $1.scheduled }
         return status
     }
 
     /// For people.
     var table: String {
-        var lines = [columns("QUEUE", "WAITING", "RUNNING", "OLDEST", "DONE 5 MIN", "FAILED 5 MIN", "")]
+        var parts = [queueTable, "\(scheduled) scheduled for later"]
+        parts.append(workers.isEmpty ? "no worker is alive" : workerTable)
+        if !schedules.isEmpty { parts.append(scheduleTable) }
+        if !recent_failures.isEmpty { parts.append(failureTable) }
+        if !trouble.isEmpty { parts.append(troubleTable) }
+        return parts.joined(separator: "\n\n")
+    }
+
+    private var queueTable: String {
+        var table = TextTable(head: ["QUEUE", "WAITING", "RUNNING", "OLDEST", "DONE 5 MIN", "FAILED 5 MIN", "PAUSED"])
         for queue in queues {
-            lines.append(
-                columns(
-                    queue.queue, (queue.is_estimate ? "~" : "") + "\(queue.waiting)", "\(queue.running)",
-                    queue.oldest_due_seconds.map(Self.age) ?? "-", "\(queue.succeeded_5_min)", "\(queue.failed_5_min)",
-                    queue.paused_reason.map { "paused: \($0.printable)" } ?? ""))
+            table.add(
+                queue.queue, (queue.is_estimate ? "~" : "") + "\(queue.waiting)", "\(queue.running)",
+                queue.oldest_due_seconds.map(age), "\(queue.succeeded_5_min)", "\(queue.failed_5_min)",
+                queue.paused_reason)
         }
-        lines += ["", "\(scheduled) scheduled for later"]
-        lines += ["", workers.isEmpty ? "no worker is alive" : "WORKERS"]
+        return table.description
+    }
+
+    private var workerTable: String {
+        var table = TextTable(head: ["WORKER", "NAME", "VERSION", "RUNNING", "HEARD"])
         for worker in workers {
-            lines.append(
-                "  \(worker.id)  \(worker.name.printable)  \(worker.version.printable)  running \(worker.running), "
-                    + "last heard \(Self.age(worker.silent_seconds)) ago")
+            table.add(
+                "\(worker.id)", worker.name, worker.version, "\(worker.running)", "\(age(worker.silent_seconds)) ago")
         }
-        if !schedules.isEmpty { lines += ["", "SCHEDULES"] }
-        for schedule in schedules {
-            lines.append("  \(schedule.name.printable)  \(schedule.problem?.printable ?? schedule.next_tick ?? "-")")
-        }
-        if !recent_failures.isEmpty { lines += ["", "LAST FAILURES"] }
+        return table.description
+    }
+
+    private var scheduleTable: String {
+        var table = TextTable(head: ["SCHEDULE", "NEXT TICK"])
+        for schedule in schedules { table.add(schedule.name, schedule.problem ?? schedule.next_tick) }
+        return table.description
+    }
+
+    private var failureTable: String {
+        var table = TextTable(head: ["LAST FAILURE", "KIND", "WHEN", "ALIKE", "ERROR"])
         for failure in recent_failures {
-            lines.append(
-                "  job \(failure.id)  \(failure.kind.printable)  \(Self.age(failure.seconds_ago)) ago\(failure.alike > 1 ? ", \(failure.alike) alike" : "")  "
-                    + String(failure.error.printable.prefix(100)))
+            table.add(
+                "\(failure.id)", failure.kind, "\(age(failure.seconds_ago)) ago", "\(failure.alike)", failure.error)
         }
-        return lines.joined(separator: "\n")
+        return table.description
     }
 
-    private func columns(_ texts: String...) -> String {
-        let widths = [16, 9, 9, 9, 12, 14, 0]
-        let padded = zip(texts, widths).map { $0.padding(toLength: max($1, $0.count + 1), withPad: " ", startingAt: 0) }
-        return padded.joined().trimmingCharacters(in: .whitespaces)
-    }
-
-    private static func age(_ seconds: Double) -> String {
-        switch seconds {
-        case ..<120: String(format: "%.0fs", max(0, seconds))
-        case ..<7200: String(format: "%.0fm", seconds / 60)
-        default: String(format: "%.0fh", seconds / 3600)
-        }
+    private var troubleTable: String {
+        var table = TextTable(head: ["TROUBLE", "WHAT", "MEND"])
+        for check in trouble { table.add(check.check, check.detail, check.hint) }
+        return table.description
     }
 }

@@ -116,8 +116,8 @@ import Testing
             try await database.execute("select errand.enqueue('noop', run_at => now() + interval '1 hour')")
             let people = try await Program.run(["status"], settings: settings)
             #expect(people.code == 0)
-            #expect(people.output.contains("mail            3        0 "))
-            #expect(people.output.contains("\n1 scheduled for later\n\nno worker is alive\n"))
+            #expect(people.output.contains("\nmail     3        0        "))
+            #expect(people.output.contains("\n1 scheduled for later\n\nno worker is alive\n\nTROUBLE "))
             struct Shown: Decodable {
                 struct Queue: Decodable, Equatable { let queue: String, waiting: Int, running: Int }
                 let queues: [Queue]
