@@ -25,7 +25,7 @@ struct ErrandCommand: AsyncParsableCommand {
         groupedSubcommands: [
             CommandGroup(
                 name: "Setup",
-                subcommands: [MigrateCommand.self, ConfigCommand.self]),
+                subcommands: [MigrateCommand.self, DoctorCommand.self, ConfigCommand.self]),
             CommandGroup(
                 name: "Service",
                 subcommands: [RunCommand.self, WorkerCommand.self, SchedulerCommand.self]),

@@ -1,0 +1,67 @@
+import Errand
+import Postgres
+
+// MARK: - What runs already
+extension Checkup {
+    /// What the deployment says of itself: errand.health(), what is overdue by name, and what was paused.
+    ///
+    /// All are warnings: a first worker can be started all the same, and mends most of them.
+    func checkRunning(_ connection: Connection) async -> [Finding] {
+        do {
+            let health = try await connection.query(
+                "select check_name, ok, detail, hint from errand.health() where check_name <> 'overdue'")
+            var findings = try health.map { row in
+                let (check, isOK, detail, hint) = try row.decode(String.self, Bool.self, String.self, String?.self)
+                return isOK ? Finding.ok(check, detail) : .warn(check, detail, mend: hint)
+            }
+            findings += try await checkOverdue(connection)
+            findings += try await checkPaused(connection)
+            return findings
+        } catch let error as PostgresError where error.sqlState == "42501" {
+            // A worker needs no right to look.
+            return [.ok("running", "not looked at: this user would need errand_monitor")]
+        } catch {
+            return [
+                .fail(
+                    "running", "\(error)", mend: "look at the server's log; is the database overloaded?",
+                    code: Failure.failed)
+            ]
+        }
+    }
+
+    /// A finding a queue, kind or schedule that should have moved by now.
+    private func checkOverdue(_ connection: Connection) async throws -> [Finding] {
+        let overdue = try await connection.query(
+            "select what || ' ' || name, detail, hint from errand.overdue order by what, name limit 20")
+        if overdue.isEmpty { return [.ok("overdue", "no queue, kind or schedule is late")] }
+        return try overdue.map { row in
+            let (name, detail, hint) = try row.decode(String.self, String?.self, String?.self)
+            return .warn("overdue", "\(name): \(detail ?? "late")", mend: hint)
+        }
+    }
+
+    /// What somebody has switched off, and who may have forgotten it.
+    private func checkPaused(_ connection: Connection) async throws -> [Finding] {
+        let paused = try await connection.query(
+            """
+            select 'queue ' || queue, paused_at, paused_by, paused_reason, 'errand queue resume ' || queue
+            from errand.queue_status
+            where paused_at is not null
+            union all
+            select 'schedule ' || name, paused_at, null, paused_reason, 'errand schedule resume ' || name
+            from errand.schedule_status
+            where paused_at is not null
+            order by 1
+            limit 20
+            """)
+        if paused.isEmpty { return [.ok("paused", "no queue and no schedule")] }
+        return try paused.map { row in
+            let (name, since, by, reason, mend) = try row.decode(
+                String.self, Timestamp.self, String?.self, String?.self, String.self)
+            let whose = by.map { " by \($0)" } ?? ""
+            return .warn(
+                "paused", "\(name), since \(inSeconds(since.description))\(whose): \(reason ?? "no reason given")",
+                mend: mend)
+        }
+    }
+}
