@@ -25,7 +25,7 @@ checks:  ## checks the rules of the house that no test sees
 	@scripts/checks.sh
 
 format:  ## lays out all Swift files
-	swift format --in-place --parallel --recursive Package.swift Sources Tests jobs sql
+	swift format --in-place --parallel --recursive Package.swift Sources Tests Examples jobs sql
 
 clean:   ## removes what was built, and the databases of make run, make test and make bench
 	@for folder in .errand/*/; do [ ! -d "$$folder" ] || scripts/cluster.sh drop "$$folder"; done

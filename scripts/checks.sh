@@ -7,13 +7,13 @@ cd "$(dirname "$0")/.."
 
 scripts/need.sh build database checks || exit
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(layout imports environment ctypes tests jobs words length links comments twice checkout)
+[ ${#names[@]} -gt 0 ] || names=(layout imports environment ctypes tests jobs words length links comments twice examples checkout)
 
 run() {
     case $1 in
-        layout) swift format lint --strict --parallel --recursive Package.swift Sources Tests jobs sql ;;
+        layout) swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples jobs sql ;;
         comments | twice) scripts/checks/schema.sh "$1" ;;
-        checkout) scripts/checks/checkout.sh ;;
+        examples | checkout) "scripts/checks/$1.sh" ;;
         *) python3 scripts/checks/source.py "$1" ;;
     esac
 }

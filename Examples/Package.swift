@@ -1,0 +1,43 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+let package = Package(
+    name: "errand-examples",
+    dependencies: [
+        // In a package of your own: .package(url: "https://…/errand", from: "…").
+        .package(name: "errand", path: ".."),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "Greeter",
+            dependencies: [
+                .product(name: "Errand", package: "errand"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+        .target(
+            name: "Shop",
+            dependencies: [
+                .product(name: "Errand", package: "errand"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .executableTarget(
+            name: "ShopServer",
+            dependencies: [
+                "Shop",
+                .product(name: "Errand", package: "errand"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+        .testTarget(
+            name: "ShopTests",
+            dependencies: [
+                "Shop",
+                .product(name: "Errand", package: "errand"),
+                .product(name: "ErrandTestKit", package: "errand"),
+            ]),
+    ],
+    swiftLanguageModes: [.v6]
+)

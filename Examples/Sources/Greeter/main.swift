@@ -1,0 +1,23 @@
+import Errand
+import Foundation
+import Logging
+import ServiceLifecycle
+
+struct Greet: Job {
+    static let kind: JobKind = "greet"
+    var name: String
+}
+
+struct GreetHandler: JobHandler {
+    func run(_ job: Greet, in context: JobContext) async throws -> Outcome {
+        context.logger.info("Hello, \(job.name)!")
+        return .done
+    }
+}
+
+let logger = Logger(label: "greeter")
+let url = ProcessInfo.processInfo.environment["DATABASE_URL"] ?? "postgresql:///errand"
+let database = Database(configuration: try PostgresConfiguration(url: url), logger: logger)
+let worker = Worker(database: database, logger: logger) { GreetHandler() }
+try await Queue(database: database).enqueue(Greet(name: "world"))
+try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()

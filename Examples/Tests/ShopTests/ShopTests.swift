@@ -1,0 +1,107 @@
+import Errand
+import ErrandTestKit
+import Foundation
+import Shop
+import Testing
+
+@Suite("Shop") struct ShopTests {
+    @Test("an order is charged at once, and its receipt follows a minute later")
+    func order() async throws {
+        let mail = MailBox()
+        let handlers: [any JobHandler] = [SendReceiptHandler(mail: mail), ChargeCustomerHandler()]
+        try await withTestQueue(handlers, schema: Shop.schema) { test in
+            try await test.database.execute("insert into public.balance values ('anna', 5000)")
+
+            let order = try await Shop(database: test.database).place(customer: "anna", cents: 1990)
+            try await test.expectEnqueued(ChargeCustomer(order: order), .unique("charge/\(order)"))
+            try await test.expectEnqueued(SendReceipt(order: order), .after(.seconds(60)), .queue("mail"))
+
+            let drained = try await test.drain()
+            #expect(drained.attempts.map(\.kind) == [ChargeCustomer.kind])
+            #expect(await mail.sent.isEmpty)
+
+            try await test.advance(by: .seconds(60))
+            #expect(try await test.drain().outcomes == [.succeeded])
+            #expect(await mail.sent == ["anna: 1990"])
+        }
+    }
+
+    @Test("an order that can't be written leaves no job")
+    func rollBack() async throws {
+        try await withTestQueue(schema: Shop.schema) { test in
+            let shop = Shop(database: test.database)
+            await #expect(throws: PostgresError.self) { try await shop.place(customer: "anna", cents: .max) }
+            try await test.expectNotEnqueued(ChargeCustomer.self)
+        }
+    }
+
+    @Test("a receipt whose mail server is down waits, and one to nowhere fails at once")
+    func mailServer() async throws {
+        let mail = MailBox()
+        try await withTestQueue(schema: Shop.schema) { test in
+            let order = UUID()
+            try await test.database.execute(
+                Statement("insert into public.orders values ($1, 'nobody', 100, now())", [order]))
+
+            await mail.answer(with: .unreachable)
+            let down = try await test.run(SendReceiptHandler(mail: mail), SendReceipt(order: order))
+            #expect(down.outcome == .park(dependency: "mail_server", reason: "no connection"))
+
+            await mail.answer(with: .noSuchAddress("nobody"))
+            let nowhere = try await test.run(SendReceiptHandler(mail: mail), SendReceipt(order: order))
+            #expect(nowhere.ended == .failed)
+        }
+    }
+
+    @Test("whoever has paid by then is not reminded")
+    func reminder() async throws {
+        let handlers: [any JobHandler] = [ChargeCustomerHandler(), ReminderHandler { _ in }]
+        try await withTestQueue(handlers, schema: Shop.schema) { test in
+            try await test.database.execute("insert into public.balance values ('anna', 5000)")
+            let shop = Shop(database: test.database)
+            let order = try await shop.place(customer: "anna", cents: 1990)
+            try await shop.remind(of: order)
+            try await test.drain()
+            try await test.advance(by: .seconds(86_400))
+            try await test.drain()
+            #expect(try await test.jobs(of: Reminder.self).map(\.state) == ["obsolete"])
+        }
+    }
+
+    @Test("an export shows how far it is, and reads payloads of the version before")
+    func export() async throws {
+        try await withTestQueue([ExportOrdersHandler { _ in }], schema: Shop.schema) { test in
+            for cents in 1...3 { try await Shop(database: test.database).place(customer: "anna", cents: cents) }
+            let run = try await test.run(ExportOrdersHandler { _ in }, ExportOrders(customer: "anna"))
+            #expect(run.progress == 1)
+            #expect(run.message == "order 3 of 3")
+            #expect(try await test.job(run.id).output?.decode([String: Int].self) == ["orders": 3])
+
+            try await test.database.execute(#"select errand.enqueue('export_orders', '{"customer": "anna"}')"#)
+            #expect(try await test.drain().attempts(of: ExportOrders.self).map(\.outcome) == [.succeeded])
+        }
+    }
+
+    @Test("a clean-up that is stopped is handed back")
+    func cleanUp() async throws {
+        try await withTestQueue { test in
+            let endless = CleanUpHandler { true }
+            let run = try await test.run(endless, CleanUp(), interruptedBy: .shutdown)
+            #expect(run.ended == .released)
+            #expect(run.log.count == 1)
+        }
+    }
+}
+
+/// Keeps what it is asked to send, or refuses it.
+actor MailBox: MailService {
+    private(set) var sent: [String] = []
+    private var refusal: MailError?
+
+    func answer(with refusal: MailError?) { self.refusal = refusal }
+
+    func sendReceipt(to customer: String, cents: Int) async throws {
+        if let refusal { throw refusal }
+        sent.append("\(customer): \(cents)")
+    }
+}

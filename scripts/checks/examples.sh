@@ -1,0 +1,56 @@
+#!/usr/bin/env bash
+# examples.sh: the examples build as a package of their own, their tests pass, and both programs run and stop as they should.
+#
+# They are built in .build-examples, which keeps what is built of Errand and its packages: only the first time takes long.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
+    swift build --product errand --quiet
+    swift build --package-path Examples --scratch-path .build-examples --build-tests --quiet
+    exec scripts/cluster.sh with .errand/test scripts/checks/examples.sh
+fi
+
+admin=$(scripts/cluster.sh url .errand/test postgres)
+DATABASE_URL=$(scripts/cluster.sh url .errand/test check_examples)
+export DATABASE_URL
+psql() { command psql --no-psqlrc --quiet --tuples-only --no-align --set ON_ERROR_STOP=1 "$@"; }
+
+work=$(mktemp -d)
+program=
+finish() {
+    [ -z "$program" ] || kill -KILL "$program" 2> /dev/null || true
+    rm -rf "$work"
+    psql "$admin" -c "drop database if exists check_examples with (force)" 2> /dev/null
+}
+psql "$admin" -c "drop database if exists check_examples" -c "create database check_examples" 2> /dev/null
+trap finish EXIT
+"$(swift build --show-bin-path)/errand" migrate > /dev/null
+
+ERRAND_TEST_DATABASE_URL=$ERRAND_CLUSTER_URL \
+    swift test --package-path Examples --scratch-path .build-examples --skip-build --quiet > "$work/tests" 2>&1 \
+    || { cat "$work/tests"; exit 1; }
+
+# runs NAME QUERY: starts the program, waits until the query answers t, and stops it: it has to end well within 5 s.
+runs() {
+    "$(swift build --package-path Examples --scratch-path .build-examples --show-bin-path)/$1" > "$work/$1" 2>&1 &
+    program=$!
+    for _ in $(seq 100); do
+        [ "$(psql "$DATABASE_URL" -c "$2" 2> /dev/null || true)" != t ] || break
+        sleep 0.1
+    done
+    if [ "$(psql "$DATABASE_URL" -c "$2")" != t ]; then
+        echo "$1 has not done its work within 10 s: $2"
+        tail -n 20 "$work/$1"
+        exit 1
+    fi
+    kill -TERM "$program"
+    timeout 5 tail --pid="$program" -f /dev/null || { echo "$1 did not stop within 5 s"; exit 1; }
+    code=0
+    wait "$program" || code=$?
+    program=
+    [ "$code" -eq 0 ] || { echo "$1 ended with $code"; tail -n 20 "$work/$1"; exit 1; }
+}
+runs Greeter "select exists (select from errand.job_status where kind = 'greet' and state = 'succeeded')"
+grep -q 'Hello, world!' "$work/Greeter"
+runs ShopServer "select count(*) >= 2 from public.orders where paid_at is not null"
