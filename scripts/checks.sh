@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 
 scripts/need.sh build database checks || exit
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(layout imports environment ctypes tests jobs words length links comments twice examples checkout)
+[ ${#names[@]} -gt 0 ] || names=(layout imports environment ctypes tests jobs words length links snippets comments twice examples checkout)
 
 run() {
     case $1 in

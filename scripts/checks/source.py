@@ -1,6 +1,6 @@
 """Checks of the source text: prints `file:line: what is wrong` for each finding, and ends with 1 if there is one.
 
-    python3 scripts/checks/source.py imports|environment|ctypes|tests|jobs|words|length|links
+    python3 scripts/checks/source.py imports|environment|ctypes|tests|jobs|words|length|links|snippets
 """
 
 import re
@@ -161,7 +161,31 @@ def links():
                     yield path, number, f"links to {target}, which is not there"
 
 
-CHECKS = {check.__name__: check for check in (imports, environment, ctypes, tests, jobs, words, length, links)}
+def snippets():
+    """What the guide shows is part of a file that is built and run, but for the indentation."""
+    def flush(block):
+        margin = min((len(line) - len(line.lstrip()) for line in block if line.strip()), default=0)
+        return [line[margin:].rstrip() for line in block]
+
+    sources = [[text for _, text in lines(path)] for path in files("Examples/*.swift")]
+    for path in files("docs/handlers.md"):
+        block, start = None, 0
+        for number, line in lines(path):
+            if block is None:
+                block, start = ([], number) if line.strip() == "```swift" else (None, 0)
+            elif line.strip() != "```":
+                block.append(line)
+            else:
+                wanted = flush(block)
+                shown = any(flush(source[first:first + len(wanted)]) == wanted
+                            for source in sources for first in range(len(source) - len(wanted) + 1))
+                if not shown:
+                    yield path, start, "shows Swift that is in no file of Examples"
+                block = None
+
+
+CHECKS = {check.__name__: check
+          for check in (imports, environment, ctypes, tests, jobs, words, length, links, snippets)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:
