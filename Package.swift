@@ -27,6 +27,7 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
@@ -59,6 +60,7 @@ let package = Package(
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
             swiftSettings: strict),
         .executableTarget(name: "ImageProcess", dependencies: ["CVips", "Images"], swiftSettings: strict),
@@ -72,6 +74,7 @@ let package = Package(
             name: "Errand",
             dependencies: [
                 "Postgres",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -102,9 +105,17 @@ let package = Package(
         // A mirror of each target, and the program as a whole.
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "ErrandTestKit"], swiftSettings: strict),
         .testTarget(name: "SchemaTests", dependencies: ["EmbedSQL", "Schema"], swiftSettings: strict),
-        .testTarget(name: "ImagesTests", dependencies: ["Images", "ImageProcess"], swiftSettings: strict),
+        .testTarget(
+            name: "ImagesTests",
+            dependencies: ["Images", "ImageProcess", .product(name: "MetricsTestKit", package: "swift-metrics")],
+            swiftSettings: strict),
         .testTarget(name: "OutboundTests", dependencies: ["Outbound"], swiftSettings: strict),
-        .testTarget(name: "ErrandTests", dependencies: ["Errand", "ErrandTestKit"], swiftSettings: strict),
+        .testTarget(
+            name: "ErrandTests",
+            dependencies: [
+                "Errand", "ErrandTestKit", .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "ErrandTestKitTests",
             dependencies: ["ErrandTestKit", "Errand", .product(name: "Logging", package: "swift-log")],

@@ -23,6 +23,8 @@ enum TickOutcome: String, Sendable, Hashable {
     case skipped
     /// Its schedule was paused.
     case paused
+
+    var givesJob: Bool { self == .enqueued || self == .late }
 }
 
 /// Which of the ticks that have come due are enqueued, and what becomes of the others.

@@ -5,6 +5,7 @@ import Postgres
 struct SchedulerLoop {
     private let database: Database
     private let logger: Logger
+    private let metrics = SchedulerMetrics()
     /// Not taken over yet.
     private var definitions: [ScheduleDefinition]
     /// By name, what was computed at the last turn.
@@ -147,6 +148,11 @@ extension SchedulerLoop {
                     ]))
             // Somebody else holds it and settles these. Were the rest settled here, these might be passed over.
             if rows.isEmpty { return }
+            guard let metrics else { continue }
+            for (tick, job) in zip(part, try rows.column(0, as: Int64?.self)) where job != nil || !tick.outcome.givesJob
+            {
+                metrics.settled(tick, of: stored.name, at: now)
+            }
         }
     }
 }

@@ -9,6 +9,7 @@ final class ClaimLoop: Sendable {
     let queue: String
     private let slots: Int
     private let shared: WorkerState
+    private let metrics: QueueMetrics?
     /// Rings when an attempt has ended, when a wake-up came, and when the worker stops.
     let signal = Signal()
 
@@ -31,12 +32,14 @@ final class ClaimLoop: Sendable {
         self.queue = queue
         self.slots = slots
         self.shared = shared
+        metrics = shared.metrics?[queue]
     }
 
     /// Runs until the worker stops and every end is written.
     func run() async {
         var poll = PollPolicy(interval: shared.configuration.pollInterval, listens: shared.listens)
         var backoff = Backoff()
+        var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "claim"))
         var nextLook = ContinuousClock.now
         while true {
             poll.listens = shared.listens
@@ -54,6 +57,7 @@ final class ClaimLoop: Sendable {
             do {
                 let claimed = try await roundTrip(ended: ended, limit: mayClaim ? room : 0)
                 backoff.reset()
+                reconnects.succeeded()
                 guard let claimed else {
                     nextLook = .now + (mayClaim ? shared.configuration.pollInterval : .zero)
                     continue
@@ -66,6 +70,7 @@ final class ClaimLoop: Sendable {
                     nextLook = .now
                 }
             } catch {
+                reconnects.failed(with: error)
                 await recover(from: error, pause: &backoff)
             }
         }
@@ -143,9 +148,11 @@ extension ClaimLoop {
             throw error
         }
         let claimed = try claim.map { try $0.answer(answers.removeLast()) }
+        let took: Duration = .now - start
         try written(ended, refused: answers.prefix(writes))
+        if let claimed { metrics?.claimed(claimed.jobs.count, took: took) }
         shared.configuration.onRoundTrip?(
-            RoundTrip(finished: ended.count, claimed: claimed?.jobs.count ?? 0, took: .now - start))
+            RoundTrip(finished: ended.count, claimed: claimed?.jobs.count ?? 0, took: took))
         guard let claimed, let observation = claimed.observation else { return nil }
         state.withLock { state in
             state.mark.observe(observation, at: shared.uptime)
@@ -172,6 +179,7 @@ extension ClaimLoop {
         let refused = Set(try answers.flatMap { try $0.scalar([Int64].self) })
         let kept = refused.isEmpty ? ended : ended.filter { !refused.contains($0.job.id) }
         shared.counts.add(kept)
+        shared.metrics?.ended(kept)
         shared.configuration.onEnds?(kept.map(AttemptEnd.init))
         for id in refused.sorted() {
             shared.logger.warning(

@@ -1,3 +1,4 @@
+import CoreMetrics
 import Logging
 import Postgres
 
@@ -11,15 +12,19 @@ struct LeaseKeeper {
     /// Runs until its task is cancelled, after the claim loops have ended.
     func run() async {
         var lastBeat = ContinuousClock.now - shared.configuration.beat
+        var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "control"))
         while !Task.isCancelled {
             do {
                 if shared.identity.current == nil, !shared.isStopping { try await register() }
                 if lastBeat + pause <= .now {
                     try await beat()
+                    reconnects.succeeded()
                     lastBeat = .now
                 }
                 try await retire()
             } catch {
+                reconnects.failed(with: error)
+                shared.metrics?.heartbeatFailures.increment()
                 shared.logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
             }
             shared.running.enforceDeadlines(at: .now)
@@ -58,6 +63,7 @@ struct LeaseKeeper {
         for id in Set(ids).subtracting(alive) {
             let dropped = shared.running.drop(held.filter { $0.workerID == id }.map(\.id), because: .leaseLost)
             shared.identity.forget(id)
+            shared.metrics?.leasesLost.increment()
             shared.logger.error(
                 "lease lost: its jobs run elsewhere now", metadata: ["worker_id": "\(id)", "dropped": "\(dropped)"])
         }

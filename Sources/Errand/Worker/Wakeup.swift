@@ -1,3 +1,4 @@
+import CoreMetrics
 import Logging
 import Postgres
 
@@ -11,6 +12,7 @@ struct Wakeup {
     func run() async {
         guard shared.configuration.listens else { return }
         var backoff = Backoff()
+        var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "listen"))
         while !Task.isCancelled {
             do {
                 let connection = try await shared.database.makeConnection()
@@ -25,6 +27,7 @@ struct Wakeup {
                 try await connection.listen("errand_wake")
                 try await connection.listen("errand_cancel")
                 backoff.reset()
+                reconnects.succeeded()
                 shared.set(listens: true)
                 // What was sent while nobody listened is gone: look once.
                 wakeAll()
@@ -33,7 +36,9 @@ struct Wakeup {
                 } onCancel: {
                     Task { await connection.close() }
                 }
+                reconnects.lost()
             } catch {
+                reconnects.failed(with: error)
                 shared.logger.warning("listening is interrupted", metadata: ["error": "\(error)"])
             }
             shared.set(listens: false)
@@ -44,6 +49,7 @@ struct Wakeup {
 
     private func receive(_ notification: PostgresNotification) async {
         if notification.channel == "errand_cancel" { return hurry.raise() }
+        shared.metrics?.wakeUps.increment()
         wakeAll()
         // All listeners are told at once, so nobody sleeps now: enqueuers need not notify until one does again.
         do {

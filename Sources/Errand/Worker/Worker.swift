@@ -100,6 +100,7 @@ private struct Engine {
     }
 
     private func leave() async {
+        shared.metrics?.running(shared.running.held())
         await flush()
         await flushNotes()
         for id in shared.identity.all {
@@ -120,6 +121,7 @@ private struct Engine {
     private func flushCounts() async {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))
+            shared.metrics?.running(shared.running.held())
             await flush()
             await flushNotes()
         }

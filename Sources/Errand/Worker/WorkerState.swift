@@ -17,6 +17,8 @@ final class WorkerState: Sendable {
     let identity = Identity()
     let running = Running()
     let counts = FinishedCounts()
+    /// Nil where nobody collects metrics.
+    let metrics: WorkerMetrics?
     let notes = NoteBook()
     let memory: MemoryBudget
     private let start = ContinuousClock.now
@@ -36,6 +38,7 @@ final class WorkerState: Sendable {
         self.database = database
         self.logger = logger
         memory = MemoryBudget(bytes: configuration.memory)
+        metrics = WorkerMetrics(queues: configuration.queues.keys)
         claims = Database(
             configuration: database.configuration, maximumConnections: configuration.queues.count * configuration.loops,
             logger: logger)

@@ -25,7 +25,9 @@ package actor ImageProcessPool {
 
     private let configuration: Configuration
     private let logger: Logger
+    private let metrics = ImageMetrics()
     private var idle: [ImageProcess] = []
+    private var busy = 0
     private var admission: Admission
     private var callers: [Int: CheckedContinuation<Void, any Error>] = [:]
     private var lastNumber = 0
@@ -63,6 +65,20 @@ extension ImageProcessPool {
         let executable = try path()
         let visitor = try await enter(needsMuchMemory: MemoryDemand.bytes(for: photo) > MemoryDemand.much)
         defer { leave(visitor) }
+        let start = ContinuousClock.now
+        do {
+            let result = try await compress(photo, as: request, with: executable)
+            metrics?.ended(nil, took: .now - start)
+            return result
+        } catch {
+            metrics?.ended(error, took: .now - start)
+            throw error
+        }
+    }
+
+    private func compress(
+        _ photo: [UInt8], as request: ImageRequest, with executable: FilePath
+    ) async throws -> (report: ImageReport, bytes: [UInt8]) {
         let process = takeProcess(executable)
         do {
             return try await compress(photo, as: request, in: process)
@@ -70,8 +86,7 @@ extension ImageProcessPool {
             // It had done others before, and one of them may have left the damage. In a new process there is no such
             // doubt.
             logger.notice("Image process ended, trying the photo in a new one", metadata: ["error": "\(error)"])
-            return try await compress(
-                photo, as: request, in: ImageProcess(executable: executable, limits: configuration.limits))
+            return try await compress(photo, as: request, in: newProcess(executable))
         }
     }
 
@@ -90,12 +105,19 @@ extension ImageProcessPool {
         isStopped = true
         for process in idle { process.letGo() }
         idle = []
+        metrics?.processes(busy: busy, idle: 0)
     }
 
     private func compress(
         _ photo: [UInt8], as request: ImageRequest, in process: ImageProcess
     ) async throws -> (report: ImageReport, bytes: [UInt8]) {
-        defer { giveBack(process) }
+        busy += 1
+        metrics?.processes(busy: busy, idle: idle.count)
+        defer {
+            busy -= 1
+            giveBack(process)
+            metrics?.processes(busy: busy, idle: idle.count)
+        }
         do {
             let result = try await process.compress(photo, as: request)
             return (result.report, result.bytes)
@@ -113,6 +135,11 @@ extension ImageProcessPool {
             if process.isFit { return process }
             process.letGo()
         }
+        return newProcess(executable)
+    }
+
+    private func newProcess(_ executable: FilePath) -> ImageProcess {
+        metrics?.startedProcess()
         return ImageProcess(executable: executable, limits: configuration.limits)
     }
 

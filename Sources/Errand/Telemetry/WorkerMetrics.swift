@@ -1,0 +1,137 @@
+import CoreMetrics
+import Postgres
+import Synchronization
+
+/// What a worker counts for a monitoring system, by handles that are made once. `docs/metrics.md` says what each means.
+///
+/// Ended attempts are counted with the batch in which their ends were written: per attempt two times are recorded, per
+/// batch a counter is raised for each kind and outcome in it, and nothing is allocated once a kind has been seen.
+final class WorkerMetrics: Sendable {
+    let heartbeatFailures: Counter
+    let leasesLost: Counter
+    let wakeUps: Counter
+    private let factory: any MetricsFactory
+    private let queues: [String: QueueMetrics]
+    private let kinds = Mutex<[KindMetrics.Key: KindMetrics]>([:])
+
+    /// Nil where the program has bootstrapped no metrics before it made the worker: then nothing is counted.
+    init?(queues: some Sequence<String>, factory: any MetricsFactory = MetricsSystem.factory) {
+        guard !(factory is NOOPMetricsHandler) else { return nil }
+        self.factory = factory
+        self.queues = Dictionary(queues.map { ($0, QueueMetrics($0, factory)) }) { one, _ in one }
+        heartbeatFailures = Counter(label: "errand_worker_heartbeat_failures_total", factory: factory)
+        leasesLost = Counter(label: "errand_worker_leases_lost_total", factory: factory)
+        wakeUps = Counter(label: "errand_worker_wake_ups_total", factory: factory)
+    }
+
+    subscript(queue: String) -> QueueMetrics? { queues[queue] }
+
+    /// Counts the times that a connection of this name came back after it was lost.
+    func reconnects(of connection: String) -> Counter {
+        Counter(
+            label: "errand_worker_reconnects_total", dimensions: [("connection", connection)], factory: factory)
+    }
+
+    /// Says what runs at the moment; a queue of which nothing runs says 0.
+    func running(_ jobs: [ClaimedJob]) {
+        var counts: [String: Int] = [:]
+        for job in jobs { counts[job.queue, default: 0] += 1 }
+        for (name, queue) in queues { queue.running.set(counts[name, default: 0]) }
+    }
+
+    /// Counts attempts whose ends are written. Most often a batch is all of one kind.
+    func ended(_ settlements: [Settlement]) {
+        var kind: KindMetrics?
+        var outcome = ""
+        var jobs = 0
+        for settlement in settlements {
+            let job = settlement.job
+            if kind.map({ $0.key.kind != job.kind.rawValue || $0.key.queue != job.queue }) ?? true {
+                kind?.count(jobs, outcome)
+                kind = self.kind(.init(queue: job.queue, kind: job.kind.rawValue))
+                jobs = 0
+            } else if outcome != settlement.outcome {
+                kind?.count(jobs, outcome)
+                jobs = 0
+            }
+            outcome = settlement.outcome
+            jobs += 1
+            kind?.start.recordMicroseconds(job.waitedMicroseconds)
+            kind?.run.record(settlement.took)
+        }
+        kind?.count(jobs, outcome)
+    }
+
+    private func kind(_ key: KindMetrics.Key) -> KindMetrics {
+        kinds.withLock { kinds in
+            if let known = kinds[key] { return known }
+            let new = KindMetrics(key, factory)
+            kinds[key] = new
+            return new
+        }
+    }
+}
+
+/// What is counted of one queue's claims.
+struct QueueMetrics: Sendable {
+    let claims: Counter
+    let claimed: Counter
+    let claim: Timer
+    let running: Meter
+
+    init(_ queue: String, _ factory: any MetricsFactory) {
+        let dimensions = [("queue", queue)]
+        claims = Counter(label: "errand_worker_claims_total", dimensions: dimensions, factory: factory)
+        claimed = Counter(label: "errand_worker_claimed_jobs_total", dimensions: dimensions, factory: factory)
+        claim = Timer(label: "errand_worker_claim_seconds", dimensions: dimensions, factory: factory)
+        running = Meter(label: "errand_worker_running_jobs", dimensions: dimensions, factory: factory)
+    }
+
+    /// A round trip that asked for jobs has come back with so many.
+    func claimed(_ jobs: Int, took: Duration) {
+        claims.increment()
+        claimed.increment(by: jobs)
+        claim.record(took)
+    }
+}
+
+/// What is counted of the attempts of one kind in one queue.
+private final class KindMetrics: Sendable {
+    struct Key: Hashable, Sendable {
+        let queue: String
+        let kind: String
+    }
+
+    let key: Key
+    let start: Timer
+    let run: Timer
+    private let factory: any MetricsFactory
+    private let outcomes = Mutex<[String: Counter]>([:])
+
+    init(_ key: Key, _ factory: any MetricsFactory) {
+        self.key = key
+        self.factory = factory
+        let dimensions = [("queue", key.queue), ("kind", key.kind)]
+        start = Timer(label: "errand_worker_start_seconds", dimensions: dimensions, factory: factory)
+        run = Timer(label: "errand_worker_attempt_seconds", dimensions: dimensions, factory: factory)
+    }
+
+    func count(_ jobs: Int, _ outcome: String) {
+        let counter = outcomes.withLock { outcomes in
+            if let known = outcomes[outcome] { return known }
+            let new = Counter(
+                label: "errand_worker_attempts_total",
+                dimensions: [("queue", key.queue), ("kind", key.kind), ("outcome", outcome)], factory: factory)
+            outcomes[outcome] = new
+            return new
+        }
+        counter.increment(by: jobs)
+    }
+}
+
+extension Timer {
+    func record(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        recordNanoseconds(seconds * 1_000_000_000 + attoseconds / 1_000_000_000)
+    }
+}

@@ -1,0 +1,90 @@
+import CoreMetrics
+import ErrandTestKit
+import Logging
+import MetricsTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Metrics of a worker") struct WorkerMetricsTests {
+    @Test("each ended attempt is counted once, by queue, kind and outcome, with its two times")
+    func attempts() async throws {
+        let metrics = TestMetrics()
+        let handler = ProbeHandler { job, _ in job.step < 30 ? .done : .fail(reason: "of no use") }
+        try await withMetricsFactory(metrics) {
+            try await withWorker([handler]) { database, queue in
+                try await queue.enqueue(all: (0..<40).map(Probe.init))
+                try await queue.enqueue(all: [Noop](repeating: Noop(), count: 20))
+                #expect(try await database.drains())
+            }
+        }
+        func ended(_ kind: String, _ outcome: String) -> Int64 {
+            metrics.counterTotal(
+                label: "errand_worker_attempts_total",
+                dimensions: [("queue", "default"), ("kind", kind), ("outcome", outcome)])
+        }
+        #expect(ended("probe", "succeeded") == 30)
+        #expect(ended("probe", "failed") == 10)
+        #expect(ended("noop", "succeeded") == 20)
+        for label in ["errand_worker_start_seconds", "errand_worker_attempt_seconds"] {
+            let probes = try metrics.expectTimer(label, [("queue", "default"), ("kind", "probe")])
+            let noops = try metrics.expectTimer(label, [("queue", "default"), ("kind", "noop")])
+            #expect(probes.values.count == 40 && noops.values.count == 20)
+            #expect((probes.values + noops.values).allSatisfy { $0 >= 0 && $0 < 10_000_000_000 })
+        }
+    }
+
+    @Test("claims are counted with what they brought and took, and a stopped worker runs nothing")
+    func claims() async throws {
+        let metrics = TestMetrics()
+        try await withMetricsFactory(metrics) {
+            try await withWorker { database, queue in
+                try await queue.enqueue(all: [Noop](repeating: Noop(), count: 50))
+                #expect(try await database.drains())
+            }
+        }
+        let dimensions = [("queue", "default")]
+        #expect(metrics.counterTotal(label: "errand_worker_claimed_jobs_total", dimensions: dimensions) == 50)
+        let claims = metrics.counterTotal(label: "errand_worker_claims_total", dimensions: dimensions)
+        #expect(claims >= 5)
+        let times = try metrics.expectTimer("errand_worker_claim_seconds", dimensions).values
+        #expect(times.count == Int(claims) && times.allSatisfy { $0 > 0 })
+        #expect(try metrics.expectMeter("errand_worker_running_jobs", dimensions).lastValue == 0)
+    }
+
+    @Test("connections that were cut are counted as they come back, and wake-ups as they arrive")
+    func reconnects() async throws {
+        let metrics = TestMetrics()
+        let reconnects: @Sendable () -> Int64 = {
+            metrics.counterTotal(label: "errand_worker_reconnects_total", dimensions: [("connection", "listen")])
+        }
+        try await withMetricsFactory(metrics) {
+            try await withWorker { database, queue in
+                let isAsleep = "last_value = 2 from errand.wake_flag"
+                #expect(try await database.becomes(isAsleep))
+                #expect(reconnects() == 0)
+                let server = try await database.makeConnection()
+                try await server.execute(
+                    """
+                    select pg_terminate_backend(pid)
+                    from pg_stat_activity
+                    where datname = current_database() and query ~ '^listen "?errand_cancel'
+                    """)
+                await server.close()
+                for _ in 0..<1000 where reconnects() == 0 { try await Task.sleep(for: .milliseconds(10)) }
+                #expect(reconnects() == 1)
+                #expect(try await database.becomes(isAsleep))
+                try await queue.enqueue(Noop())
+                #expect(try await database.drains())
+            }
+        }
+        #expect(metrics.counterTotal(label: "errand_worker_wake_ups_total") >= 1)
+    }
+
+    @Test("a program that has bootstrapped no metrics counts nothing")
+    func none() {
+        #expect(WorkerMetrics(queues: ["default"], factory: NOOPMetricsHandler.instance) == nil)
+        #expect(SchedulerMetrics(factory: NOOPMetricsHandler.instance) == nil)
+    }
+}
