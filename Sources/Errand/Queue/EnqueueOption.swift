@@ -28,6 +28,7 @@ public struct EnqueueOption: Sendable {
     package static func values(of options: [EnqueueOption]) -> Values {
         var values = Values()
         for option in options { option.apply(&values) }
+        values.traceparent = values.traceparent ?? TraceParent.current?.text
         return values
     }
 
@@ -91,6 +92,7 @@ extension EnqueueOption {
     /// Words to find the job by: at most 20.
     public static func tags(_ tags: String...) -> Self { .init { $0.tags = tags } }
 
-    /// The trace that the job belongs to, as W3C Trace Context writes it: `00-…-…-01`.
+    /// The trace that the job belongs to, as W3C Trace Context writes it: `00-…-…-01`. Default: that of the span around
+    /// the call, where the program has a tracer.
     public static func traceparent(_ traceparent: String) -> Self { .init { $0.traceparent = traceparent } }
 }

@@ -27,17 +27,23 @@ final class Attempt: Sendable {
 
     func run() async -> Settlement {
         let start = ContinuousClock.now
-        let ending = await ending()
+        let ending =
+            if let tracer = context.worker.tracer {
+                await AttemptSpan(of: job, by: tracer).around(job) { await self.ending(in: $0) }
+            } else {
+                await ending(in: nil)
+            }
         return Settlement(job: job, ending: ending, took: .now - start)
     }
 
-    private func ending() async -> Settlement.Ending {
+    private func ending(in span: AttemptSpan?) async -> Settlement.Ending {
         // Claims ask for known kinds only, so this is a worker whose handlers and kinds have come apart.
         guard let entry else { return .failed(error: "this worker has no handler for \(job.kind)") }
         do {
             let outcome = try await context.withMemory(entry.policy.memory) { try await entry.run(job, context) }
             return committed ?? Settlement.Ending(outcome, of: job, entry.policy)
         } catch {
+            span?.threw(error)
             return committed ?? ending(ofThrown: error, policy: entry.policy)
         }
     }

@@ -1,6 +1,7 @@
 import Logging
 import Postgres
 import Synchronization
+import Tracing
 
 /// What the parts of one worker share.
 final class WorkerState: Sendable {
@@ -19,6 +20,8 @@ final class WorkerState: Sendable {
     let counts = FinishedCounts()
     /// Nil where nobody collects metrics.
     let metrics: WorkerMetrics?
+    /// Nil where nobody collects traces.
+    let tracer = InstrumentationSystem.tracerIfAny
     let notes = NoteBook()
     let memory: MemoryBudget
     private let start = ContinuousClock.now

@@ -1,0 +1,41 @@
+import InMemoryTracing
+import Tracing
+
+/// The library's tracer in memory, with identifiers and fields as W3C Trace Context has them.
+struct W3CTracer: Tracer {
+    private let memory = InMemoryTracer(
+        idGenerator: .init(nextTraceID: { Self.hex(32) }, nextSpanID: { Self.hex(16) }), recordInjections: false,
+        recordExtractions: false)
+
+    var finishedSpans: [FinishedInMemorySpan] { memory.finishedSpans }
+
+    func startSpan<Instant: TracerInstant>(
+        _ operationName: String, context: @autoclosure () -> InstrumentationContext, ofKind kind: SpanKind,
+        at instant: @autoclosure () -> Instant, function: String, file fileID: String, line: UInt
+    ) -> InMemorySpan {
+        memory.startSpan(
+            operationName, context: context(), ofKind: kind, at: instant(), function: function, file: fileID, line: line
+        )
+    }
+
+    func forceFlush() {}
+
+    func inject<Carrier, Inject: Injector>(
+        _ context: InstrumentationContext, into carrier: inout Carrier, using injector: Inject
+    ) where Inject.Carrier == Carrier {
+        guard let span = context.inMemorySpanContext else { return }
+        injector.inject("00-\(span.traceID)-\(span.spanID)-01", forKey: "traceparent", into: &carrier)
+    }
+
+    func extract<Carrier, Extract: Extractor>(
+        _ carrier: Carrier, into context: inout InstrumentationContext, using extractor: Extract
+    ) where Extract.Carrier == Carrier {
+        let parts = extractor.extract(key: "traceparent", from: carrier)?.split(separator: "-").map(String.init) ?? []
+        guard parts.count == 4 else { return }
+        context.inMemorySpanContext = InMemorySpanContext(traceID: parts[1], spanID: parts[2], parentSpanID: nil)
+    }
+
+    private static func hex(_ digits: Int) -> String {
+        String((0..<digits).map { _ in "0123456789abcdef".randomElement() ?? "0" })
+    }
+}
