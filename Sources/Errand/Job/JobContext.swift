@@ -11,8 +11,8 @@ public struct JobContext: Sendable {
     /// The worker's database, for reads and writes of the handler's own.
     public var database: Database { worker.database }
 
-    /// Carries `job_id`, `kind`, `queue` and `attempt` with every line. Its last lines are kept with the job: at most 50
-    /// from `info` on, and 8 KB.
+    /// Carries `job_id`, `kind`, `queue`, `attempt`, `worker_id` and, where there is a trace, `trace_id` with every line.
+    /// Its last lines are kept with the job: at most 50 from `info` on, and 8 KB.
     public var logger: Logger {
         var logger = worker.logger
         logger.handler = KeptLines(inner: logger.handler, notes: worker.notes, job: job)
@@ -20,6 +20,8 @@ public struct JobContext: Sendable {
         logger[metadataKey: "kind"] = "\(kind)"
         logger[metadataKey: "queue"] = "\(queue)"
         logger[metadataKey: "attempt"] = "\(attempt)"
+        logger[metadataKey: "worker_id"] = "\(job.workerID)"
+        if let traceID { logger[metadataKey: "trace_id"] = "\(traceID)" }
         return logger
     }
 
@@ -39,6 +41,12 @@ public struct JobContext: Sendable {
     public var tags: [String] { job.options?.tags ?? [] }
     /// The trace of its enqueue, as W3C Trace Context writes it.
     public var traceparent: String? { job.options?.traceparent }
+
+    /// The trace of this attempt where the program has a tracer, else that of the enqueue.
+    private var traceID: String? {
+        let own = worker.tracer == nil ? nil : TraceParent.current
+        return (own ?? traceparent.flatMap(TraceParent.init))?.traceID
+    }
 
     /// Why the attempt was asked to stop; nil while it wasn't. Set before its task is cancelled.
     public var interruption: Interruption? { control.interruption }
