@@ -49,10 +49,34 @@ struct ErrandCommand: AsyncParsableCommand {
                 try command.run()
             }
         } catch {
-            guard let failure = Failure(error) else { exit(withError: error) }
+            guard let failure = Failure(error) else {
+                if exitCode(for: error) == .validationFailure, let hint = likelyCommand() {
+                    writeError("errand: did you mean `\(hint)`?")
+                }
+                exit(withError: error)
+            }
             writeError("errand: \(failure.message)")
             Foundation.exit(failure.code)
         }
+    }
+
+    /// Of arguments that name no command, the command that was most likely meant: `errand job list` for `jbo list`.
+    ///
+    /// - Returns: nil where they name one, and where none is near.
+    static func likelyCommand(_ arguments: [String] = Array(CommandLine.arguments.dropFirst())) -> String? {
+        var command: any ParsableCommand.Type = ErrandCommand.self
+        var path = ["errand"]
+        for argument in arguments {
+            let known = command.configuration.subcommands
+            if known.isEmpty || argument.hasPrefix("-") { return nil }
+            let names = known.map { $0._commandName }
+            guard let index = names.firstIndex(of: argument) else {
+                return names.closest(to: argument).map { (path + [$0]).joined(separator: " ") }
+            }
+            command = known[index]
+            path.append(argument)
+        }
+        return nil
     }
 }
 

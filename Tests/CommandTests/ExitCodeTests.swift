@@ -71,6 +71,18 @@ import Testing
         #expect(program.errors.contains("Usage: "))
     }
 
+    @Test(
+        "a command that is misspelt is answered with the one that was meant",
+        arguments: [
+            ("jbo list", "errand job"), ("job lst --json", "errand job list"), ("worker lsit", "errand worker list"),
+        ])
+    func nearCommand(line: String, meant: String) async throws {
+        let program = try await Program.run(line.split(separator: " ").map(String.init))
+        #expect(program.code == 64)
+        #expect(program.errors.hasPrefix("errand: did you mean `\(meant)`?\n"))
+        #expect(ErrandCommand.likelyCommand(["job", "list", "--bogus"]) == nil)
+    }
+
     @Test("78 where the database has no schema, an older or a newer one, and the mend is named")
     func schema() async throws {
         try await withTestDatabase { database, configuration in
