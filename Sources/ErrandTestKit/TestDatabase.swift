@@ -10,7 +10,7 @@ import Postgres
 /// }
 /// ```
 /// It is copied from a template, which the first test that needs it makes; every other run of the same schema finds it.
-/// Some 40 ms a test.
+/// Some 50 ms a test.
 ///
 /// - Parameters:
 ///   - connections: open at the same time, at most.
@@ -40,6 +40,6 @@ public func withTestDatabase<T: Sendable>(
 public struct TestServerMissing: Error, CustomStringConvertible {
     public var description: String {
         "ERRAND_TEST_DATABASE_URL: expected the URL of a PostgreSQL server on which tests may make and drop databases, "
-            + "got nothing; `make test` starts one and sets it"
+            + "got nothing; for example postgresql:///postgres (in Errand's own checkout, `make test` starts one)"
     }
 }
