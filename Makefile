@@ -1,10 +1,10 @@
 # Each target installs what it lacks through apt, and says so; where nothing is missing, it says nothing.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test bench faults checks format clean
+.PHONY: help build run test test-pooled bench faults checks format clean
 
 help:    ## this list
-	@sed -n 's/^\([a-z]*\): *## /make \1\t/p' Makefile | expand -t 14
+	@sed -n 's/^\([a-z-]*\): *## /make \1\t/p' Makefile | expand -t 18
 
 build:   ## builds the release programs errand and errand-image
 	@scripts/release.sh
@@ -14,6 +14,9 @@ run:     ## starts PostgreSQL and Errand, compresses photos to show that it work
 
 test:    ## runs the tests; FILTER=Claim runs those whose name holds it
 	@scripts/test.sh $(if $(FILTER),--filter '$(FILTER)')
+
+test-pooled: ## runs the tests of the engine again, behind PgBouncer in transaction mode
+	@scripts/test-pooled.sh $(if $(FILTER),--filter '$(FILTER)')
 
 bench:   ## measures the queue on a database of its own
 	@scripts/bench.sh

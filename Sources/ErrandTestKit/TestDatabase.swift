@@ -21,7 +21,7 @@ public func withTestDatabase<T: Sendable>(
 ) async throws -> T {
     let server = try TestServer.shared.get()
     let name = try await server.makeDatabase(schema: schema)
-    let configuration = server.configuration.with(database: name)
+    let configuration = server.clients.with(database: name)
     let database = Database(
         configuration: configuration, maximumConnections: connections, logger: Logger(label: "errand.test"))
     do {

@@ -14,23 +14,28 @@ extension Migrator {
 }
 
 /// The server on which tests make their databases.
-final class TestServer: Sendable {
+package final class TestServer: Sendable {
     /// The one of this process; there is none where it isn't named, or not rightly.
     static let shared = Result { try TestServer() }
 
     let configuration: PostgresConfiguration
+    /// The same server as a test's clients reach it: through a pooler in transaction mode where `ERRAND_TEST_POOLER_URL`
+    /// names one.
+    let clients: PostgresConfiguration
     /// Kept open for the whole process: a test need not connect for its database to be made and dropped.
     private let maintenance: Database
     private let templates = Mutex<[[String]: Task<String, any Error>]>([:])
     private let logger = Logger(label: "errand.test")
 
     init() throws {
-        guard let url = ProcessInfo.processInfo.environment["ERRAND_TEST_DATABASE_URL"] else {
-            throw TestServerMissing()
-        }
+        let environment = ProcessInfo.processInfo.environment
+        guard let url = environment["ERRAND_TEST_DATABASE_URL"] else { throw TestServerMissing() }
         var configuration = try PostgresConfiguration(url: url)
         configuration.statementTimeout = .seconds(60)
         self.configuration = configuration
+        var clients = try PostgresConfiguration(url: environment["ERRAND_TEST_POOLER_URL"] ?? url)
+        clients.statementTimeout = configuration.statementTimeout
+        self.clients = clients
         maintenance = Database(
             configuration: configuration, maximumConnections: 4, waitLimit: .seconds(120), logger: logger)
     }

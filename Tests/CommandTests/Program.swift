@@ -1,3 +1,4 @@
+import ErrandTestKit
 import Foundation
 import Postgres
 import Testing
@@ -54,8 +55,5 @@ struct Program {
 
 /// The settings by which the program reaches this test's database.
 func reaching(_ configuration: PostgresConfiguration) throws -> [String: String] {
-    let server = ProcessInfo.processInfo.environment["ERRAND_TEST_DATABASE_URL"] ?? ""
-    var url = try #require(URLComponents(string: server))
-    url.path = "/" + configuration.database
-    return ["DATABASE_URL": try #require(url.string)]
+    ["DATABASE_URL": try TestServer.url(of: configuration)]
 }

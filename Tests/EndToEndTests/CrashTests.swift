@@ -9,7 +9,7 @@ import Testing
     @Test("kill -9 of a worker: no job is lost, at most those that were running run twice, and soon")
     func killed() async throws {
         try await withTestDatabase { database, configuration in
-            let url = try testURL(of: configuration)
+            let url = try TestServer.url(of: configuration)
             let jobs = Hardness.isFull ? 1000 : 200
             try await database.enqueueSleepers(jobs, milliseconds: 200)
             let victim = try Program(["worker"], database: url, settings: settings)
@@ -35,7 +35,7 @@ import Testing
     @Test("SIGTERM under load: no job is lost, none runs twice, and the worker ends by itself with 0")
     func terminated() async throws {
         try await withTestDatabase { database, configuration in
-            let url = try testURL(of: configuration)
+            let url = try TestServer.url(of: configuration)
             try await database.enqueueSleepers(300, milliseconds: 100)
             for _ in 0..<3 {
                 let worker = try Program(["worker"], database: url, settings: settings)
@@ -58,7 +58,7 @@ import Testing
     @Test("a second SIGTERM hands running jobs back at once, uncounted")
     func terminatedTwice() async throws {
         try await withTestDatabase { database, configuration in
-            let worker = try Program(["worker"], database: testURL(of: configuration), settings: settings)
+            let worker = try Program(["worker"], database: TestServer.url(of: configuration), settings: settings)
             try await database.enqueueSleepers(5, milliseconds: 60_000)
             #expect(
                 try await database.becomes("count(*) = 5 from errand.job where state = 'running'", within: .seconds(20))
@@ -74,7 +74,7 @@ import Testing
     @Test("a worker that was stopped and continued writes nothing stale")
     func stopped() async throws {
         try await withTestDatabase { database, configuration in
-            let url = try testURL(of: configuration)
+            let url = try TestServer.url(of: configuration)
             let sleeper = try Program(["worker"], database: url, settings: settings)
             try await database.enqueueSleepers(10, milliseconds: 1500)
             #expect(
@@ -107,7 +107,7 @@ import Testing
     @Test("a job that ends its worker process is set aside after three crashes, and its neighbours get through")
     func poison() async throws {
         try await withTestDatabase { database, configuration in
-            let url = try testURL(of: configuration)
+            let url = try TestServer.url(of: configuration)
             try await database.execute(#"select errand.enqueue('noop', '{"crash": true, "sleep_ms": 100}')"#)
             try await database.enqueueSleepers(50, milliseconds: 20)
             var deaths = 0

@@ -9,7 +9,7 @@ import Testing
     @Test("never more than three run under a limit, while two of three workers are killed; all jobs get through")
     func killed() async throws {
         try await withTestDatabase { database, configuration in
-            let url = try testURL(of: configuration)
+            let url = try TestServer.url(of: configuration)
             try await database.execute("select errand.set_limit('a', 3)")
             try await database.execute(
                 """
@@ -39,13 +39,5 @@ import Testing
             workers[0].send(SIGTERM)
             #expect(try await workers[0].exit() == 0)
         }
-    }
-
-    /// The test server's URL with this test's database in it.
-    private func testURL(of configuration: PostgresConfiguration) throws -> String {
-        let server = ProcessInfo.processInfo.environment["ERRAND_TEST_DATABASE_URL"] ?? ""
-        var url = try #require(URLComponents(string: server))
-        url.path = "/" + configuration.database
-        return try #require(url.string)
     }
 }

@@ -9,9 +9,7 @@ import Testing
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("photos-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: root) }
         try await withTestDatabase { database, configuration in
-            let server = ProcessInfo.processInfo.environment["ERRAND_TEST_DATABASE_URL"] ?? ""
-            var url = try #require(URLComponents(string: server))
-            url.path = "/" + configuration.database
+            let url = try TestServer.url(of: configuration)
             let settings = Hardness.settings.merging(
                 ["ERRAND_QUEUES": "images=2", "ERRAND_STORAGE": root.path]) { one, _ in one }
             let photos = 6
@@ -20,13 +18,13 @@ import Testing
             // Two, because a job that was running in three crashes is set aside.
             for _ in 0..<2 {
                 let before = results(below: root).count
-                let victim = try Program(["worker"], database: try #require(url.string), settings: settings)
+                let victim = try Program(["worker"], database: url, settings: settings)
                 try await waitForResults(moreThan: before, below: root)
                 victim.send(SIGKILL)
                 #expect(try await victim.exit() == -SIGKILL)
                 #expect(try await database.count("from media.photo where state <> 'compressed'") > 0)
             }
-            let heir = try Program(["worker"], database: try #require(url.string), settings: settings)
+            let heir = try Program(["worker"], database: url, settings: settings)
             #expect(
                 try await database.becomes(
                     "not exists (select from errand.job)", within: Hardness.rescue + .seconds(40)))

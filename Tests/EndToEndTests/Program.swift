@@ -57,14 +57,6 @@ struct Hardness {
     static let rescue: Duration = isFull ? .seconds(30) : .seconds(12)
 }
 
-/// The test server's URL with this test's database in it.
-func testURL(of configuration: PostgresConfiguration) throws -> String {
-    let server = ProcessInfo.processInfo.environment["ERRAND_TEST_DATABASE_URL"] ?? ""
-    var url = try #require(URLComponents(string: server))
-    url.path = "/" + configuration.database
-    return try #require(url.string)
-}
-
 extension Database {
     func count(_ sql: String) async throws -> Int {
         try await query(Statement("select count(*) \(sql)")).scalar(Int.self)

@@ -7,7 +7,7 @@ import Testing
     @Test("five schedulers, two killed and one stopped and continued in between: 10,000 ticks give exactly 10,000 jobs")
     func killedAndStopped() async throws {
         try await withTestDatabase { database, configuration in
-            let url = try testURL(of: configuration)
+            let url = try TestServer.url(of: configuration)
             try await database.execute(
                 """
                 select errand.schedule_put('hourly_' || number, 'every 1 h', 'noop', missed => 'all', max_catch_up => 1000)

@@ -68,7 +68,8 @@ struct Settings: Sendable {
 extension Settings {
     /// Variables that scripts and tests of this project use, and no settings.
     private static let others: Set<String> = [
-        "ERRAND_CONFIG", "ERRAND_TEST_DATABASE_URL", "ERRAND_CLUSTER_URL", "ERRAND_BIN", "ERRAND_FAULTS",
+        "ERRAND_CONFIG", "ERRAND_TEST_DATABASE_URL", "ERRAND_TEST_POOLER_URL", "ERRAND_CLUSTER_URL", "ERRAND_BIN",
+        "ERRAND_FAULTS",
     ]
 
     private static func refuseUnknown(variables: [String: String]) throws {

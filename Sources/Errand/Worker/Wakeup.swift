@@ -37,10 +37,10 @@ struct Wakeup {
                     Task { await connection.close() }
                 }
                 reconnects.lost()
-            } catch {
+            } catch  where !Task.isCancelled {
                 reconnects.failed(with: error)
                 shared.logger.warning("listening is interrupted", metadata: ["error": "\(error)"])
-            }
+            } catch {}  // the worker stops: no fault, and nothing to mend
             shared.set(listens: false)
             var random = SystemRandomNumberGenerator()
             try? await Task.sleep(for: backoff.next(using: &random))

@@ -20,6 +20,24 @@ import Testing
         }
     }
 
+    @Test(
+        "behind a transaction pooler a worker finds that by itself, says so, and polls",
+        .enabled(if: TestServer.isPooled, "`make test-pooled` puts a pooler in front"))
+    func pooled() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute("select errand.enqueue('noop')")
+            let program = try await Program.run(
+                ["run"], settings: reaching(configuration), signals: [("polling only", SIGTERM)])
+            #expect(program.code == 0)
+            #expect(
+                program.errors.contains(
+                    "LISTEN is not delivered on this connection (a transaction pooler?): polling only"))
+            #expect(!program.errors.contains("interrupted"))
+            #expect(
+                try await database.query("select count(*) from errand.history").scalar(Int.self) == 1)
+        }
+    }
+
     @Test("a scheduler needs no place for photos")
     func scheduler() async throws {
         try await withTestDatabase { _, configuration in

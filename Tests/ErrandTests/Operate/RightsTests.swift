@@ -214,6 +214,8 @@ import Testing
     }
 
     private static func migrate(_ configuration: PostgresConfiguration, as role: String) async throws {
+        // Directly: the role is the session's.
+        let configuration = try PostgresConfiguration(url: TestServer.url(of: configuration, directly: true))
         let connection = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
         do {
             try await connection.execute(Statement("set role \(role)"))
