@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/need.sh build database test
-[ $# -gt 0 ] || set -- --filter '^(ErrandTests|JobsTests|CommandTests|EndToEndTests)\.'
+[ $# -gt 0 ] || set -- --filter '^(ErrandTests|ErrandTestKitTests|JobsTests|CommandTests|EndToEndTests)\.'
 if [ -n "${ERRAND_TEST_DATABASE_URL:-}" ]; then
     exec scripts/pooler.sh scripts/test.sh "$@"
 fi

@@ -3,6 +3,10 @@
 /// Every `.sql` file of this folder is here without being named in Swift: the build puts it in its list by where it
 /// lies. A missing or doubled migration number fails the build.
 package enum Schema {
+    /// The version of the program that these scripts belong to. It is raised with each release: which of two programs is
+    /// the newer one decides who may migrate a database.
+    package static let version = "0.1.0"
+
     /// One file of SQL.
     package struct Script: Sendable, Hashable {
         /// The path below `sql/` without its ending: `functions/queue/enqueue`; of a migration the file's name alone:

@@ -19,7 +19,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.schema_version media.submit'),
             ('errand_enqueuer', 'view', 'media.photo_status'),
             ('errand_worker', 'function', 'errand.enqueue errand.enqueue_many errand.schema_version'),
-            ('errand_worker', 'view', 'errand.migration errand.script'),
+            ('errand_worker', 'view', 'errand.migration errand.script errand.upgrade'),
             ('errand_ops', 'function', 'errand.enqueue errand.enqueue_many errand.cancel errand.cancel_where errand.retry '
                 'errand.retry_where errand.reschedule errand.discard errand.explain errand.pause errand.resume '
                 'errand.release_worker errand.schedule_put errand.schedule_pause errand.schedule_resume '
@@ -29,13 +29,13 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('errand_ops', 'view', 'errand.job_status errand.queue_status errand.kind_status errand.worker_status '
                 'errand.schedule_status errand.schedule_ticks errand.recent_errors errand.stuck errand.overdue '
                 'errand.dependency_status errand.limit_status errand.table_health errand.horizon_blockers errand.audit '
-                'errand.maintenance_status errand.migration errand.script media.photo_status'),
+                'errand.maintenance_status errand.migration errand.script errand.upgrade media.photo_status'),
             ('errand_monitor', 'function', 'errand.explain errand.schedule_preview errand.health errand.metrics '
                 'errand.horizon errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of'),
             ('errand_monitor', 'view', 'errand.queue_status errand.kind_status errand.worker_status errand.schedule_status '
                 'errand.schedule_ticks errand.recent_errors errand.stuck errand.overdue errand.dependency_status '
                 'errand.limit_status errand.table_health errand.horizon_blockers errand.audit errand.maintenance_status '
-                'errand.migration errand.script')
+                'errand.migration errand.script errand.upgrade')
     )
     select role, what, name, case what when 'function' then 'EXECUTE' else 'SELECT' end
     from listed

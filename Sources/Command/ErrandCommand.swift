@@ -1,11 +1,12 @@
 import ArgumentParser
 import Foundation
 import Postgres
+import Schema
 
 /// The program: each subcommand is a file in Commands/.
 @main
 struct ErrandCommand: AsyncParsableCommand {
-    static let version = "0.1.0"
+    static let version = Schema.version
 
     static let configuration = CommandConfiguration(
         commandName: "errand",

@@ -8,7 +8,7 @@ extension Migrator {
     /// The migrator of this version's schema.
     package static var errand: Migrator {
         Migrator(
-            migrations: Schema.migrations.map { ($0.name, $0.sql) },
+            version: Schema.version, migrations: Schema.migrations.map { ($0.name, $0.sql) },
             replaceable: Schema.replaceable.map { ($0.name, $0.sql) })
     }
 }

@@ -83,7 +83,7 @@ import Testing
         #expect(ErrandCommand.likelyCommand(["job", "list", "--bogus"]) == nil)
     }
 
-    @Test("78 where the database has no schema, an older or a newer one, and the mend is named")
+    @Test("78 where the database has no schema, an older or a far newer one, and the mend is named")
     func schema() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -93,15 +93,20 @@ import Testing
                 #expect(older.code == 78)
                 #expect(older.error.hasSuffix("it lacks views/queue_status of this program; run `errand migrate`"))
             }
-            try await database.execute("insert into errand.migration (name, sha256) values ('9999_future', '')")
-            for command in ["worker", "status", "migrate"] {
+            try await database.execute("insert into errand.upgrade (version, oldest_program) values ('99.1.0', '99')")
+            for command in ["worker", "scheduler", "status"] {
                 let newer = try await Program.run([command], settings: settings)
                 #expect(newer.code == 78)
                 #expect(
                     newer.error
-                        == "errand: the database has migration 9999_future, which this version of errand doesn't know "
-                        + "(it was migrated by a newer version: run that one)")
+                        == "errand: the database was migrated by errand 99.1.0, on which programs before 99.0.0 can't run; "
+                        + "this is \(ErrandCommand.version) (run errand 99.1.0)")
             }
+            let migrate = try await Program.run(["migrate"], settings: settings)
+            #expect(migrate.code == 78)
+            #expect(
+                migrate.error.hasPrefix(
+                    "errand: the database was migrated by errand 99.1.0, and this is \(ErrandCommand.version) ("))
             try await database.execute("drop schema errand cascade")
             for command in ["worker", "status"] {
                 let none = try await Program.run([command], settings: settings)

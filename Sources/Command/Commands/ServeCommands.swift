@@ -107,7 +107,7 @@ struct Serving {
 
     /// Waits until the database can be reached and has this program's schema.
     ///
-    /// - Throws: what says that its schema is missing, older or newer: waiting would not mend that.
+    /// - Throws: what says that its schema is missing, older or too new: waiting would not mend that.
     private func waitForSchema(_ environment: Environment) async throws {
         var backoff = Backoff(first: .milliseconds(100), cap: .seconds(2))
         var random = SystemRandomNumberGenerator()
@@ -115,7 +115,14 @@ struct Serving {
         while true {
             try Task.checkCancellation()
             do {
-                return try await environment.withConnection { _ in }
+                let newer = try await environment.withConnection(needsSchema: false) {
+                    try await Migrator.errand.require(on: $0)
+                }
+                if let newer {
+                    environment.logger.notice(
+                        "the database is newer than this program, which runs on", metadata: ["migrated_by": "\(newer)"])
+                }
+                return
             } catch let error as PostgresError where error.isTransient {
                 if lastLine.map({ .now - $0 >= .seconds(10) }) ?? true {
                     lastLine = .now

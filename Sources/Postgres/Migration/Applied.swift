@@ -1,11 +1,14 @@
-/// What a database has of migrations and scripts: name and hash.
+/// What a database has of migrations and scripts, name and hash, and by which programs.
 struct Applied {
     var migrations: [String: String] = [:]
     var scripts: [String: String] = [:]
+    var upgrades: [(version: ProgramVersion, oldestProgram: ProgramVersion)] = []
 
     static func read(from connection: Connection) async throws -> Applied {
-        let rows = try await connection.query("select to_regclass('errand.migration') is not null")
-        guard try rows.scalar(Bool.self) else { return Applied() }
+        let tables = try await connection.query(
+            "select to_regclass('errand.migration') is not null, to_regclass('errand.upgrade') is not null")
+        let (isThere, hasUpgrades) = try tables[0].decode(Bool.self, Bool.self)
+        guard isThere else { return Applied() }
         var applied = Applied()
         let known = try await connection.query(
             """
@@ -17,13 +20,19 @@ struct Applied {
             let (name, hash, isMigration) = try row.decode(String.self, String.self, Bool.self)
             if isMigration { applied.migrations[name] = hash } else { applied.scripts[name] = hash }
         }
+        // The programs of before kept no record of themselves.
+        guard hasUpgrades else { return applied }
+        for row in try await connection.query("select version, oldest_program from errand.upgrade") {
+            let (version, oldest) = try row.decode(String.self, String.self)
+            applied.upgrades.append((ProgramVersion(version), ProgramVersion(oldest)))
+        }
         return applied
     }
 }
 
 extension Migrator {
     /// Makes the tables in which runs are recorded.
-    static func prepare(_ connection: Connection) async throws {
+    static func makeTables(on connection: Connection) async throws {
         try await connection.script(
             """
             set local client_min_messages = warning;
@@ -43,6 +52,17 @@ extension Migrator {
             );
             comment on table errand.script is
                 'The functions, views, roles and seeds that this database has, applied again when their text changes';
+            create table if not exists errand.upgrade (
+                version text not null,
+                oldest_program text not null,
+                started_at timestamptz not null default now(),
+                constraint upgrade_pkey primary key (version)
+            );
+            comment on table errand.upgrade is 'The programs that have migrated this database';
+            comment on column errand.upgrade.version is 'the version of such a program';
+            comment on column errand.upgrade.oldest_program is
+                'the oldest program that can run on the schema of that version';
+            comment on column errand.upgrade.started_at is 'when it began to migrate for the first time';
             """)
     }
 }

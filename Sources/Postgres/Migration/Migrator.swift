@@ -8,14 +8,20 @@ package struct Migrator: Sendable {
     /// A file of SQL with its name. A migration's begins with its number: `0001_queue`.
     package typealias Script = (name: String, sql: String)
 
-    private let migrations: [Script]
-    private let replaceable: [Script]
+    let version: ProgramVersion
+    let migrations: [Script]
+    let replaceable: [Script]
     /// How long a statement waits for a table that others use, before the step is tried again.
     private let lockTimeout: Duration
     private let tries = 15
 
-    /// - Parameter replaceable: functions, views, roles, seeds, in the order in which they build on each other.
-    package init(migrations: [Script], replaceable: [Script], lockTimeout: Duration = .seconds(2)) {
+    /// - Parameters:
+    ///   - version: this program's, such as `0.2.0`.
+    ///   - replaceable: functions, views, roles, seeds, in the order in which they build on each other.
+    package init(
+        version: String, migrations: [Script], replaceable: [Script], lockTimeout: Duration = .seconds(2)
+    ) {
+        self.version = ProgramVersion(version)
         self.migrations = migrations
         self.replaceable = replaceable
         self.lockTimeout = lockTimeout
@@ -32,12 +38,10 @@ package struct Migrator: Sendable {
 extension Migrator {
     /// What ``run(on:onStep:)`` would do now.
     ///
-    /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, or the database has
-    ///   one that this program doesn't know.
+    /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, or a newer program has
+    ///   migrated the database.
     package func plan(on connection: Connection) async throws -> [Step] {
-        let applied = try await Applied.read(from: connection)
-        try check(applied, hashes: try await readHashes(on: connection))
-        return try await pending(applied, on: connection)
+        try await pending(state(on: connection).applied, on: connection)
     }
 
     /// Does it. Another run at the same time is waited for; it then finds nothing left to do.
@@ -46,7 +50,7 @@ extension Migrator {
     /// - Throws: as ``plan(on:)``, and what the server says of a failing script; steps before it stay applied.
     @discardableResult
     package func run(on connection: Connection, onStep: @Sendable (Step) -> Void = { _ in }) async throws -> [Step] {
-        try await retried { try await locked(connection) { _ in try await Self.prepare(connection) } }
+        try await retried { try await locked(connection) { try await prepare($0, on: connection) } }
         var done: [Step] = []
         for migration in migrations {
             let isApplied = try await retried { try await apply(migration, on: connection) }
@@ -63,11 +67,17 @@ extension Migrator {
 
 // MARK: - How
 extension Migrator {
+    private func prepare(_ transaction: Transaction, on connection: Connection) async throws {
+        // Looked at first, so that an older program leaves no trace.
+        _ = try await state(on: connection)
+        try await Self.makeTables(on: connection)
+        try await recordUpgrade(in: transaction)
+    }
+
     private func apply(_ migration: Script, on connection: Connection) async throws -> Bool {
         let runsAlone = migration.sql.hasPrefix("-- errand: no-transaction")
         let isDue = try await locked(connection) { transaction in
-            let applied = try await Applied.read(from: connection)
-            try check(applied, hashes: try await readHashes(on: connection))
+            let applied = try await state(on: connection).applied
             guard applied.migrations[migration.name] == nil else { return false }
             if !runsAlone {
                 try await run(migration, on: connection)
@@ -122,8 +132,7 @@ extension Migrator {
 
     private func applyReplaceable(on connection: Connection) async throws -> [Step] {
         try await locked(connection) { transaction in
-            let applied = try await Applied.read(from: connection)
-            let hashes = try await readHashes(on: connection)
+            let (applied, hashes) = try await state(on: connection)
             let changed = replaceable.filter { applied.scripts[$0.name] != hashes[$0.name] }
             for script in changed {
                 try await run(script, on: connection)
@@ -140,14 +149,23 @@ extension Migrator {
         }
     }
 
-    private func pending(_ applied: Applied, on connection: Connection) async throws -> [Step] {
+    /// What the database has, and the hashes of this program's scripts, where this program may change it.
+    private func state(on connection: Connection) async throws -> (applied: Applied, hashes: [String: String]) {
+        let applied = try await Applied.read(from: connection)
+        let hashes = try await readHashes(on: connection)
+        try checkEdits(applied, hashes: hashes)
+        try checkNotNewer(applied, hashes: hashes)
+        return (applied, hashes)
+    }
+
+    func pending(_ applied: Applied, on connection: Connection) async throws -> [Step] {
         let hashes = try await readHashes(on: connection)
         return migrations.filter { applied.migrations[$0.name] == nil }.map { .migration($0.name) }
             + replaceable.filter { applied.scripts[$0.name] != hashes[$0.name] }.map { .script($0.name) }
     }
 
     /// The scripts' hashes, by name; the server has the function.
-    private func readHashes(on connection: Connection) async throws -> [String: String] {
+    func readHashes(on connection: Connection) async throws -> [String: String] {
         let scripts = migrations + replaceable
         let rows = try await connection.query(
             Statement(
@@ -163,20 +181,14 @@ extension Migrator {
         return hashes
     }
 
-    private func check(_ applied: Applied, hashes: [String: String]) throws {
+    func checkEdits(_ applied: Applied, hashes: [String: String]) throws {
         for (name, hash) in applied.migrations.sorted(by: { $0.key < $1.key }) {
-            guard let expected = hashes[name] else {
-                throw PostgresError(
-                    .schema, "the database has migration \(name), which this version of errand doesn't know",
-                    hint: "it was migrated by a newer version: run that one")
-            }
-            guard expected == hash else {
-                throw PostgresError(
-                    .schema,
-                    "migration \(name) was edited after it was applied: expected sha256 \(hash.prefix(12))…, "
-                        + "got \(expected.prefix(12))…",
-                    hint: "restore its text, and put the change into a new migration")
-            }
+            guard let expected = hashes[name], expected != hash else { continue }
+            throw PostgresError(
+                .schema,
+                "migration \(name) was edited after it was applied: expected sha256 \(hash.prefix(12))…, "
+                    + "got \(expected.prefix(12))…",
+                hint: "restore its text, and put the change into a new migration")
         }
     }
 

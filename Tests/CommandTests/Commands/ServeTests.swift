@@ -38,6 +38,21 @@ import Testing
         }
     }
 
+    @Test("on a newer schema they go on, and say so", arguments: ["run", "worker", "scheduler"])
+    func newer(command: String) async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute("insert into errand.migration (name, sha256) values ('9999_future', '')")
+            try await database.execute(
+                "insert into errand.upgrade (version, oldest_program) values ('99.1.0', '0.1.0')")
+            let ready = command == "scheduler" ? "scheduling" : "registered"
+            let program = try await Program.run(
+                [command], settings: reaching(configuration), signals: [(ready, SIGTERM)])
+            #expect(program.code == 0)
+            #expect(
+                program.errors.contains("the database is newer than this program, which runs on migrated_by=99.1.0"))
+        }
+    }
+
     @Test("a scheduler needs no place for photos")
     func scheduler() async throws {
         try await withTestDatabase { _, configuration in

@@ -12,6 +12,7 @@ import Testing
         schema media: enqueuer monitor ops worker
         table errand.migration: monitor ops worker
         table errand.script: monitor ops worker
+        table errand.upgrade: monitor ops worker
         view errand.audit: monitor ops
         view errand.dependency_status: monitor ops
         view errand.horizon_blockers: monitor ops

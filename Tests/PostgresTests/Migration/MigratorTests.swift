@@ -35,7 +35,7 @@ import Testing
     func newer() async throws {
         try await withEmptyDatabase { connection in
             try await migrator().run(on: connection)
-            let older = Migrator(migrations: [("0001_a", "create table a (n int)")], replaceable: [])
+            let older = Migrator(version: "1.0", migrations: [("0001_a", "create table a (n int)")], replaceable: [])
             let error = await #expect(throws: PostgresError.self) { try await older.plan(on: connection) }
             #expect(error?.detail == "the database has migration 0002_b, which this version of errand doesn't know")
         }
@@ -133,7 +133,7 @@ import Testing
             let connection = try await Connection.connect(configuration, logger: Logger(label: "test"))
             try await connection.execute("drop schema errand cascade")
             let migrator = Migrator(
-                migrations: [("0001_busy", "alter table busy add column m int")], replaceable: [],
+                version: "1.0", migrations: [("0001_busy", "alter table busy add column m int")], replaceable: [],
                 lockTimeout: .milliseconds(50))
             #expect(try await migrator.run(on: connection) == [.migration("0001_busy")])
             try await release.value
@@ -144,7 +144,7 @@ import Testing
 
     private func migrator(second: String = "create table b (n int)", function: String = "select 1") -> Migrator {
         Migrator(
-            migrations: [("0001_a", "create table a (n int)"), ("0002_b", second)],
+            version: "1.0", migrations: [("0001_a", "create table a (n int)"), ("0002_b", second)],
             replaceable: [("f", "create or replace function f() returns int language sql as $$ \(function) $$")])
     }
 

@@ -1,0 +1,91 @@
+/// Whether a program can run on a database.
+package struct SchemaFit: Sendable {
+    /// What the database lacks for this program; empty where it can run.
+    package var lacks: [Migrator.Step]
+    /// The newer version that has migrated the database, as far as it is known; nil where the database isn't newer.
+    package var newer: String?
+}
+
+extension Migrator {
+    /// Whether this program can run on the database. A record and some hashes: a few round trips, 5 ms.
+    ///
+    /// A database that is not newer must have exactly this program's scripts. On a newer one it runs on, so that a deploy may
+    /// take its time: what workers call carries a version in its name (`claim_v2`) and never changes once released. All of
+    /// those must be there, and no migration may have declared that it breaks programs as old as this.
+    ///
+    /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, and where the
+    ///   database is newer than this program can bear.
+    package func fit(on connection: Connection) async throws -> SchemaFit {
+        let applied = try await Applied.read(from: connection)
+        let hashes = try await readHashes(on: connection)
+        try checkEdits(applied, hashes: hashes)
+        guard let newer = newer(applied, hashes: hashes) else {
+            return SchemaFit(lacks: try await pending(applied, on: connection))
+        }
+        if let oldest = applied.upgrades.map(\.oldestProgram).max(), version < oldest {
+            throw PostgresError(
+                .schema,
+                "the database was migrated by errand \(newer), on which programs before \(oldest) can't run; "
+                    + "this is \(version)", hint: "run errand \(newer)")
+        }
+        let unapplied = migrations.filter { applied.migrations[$0.name] == nil }
+        return SchemaFit(
+            lacks: try await unapplied.map { .migration($0.name) } + missingFunctions(on: connection),
+            newer: newer)
+    }
+
+    /// Refuses what only a newer program may migrate: it would bring back older functions.
+    func checkNotNewer(_ applied: Applied, hashes: [String: String]) throws {
+        if let unknown = applied.migrations.keys.sorted().first(where: { hashes[$0] == nil }) {
+            throw PostgresError(
+                .schema, "the database has migration \(unknown), which this version of errand doesn't know",
+                hint: "it was migrated by a newer version: run that one")
+        }
+        if let newer = newer(applied, hashes: hashes) {
+            throw PostgresError(
+                .schema, "the database was migrated by errand \(newer), and this is \(version)",
+                hint: "it is up to date for both: leave it to the newer one")
+        }
+    }
+
+    /// Enters that this program begins to migrate the database, before it changes anything: programs that can't run on the
+    /// result are refused from then on.
+    func recordUpgrade(in transaction: Transaction) async throws {
+        try await transaction.execute(
+            Statement(
+                """
+                insert into errand.upgrade as known (version, oldest_program)
+                values ($1, $2)
+                on conflict (version) do update
+                set oldest_program = excluded.oldest_program
+                where known.oldest_program <> excluded.oldest_program
+                """, [version.description, oldestProgram.description]))
+    }
+
+    private func newer(_ applied: Applied, hashes: [String: String]) -> String? {
+        if let newest = applied.upgrades.map(\.version).max(), newest > version { return newest.description }
+        return applied.migrations.keys.contains { hashes[$0] == nil } ? "of a newer version" : nil
+    }
+
+    /// The oldest program that bears all migrations: what the heads of those say that break older ones.
+    private var oldestProgram: ProgramVersion {
+        let mark = "-- errand: breaks programs before "
+        let heads = migrations.flatMap { migration in
+            migration.sql.split(separator: "\n").prefix { $0.hasPrefix("--") }.filter { $0.hasPrefix(mark) }
+        }
+        return heads.map { ProgramVersion($0.dropFirst(mark.count)) }.max() ?? ProgramVersion("0")
+    }
+
+    /// The functions with a version in their name that this program calls and the database doesn't have any more.
+    private func missingFunctions(on connection: Connection) async throws -> [Step] {
+        let versioned = replaceable.map(\.name).filter { $0.wholeMatch(of: /functions\/.*_v[0-9]+/) != nil }
+        let rows = try await connection.query(
+            Statement(
+                """
+                select name
+                from unnest($1) as name
+                where not exists (select from pg_proc where proname = regexp_replace(name, '.*/', ''))
+                """, [versioned]))
+        return try rows.map { .script(try $0.decode(String.self)) }
+    }
+}
