@@ -1,10 +1,10 @@
 # Each target installs what it lacks through apt, and says so; where nothing is missing, it says nothing.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-pooled bench faults checks format clean
+.PHONY: help build run test test-pooled test-previous bench faults checks release format clean
 
 help:    ## this list
-	@sed -n 's/^\([a-z-]*\): *## /make \1\t/p' Makefile | expand -t 18
+	@sed -n 's/^\([a-z-]*\): *## /make \1\t/p' Makefile | expand -t 20
 
 build:   ## builds the release programs errand and errand-image
 	@scripts/release.sh
@@ -18,6 +18,9 @@ test:    ## runs the tests; FILTER=Claim runs those whose name holds it
 test-pooled: ## runs the tests of the engine again, behind PgBouncer in transaction mode
 	@scripts/test-pooled.sh $(if $(FILTER),--filter '$(FILTER)')
 
+test-previous: ## runs the last released program beside this one, on one database, under load
+	@scripts/test-previous.sh
+
 bench:   ## measures the queue on a database of its own
 	@scripts/bench.sh
 
@@ -26,6 +29,9 @@ faults:  ## kills, stops and starves the program, and counts what was lost
 
 checks:  ## checks the rules of the house that no test sees
 	@scripts/checks.sh
+
+release: ## enters what this commit has of the schema as released; NEXT=0.3.0 is the version after it
+	@scripts/released.sh add '$(NEXT)'
 
 format:  ## lays out all Swift files
 	swift format --in-place --parallel --recursive Package.swift Sources Tests Examples jobs sql

@@ -5,7 +5,7 @@
 package enum Schema {
     /// The version of the program that these scripts belong to. It is raised with each release: which of two programs is
     /// the newer one decides who may migrate a database.
-    package static let version = "0.1.0"
+    package static let version = "0.2.0"
 
     /// One file of SQL.
     package struct Script: Sendable, Hashable {

@@ -9,12 +9,14 @@ final class Program {
     private let log: URL
 
     /// Starts it with a clean environment but for the database and `settings`.
-    init(_ arguments: [String], database: String, settings: [String: String] = [:]) throws {
+    ///
+    /// - Parameter program: another one than that which was built together with the tests.
+    init(_ arguments: [String], of program: URL? = nil, database: String, settings: [String: String] = [:]) throws {
         // The test bundle lies where the programs do.
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         log = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString).log")
         try Data().write(to: log)
-        process.executableURL = folder.appendingPathComponent("errand")
+        process.executableURL = program ?? folder.appendingPathComponent("errand")
         process.arguments = arguments
         process.environment = settings.merging(["DATABASE_URL": database, "PATH": "/usr/bin:/bin"]) { one, _ in one }
         let output = try FileHandle(forWritingTo: log)

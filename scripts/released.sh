@@ -1,0 +1,55 @@
+#!/usr/bin/env bash
+# released.sh: keeps the promise that what was released of the schema never changes.
+#
+#   released.sh check          fails where a released migration or versioned function was edited or removed
+#   released.sh add NEXT       enters what this commit has as released, and raises the version of the program to NEXT
+#
+# scripts/released.txt has a line `# VERSION COMMIT` a release, and below it the sha256 of what that release brought.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+list=scripts/released.txt
+next=${2:-}
+
+# What workers of an older program rest on: migrations, and functions with a version in their name.
+scripts() { git ls-files -- 'sql/migrations/*.sql' 'sql/functions/**/*_v[0-9]*.sql' | sort; }
+
+check() {
+    local found=0 hash script
+    while read -r hash script; do
+        [ "$hash" != '#' ] || continue
+        if [ ! -f "$script" ]; then
+            echo "$script: is released, and gone: programs that run may still call it"
+            found=1
+        elif [ "$(sha256sum < "$script")" != "$hash  -" ]; then
+            echo "$script: is released, and was edited: restore it, and put the change into the next migration or _vN"
+            found=1
+        fi
+    done < "$list"
+    return "$found"
+}
+
+add() {
+    local version
+    version=$(sed -n 's/.*static let version = "\(.*\)"/\1/p' sql/Schema.swift)
+    [[ $next =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "released.sh add: expected the next version, such as 0.3.0" >&2; exit 64; }
+    [ "$next" != "$version" ] && [ "$(printf '%s\n' "$version" "$next" | sort -V | tail -n 1)" = "$next" ] \
+        || { echo "released.sh add: $next is no newer version than $version" >&2; exit 64; }
+    [ -z "$(git status --porcelain -- sql)" ] || { echo "released.sh add: sql/ has changes that are in no commit" >&2; exit 1; }
+    check
+    {
+        echo "# $version $(git rev-parse HEAD)"
+        scripts | while read -r script; do grep -qF "  $script" "$list" || sha256sum "$script"; done
+    } > "$list.new"
+    cat "$list.new" >> "$list"
+    rm "$list.new"
+    sed -i "s/\(static let version = \)\".*\"/\1\"$next\"/" sql/Schema.swift
+    echo "$version is entered in $list, and the program is $next from now on: commit both, and tag HEAD v$version"
+}
+
+touch "$list"
+case ${1:-} in
+    check) check ;;
+    add) add ;;
+    *) sed -n '4,5s/^# *//p' "$0" >&2; exit 64 ;;
+esac
