@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # released.sh: keeps the promise that what was released of the schema never changes.
 #
-#   released.sh check          fails where a released migration or versioned function was edited or removed
+#   released.sh check          fails where a released migration or versioned function was edited or removed, and where a
+#                              new migration drops a function that may be in use
 #   released.sh add NEXT       enters what this commit has as released, and raises the version of the program to NEXT
 #
 # scripts/released.txt has a line `# VERSION COMMIT` a release, and below it the sha256 of what that release brought.
@@ -26,6 +27,14 @@ check() {
             found=1
         fi
     done < "$list"
+    # Between the migrations and the functions there is a moment, and whoever calls one that is gone then gets an error.
+    for script in sql/migrations/*.sql; do
+        grep -qF "  $script" "$list" && continue
+        if grep -qi '^ *drop function' "$script" && ! grep -q '^-- errand: breaks programs before ' "$script"; then
+            echo "$script: drops a function: have the function's own file do so, or say which programs it breaks"
+            found=1
+        fi
+    done
     return "$found"
 }
 
@@ -51,5 +60,5 @@ touch "$list"
 case ${1:-} in
     check) check ;;
     add) add ;;
-    *) sed -n '4,5s/^# *//p' "$0" >&2; exit 64 ;;
+    *) sed -n '4,6s/^# *//p' "$0" >&2; exit 64 ;;
 esac

@@ -10,7 +10,7 @@ struct MigrateCommand: AsyncParsableCommand {
             errand migrate --dry-run && errand migrate
 
             Applies the migrations that are missing, then the functions and views whose text has changed. Workers \
-            may go on meanwhile: a step that can't have its lock within 2 s is tried again. Two runs at once do no harm.
+            may go on meanwhile: a step that can't have its lock within 0.5 s is tried again. Two runs at once do no harm.
             """)
 
     @Flag(help: "Show what would be done, and do nothing.")

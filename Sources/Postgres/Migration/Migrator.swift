@@ -11,15 +11,17 @@ package struct Migrator: Sendable {
     let version: ProgramVersion
     let migrations: [Script]
     let replaceable: [Script]
-    /// How long a statement waits for a table that others use, before the step is tried again.
+    /// How long a statement waits for a table that others use, before the step is tried again. Less than the server's
+    /// `deadlock_timeout` (1 s): where a migration and somebody's transaction wait for each other's tables the migration
+    /// gives way, before the server ends the other one.
     private let lockTimeout: Duration
-    private let tries = 15
+    private let tries = 30
 
     /// - Parameters:
     ///   - version: this program's, such as `0.2.0`.
     ///   - replaceable: functions, views, roles, seeds, in the order in which they build on each other.
     package init(
-        version: String, migrations: [Script], replaceable: [Script], lockTimeout: Duration = .seconds(2)
+        version: String, migrations: [Script], replaceable: [Script], lockTimeout: Duration = .milliseconds(500)
     ) {
         self.version = ProgramVersion(version)
         self.migrations = migrations
@@ -213,7 +215,7 @@ extension Migrator {
         for _ in 1..<tries {
             do {
                 return try await body()
-            } catch let error as PostgresError where error.sqlState == "55P03" {
+            } catch let error as PostgresError where ["55P03", "40P01"].contains(error.sqlState) {
                 // Somebody uses the table. Waiting in line behind him would make everybody else wait behind us.
                 try await Task.sleep(for: backoff.next(using: &random))
             }

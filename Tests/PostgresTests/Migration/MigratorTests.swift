@@ -142,6 +142,32 @@ import Testing
         }
     }
 
+    @Test("in a deadlock with somebody's transaction the migration gives way")
+    func deadlocked() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute("create table a (n int)")
+            try await database.execute("create table b (n int)")
+            let holder = try await database.makeConnection()
+            try await holder.execute("begin")
+            try await holder.execute("lock table a in access share mode")
+            let connection = try await Connection.connect(configuration, logger: Logger(label: "test"))
+            try await connection.execute("drop schema errand cascade")
+            let migrator = Migrator(
+                version: "1.0",
+                migrations: [("0001_both", "alter table b add column m int; alter table a add column m int")],
+                replaceable: [])
+            let run = Task { try await migrator.run(on: connection) }
+            let isWaiting = Statement(
+                "select exists (select from pg_locks where relation = 'a'::regclass and not granted)")
+            while try await !database.query(isWaiting).scalar(Bool.self) {}
+            try await holder.execute("lock table b in access share mode")
+            try await holder.execute("commit")
+            #expect(try await run.value == [.migration("0001_both")])
+            await connection.close()
+            await holder.close()
+        }
+    }
+
     private func migrator(second: String = "create table b (n int)", function: String = "select 1") -> Migrator {
         Migrator(
             version: "1.0", migrations: [("0001_a", "create table a (n int)"), ("0002_b", second)],
