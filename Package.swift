@@ -34,6 +34,10 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
         // The database.
@@ -68,7 +72,17 @@ let package = Package(
 
         // The world outside the database.
         .target(
-            name: "Outbound", dependencies: [.product(name: "Logging", package: "swift-log")], swiftSettings: strict),
+            name: "Outbound",
+            dependencies: [
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
 
         // The engine.
         .target(
@@ -111,7 +125,14 @@ let package = Package(
             name: "ImagesTests",
             dependencies: ["Images", "ImageProcess", .product(name: "MetricsTestKit", package: "swift-metrics")],
             swiftSettings: strict),
-        .testTarget(name: "OutboundTests", dependencies: ["Outbound"], swiftSettings: strict),
+        .target(name: "StorageKit", path: "Tests/StorageKit", swiftSettings: strict),
+        .testTarget(
+            name: "OutboundTests",
+            dependencies: [
+                "Outbound", "StorageKit", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "ErrandTests",
             dependencies: [
@@ -124,7 +145,8 @@ let package = Package(
             dependencies: ["ErrandTestKit", "Errand", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict),
         .testTarget(
-            name: "JobsTests", dependencies: ["Jobs", "ErrandTestKit", "Errand", "Images", "Outbound", "Postgres"],
+            name: "JobsTests",
+            dependencies: ["Jobs", "ErrandTestKit", "Errand", "Images", "Outbound", "Postgres", "StorageKit"],
             swiftSettings: strict),
         .testTarget(
             name: "CommandTests",
@@ -132,6 +154,8 @@ let package = Package(
                 "Command", "ErrandTestKit", "ImageProcess", "Postgres", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
-        .testTarget(name: "EndToEndTests", dependencies: ["ErrandTestKit", "Postgres"], swiftSettings: strict),
+        .testTarget(
+            name: "EndToEndTests", dependencies: ["ErrandTestKit", "Outbound", "Postgres", "StorageKit"],
+            swiftSettings: strict),
     ]
 )

@@ -4,6 +4,7 @@
 #   build      what compiling needs
 #   database   PostgreSQL's server and client programs
 #   test       what the tests make pictures and connections with
+#   s3         what the S3 servers of the tests are installed with
 #   demo       photos to show
 #   checks     what the checks of the house are written in
 set -euo pipefail
@@ -14,6 +15,7 @@ for group in "$@"; do
         build) packages+=(pkg-config libpq-dev libvips-dev) ;;
         database) packages+=(postgresql) ;;
         test) packages+=(pgbouncer imagemagick libimage-exiftool-perl libheif-examples webp mate-backgrounds) ;;
+        s3) packages+=(python3 python3-venv openssl) ;;
         demo) packages+=(mate-backgrounds) ;;
         checks) packages+=(python3 git) ;;
         *) echo "need.sh: no group is named $group" >&2; exit 64 ;;

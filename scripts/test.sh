@@ -1,14 +1,19 @@
 #!/usr/bin/env bash
-# test.sh [ARGUMENT...]: all tests against a private PostgreSQL; the arguments go to `swift test`, such as --filter Claim.
+# test.sh [ARGUMENT...]: all tests against a private PostgreSQL and private S3 servers; the arguments go to `swift test`,
+# such as --filter Claim.
 #
-# The tests find the server in ERRAND_TEST_DATABASE_URL. Where it is set already, that server is used and left alone.
+# The tests find them in ERRAND_TEST_DATABASE_URL and ERRAND_TEST_S3_RCLONE, _MOTO and _TLS. What is set already is used and
+# left alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/need.sh build database test
+scripts/need.sh build database test s3
 if [ -z "${ERRAND_TEST_DATABASE_URL:-}" ]; then
     exec scripts/cluster.sh with .errand/test bash -c \
         'ERRAND_TEST_DATABASE_URL=$ERRAND_CLUSTER_URL exec scripts/test.sh "$@"' test.sh "$@"
+fi
+if [ -z "${ERRAND_TEST_S3_MOTO:-}" ]; then
+    exec scripts/s3.sh with .errand/s3 scripts/test.sh "$@"
 fi
 swift build --build-tests
 # A few at a time: with all at once two cores are so busy that promises of time could not be told from a slow machine.

@@ -63,6 +63,7 @@ struct Serving {
         let grace = worker?.grace ?? .zero
         try await Stopping.run(within: grace + .seconds(2)) {
             try await waitForSchema(environment)
+            try await parts?.check(logger)
             let database = Database(configuration: configuration, maximumConnections: connections, logger: logger)
             var services: [any Service] = [Housekeeping(database: database, logger: logger)]
             if isScheduler {

@@ -36,7 +36,7 @@ extension Setting {
         "the database with the queue"
     ) { _ in true }
     static let queues = Setting(
-        "errand.queues", "ERRAND_QUEUES", "default=10,images=2", expected: "queue=number,…",
+        "errand.queues", "ERRAND_QUEUES", "default=10,images=2,uploads=16", expected: "queue=number,…",
         "queues to claim from, and how many jobs of each run here at once"
     ) { parseQueues($0) != nil }
     static let pollInterval = Setting(
@@ -66,7 +66,24 @@ extension Setting {
         "errand.connections", "ERRAND_CONNECTIONS", "4", expected: "a number of 1 to 1000",
         "database connections for handlers", accepts: isCount)
     static let storage = Setting(
-        "errand.storage", "ERRAND_STORAGE", ".errand/storage", expected: "the path of a folder", "where photos are kept"
+        "errand.storage", "ERRAND_STORAGE", ".errand/storage", expected: "the path of a folder",
+        "where photos are kept, unless STORAGE_URL is set"
+    ) { !$0.isEmpty }
+    // Hidden, because somebody will write a password into it; judged where it is used.
+    static let storageURL = Setting(
+        "storage.url", "STORAGE_URL", nil, expected: "s3://bucket?region=… or file:///folder", isSecret: true,
+        "where photos are kept"
+    ) { _ in true }
+    static let storageAccessKey = Setting(
+        "storage.access.key", "STORAGE_ACCESS_KEY", nil, expected: "an access key id", "who the bucket knows us as"
+    ) { !$0.isEmpty }
+    static let storageSecretKey = Setting(
+        "storage.secret.key", "STORAGE_SECRET_KEY", nil, expected: "a secret access key", isSecret: true,
+        "what requests to the bucket are signed with"
+    ) { !$0.isEmpty }
+    static let storageSessionToken = Setting(
+        "storage.session.token", "STORAGE_SESSION_TOKEN", nil, expected: "a session token", isSecret: true,
+        "comes with temporary keys"
     ) { !$0.isEmpty }
     static let imageProcesses = Setting(
         "errand.image.processes", "ERRAND_IMAGE_PROCESSES", "2", expected: "a number of 1 to 1000",
@@ -80,9 +97,8 @@ extension Setting {
     ) { LineLog.Format(rawValue: $0) != nil }
 
     static let all = [
-        databaseURL, queues, pollInterval, listen, lease, beat, grace, memory, connections, storage, imageProcesses,
-        logLevel,
-        logFormat,
+        databaseURL, queues, pollInterval, listen, lease, beat, grace, memory, connections, storage, storageURL,
+        storageAccessKey, storageSecretKey, storageSessionToken, imageProcesses, logLevel, logFormat,
     ]
 
     @Sendable private static func isCount(_ text: String) -> Bool { Int(text).map { (1...1000).contains($0) } ?? false }

@@ -69,7 +69,7 @@ extension Settings {
     /// Variables that scripts and tests of this project use, and no settings.
     private static let others: Set<String> = [
         "ERRAND_CONFIG", "ERRAND_TEST_DATABASE_URL", "ERRAND_TEST_POOLER_URL", "ERRAND_CLUSTER_URL", "ERRAND_BIN",
-        "ERRAND_FAULTS", "ERRAND_PREVIOUS",
+        "ERRAND_FAULTS", "ERRAND_PREVIOUS", "ERRAND_TEST_S3_RCLONE", "ERRAND_TEST_S3_MOTO", "ERRAND_TEST_S3_TLS",
     ]
 
     private static func refuseUnknown(variables: [String: String]) throws {

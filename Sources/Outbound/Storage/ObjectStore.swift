@@ -16,15 +16,43 @@ package protocol ObjectStore: Sendable {
     /// The whole object, in memory. Throws `notFound` where there is none.
     func get(_ key: ObjectKey) async throws(StorageError) -> [UInt8]
 
+    /// A part of the object: bytes from `range.lowerBound` on, fewer where it ends before. Throws `notFound` where there is
+    /// no object, `rejected` where it has no byte there.
+    func get(_ key: ObjectKey, _ range: Range<Int>) async throws(StorageError) -> [UInt8]
+
     /// Writes the object to a file that isn't there yet, readable by its owner only, in little memory. Throws `notFound`
     /// where there is no object; whatever is thrown, no file is left.
     func get(_ key: ObjectKey, toFile path: String) async throws(StorageError)
 
-    /// The object's size in bytes; nil where there is none.
-    func size(of key: ObjectKey) async throws(StorageError) -> Int?
+    /// What is known of the object without reading it; nil where there is none.
+    func status(of key: ObjectKey) async throws(StorageError) -> ObjectStatus?
 
-    /// Removes an object. Not an error where there is none.
+    /// Removes an object, every version of it. Not an error where there is none.
     func delete(_ key: ObjectKey) async throws(StorageError)
+
+    /// Removes objects, any number. Throws where nothing is known of any of them.
+    ///
+    /// - Returns: what went wrong with which; those that are not here are gone.
+    func delete(_ keys: [ObjectKey]) async throws(StorageError) -> [ObjectKey: StorageError]
+
+    /// The keys that begin with `prefix`, behind `after`, in the order of their bytes, up to `count` of them. What lies
+    /// there under a name that no key can have is passed over.
+    func keys(beginning prefix: String, after: ObjectKey?, atMost count: Int) async throws(StorageError) -> [ObjectKey]
+
+    /// Returns where the store can be reached and is as it has to be. Throws `unreachable` or `misconfigured` with what is
+    /// the matter, such as a bucket that keeps versions.
+    func check() async throws(StorageError)
+
+    /// Lets go of connections. The store is not to be used after that.
+    func stop() async
+}
+
+/// What is known of an object without reading it.
+package struct ObjectStatus: Sendable, Hashable {
+    /// In bytes.
+    package let size: Int
+    /// Of its content, where the store knows that.
+    package let sha256: ContentHash?
 }
 
 extension ObjectStore {
@@ -33,6 +61,34 @@ extension ObjectStore {
         _ bytes: [UInt8], at key: ObjectKey, type: ContentType = .bytes
     ) async throws(StorageError) {
         try await put(.bytes(bytes), at: key, type: type, if: .always)
+    }
+
+    /// The object's size in bytes; nil where there is none.
+    package func size(of key: ObjectKey) async throws(StorageError) -> Int? { try await status(of: key)?.size }
+
+    /// Sees to it that the key has these bytes: bears repetition, by anybody, at any time.
+    ///
+    /// An object that is there already is compared: by its checksum where the store knows it, else by reading it.
+    /// - Returns: true where it was stored now, false where it was there.
+    /// - Throws: ``StorageError``; `taken` where the key has another object.
+    @discardableResult
+    package func putOnce(
+        _ bytes: [UInt8], at key: ObjectKey, type: ContentType
+    ) async throws(StorageError) -> Bool {
+        if try await put(.bytes(bytes), at: key, type: type, if: .absent) { return true }
+        let digest = ContentHash(of: bytes)
+        guard let there = try await status(of: key) else {
+            throw StorageError(.busy, "\(key): its object was removed while it was compared")
+        }
+        guard there.size == bytes.count else {
+            throw StorageError(.taken, "\(key): expected \(bytes.count) bytes, got an object of \(there.size)")
+        }
+        let found: ContentHash
+        if let known = there.sha256 { found = known } else { found = ContentHash(of: try await get(key)) }
+        guard found == digest else {
+            throw StorageError(.taken, "\(key): expected \(digest), got an object with \(found)")
+        }
+        return false
     }
 }
 

@@ -1,7 +1,7 @@
 import Glibc
 
 /// What went wrong between us and an object store.
-package struct StorageError: Error, Sendable {
+package struct StorageError: Error, Sendable, Hashable {
     /// What kind of failure it was. More may come: compare, and have a default.
     package struct Code: Hashable, Sendable {
         let name: String
@@ -11,10 +11,38 @@ package struct StorageError: Error, Sendable {
         package static let badKey = Code(name: "bad key")
         /// The store has no room left.
         package static let full = Code(name: "full")
-        /// We may not do that there.
+        /// What lies under the key is no object, such as a link that somebody laid there.
         package static let denied = Code(name: "denied")
+        /// Nothing can be sent: refused, no route, no address, no TLS, no answer to the connect.
+        package static let unreachable = Code(name: "unreachable")
+        /// It took longer than it may, in all or between two pieces.
+        package static let timedOut = Code(name: "timed out")
+        /// The connection was lost on the way: what was asked may have been done.
+        package static let interrupted = Code(name: "interrupted")
+        /// It is there and can't serve us now: 5xx, too many requests, a conflict.
+        package static let busy = Code(name: "busy")
+        /// Keys, rights, bucket, region or clock are not as they have to be: somebody has to mend that.
+        package static let misconfigured = Code(name: "misconfigured")
+        /// The bucket keeps versions, so that nothing that is deleted there would be gone: to be mended as `misconfigured`.
+        package static let keepsVersions = Code(name: "keeps versions")
+        /// What arrived is not what was sent.
+        package static let corrupt = Code(name: "corrupt")
+        /// The key has another object than the one that was to be there.
+        package static let taken = Code(name: "taken")
+        /// The store doesn't accept such a request, now or later.
+        package static let rejected = Code(name: "rejected")
         /// Anything else: the same call may succeed later.
         package static let failed = Code(name: "failed")
+    }
+
+    /// Whose matter a failure is, and so what is of use.
+    package enum Fault: Sendable, Hashable {
+        /// Its own, for a while: the same call may succeed later.
+        case transient
+        /// The operator's: no call will succeed until somebody has mended settings, rights or bucket.
+        case configuration
+        /// That of this one call: the same would fail again.
+        case ours
     }
 
     package let code: Code
@@ -25,8 +53,16 @@ package struct StorageError: Error, Sendable {
         self.detail = detail
     }
 
-    /// Whether trying the same again is of no use.
-    package var isPermanent: Bool { [.notFound, .badKey].contains(code) }
+    package var fault: Fault {
+        switch code {
+        case .misconfigured, .keepsVersions: .configuration
+        case .notFound, .badKey, .denied, .corrupt, .taken, .rejected: .ours
+        default: .transient
+        }
+    }
+
+    /// Whether trying the same again is of no use, even once somebody has mended the store.
+    package var isPermanent: Bool { fault == .ours }
 
     /// Whether the same call may succeed later, by itself or once somebody has mended the store.
     package var isTransient: Bool { !isPermanent }
@@ -39,7 +75,9 @@ extension StorageError {
             switch number {
             case ENOENT, ENOTDIR: .notFound
             case ENOSPC, EDQUOT: .full
-            case EACCES, EPERM, EROFS, ELOOP: .denied
+            case ELOOP: .denied
+            case EACCES, EPERM, EROFS: .misconfigured
+            case ENOTCONN, EHOSTDOWN, ETIMEDOUT, ESTALE: .unreachable
             default: .failed
             }
         self.init(code, "\(what): \(String(cString: strerror(number)))")

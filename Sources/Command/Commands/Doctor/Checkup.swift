@@ -26,26 +26,35 @@ extension Checkup {
 
     @Sendable private func checkStorage() async -> [Finding] {
         let name = "storage"
+        let store: any ObjectStore
         do {
-            let root = try environment.settings.value(.storage) { $0 }
-            do {
-                let store = try FolderStore(root: root)
-                let key = try ObjectKey("errand-doctor-\(ProcessInfo.processInfo.processIdentifier)")
-                let bytes = Array("errand doctor".utf8)
-                try await store.put(bytes, at: key)
-                let isSame = try await store.get(key) == bytes
-                try await store.delete(key)
-                guard isSame else { throw StorageError(.failed, "read something else than was written") }
-                return [.ok(name, "\(root) can be written to and read from")]
-            } catch {
-                return [
-                    .fail(
-                        name, "\(root): \(error)",
-                        mend: "make it a folder of this user with room left, or name another in ERRAND_STORAGE")
-                ]
-            }
+            store = try environment.settings.objectStore()
         } catch {
-            return [.fail(name, "\(error)", mend: "set ERRAND_STORAGE to a folder")]
+            return [.fail(name, "\(error)", mend: "set ERRAND_STORAGE to a folder, or STORAGE_URL: docs/storage.md")]
+        }
+        let finding = await finding(of: store, name)
+        await store.stop()
+        return [finding]
+    }
+
+    private func finding(of store: any ObjectStore, _ name: String) async -> Finding {
+        let url = environment.settings.value(.storageURL)
+        let root = url == nil ? environment.settings.value(.storage)?.text ?? "" : "the store of STORAGE_URL"
+        do {
+            try await store.check()
+            let key = try ObjectKey("errand-doctor-\(ProcessInfo.processInfo.processIdentifier)")
+            let bytes = Array("errand doctor".utf8)
+            try await store.put(bytes, at: key)
+            let isSame = try await store.get(key) == bytes
+            try await store.delete(key)
+            guard isSame else { throw StorageError(.failed, "read something else than was written") }
+            return .ok(name, "\(root) can be written to and read from")
+        } catch {
+            let mend =
+                url == nil
+                ? "make it a folder of this user with room left, or name another in ERRAND_STORAGE"
+                : "docs/storage.md says what a bucket has to allow"
+            return .fail(name, "\(root): \(error)", mend: mend)
         }
     }
 

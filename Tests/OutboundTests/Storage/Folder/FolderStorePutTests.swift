@@ -91,11 +91,4 @@ import Testing
             #expect(try await store.get(ObjectKey("a/b/c")) == [1])
         }
     }
-
-    private func withFolder(_ body: (String) async throws -> Void) async throws {
-        let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: root) }
-        try FileManager.default.createDirectory(atPath: root, withIntermediateDirectories: true)
-        try await body(root)
-    }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Glibc
 
 /// Objects as files below a folder: for one host, for development, and for who needs no bucket.
@@ -8,8 +7,6 @@ import Glibc
 /// on the way to one. Files are readable by their owner only.
 package struct FolderStore: ObjectStore {
     private let root: String
-    /// Disks make callers wait, and Swift's shared threads must not.
-    private let queue = DispatchQueue(label: "errand.storage", attributes: .concurrent)
 
     /// Makes the folder where there is none, and removes what a crash left half written more than an hour ago.
     ///
@@ -25,7 +22,7 @@ package struct FolderStore: ObjectStore {
     package func put(
         _ content: ObjectContent, at key: ObjectKey, type: ContentType, if condition: PutCondition
     ) async throws(StorageError) -> Bool {
-        try await onDisk { () throws(StorageError) in
+        try await Disk.run { () throws(StorageError) in
             let folder = try folder(of: key, making: true)
             let temporary = Self.leftover + String(UInt64.random(in: .min ... .max), radix: 36)
             do throws(StorageError) {
@@ -43,30 +40,40 @@ package struct FolderStore: ObjectStore {
     }
 
     package func get(_ key: ObjectKey) async throws(StorageError) -> [UInt8] {
-        try await onDisk { () throws(StorageError) in try folder(of: key).open(key.name).bytes() }
+        try await Disk.run { () throws(StorageError) in try folder(of: key).open(key.name).bytes() }
+    }
+
+    package func get(_ key: ObjectKey, _ range: Range<Int>) async throws(StorageError) -> [UInt8] {
+        try await Disk.run { () throws(StorageError) in
+            let file = try folder(of: key).open(key.name)
+            guard range.lowerBound < file.size else {
+                throw StorageError(.rejected, "\(key): has \(file.size) bytes and none at \(range.lowerBound)")
+            }
+            return try file.bytes(range.clamped(to: 0..<file.size))
+        }
     }
 
     package func get(_ key: ObjectKey, toFile path: String) async throws(StorageError) {
-        try await onDisk { () throws(StorageError) in
+        try await Disk.run { () throws(StorageError) in
             let object = try folder(of: key).open(key.name)
-            let opened = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-            guard opened >= 0 else { throw StorageError(errno: errno, path) }
+            let new = try NewFile(path)
             do throws(StorageError) {
-                let file = try OpenFile(descriptor: opened, name: path)
-                try file.write(contentsOf: object)
-                try file.sync()
+                try new.write(contentsOf: object)
+                try new.sync()
             } catch {
-                unlink(path)
+                new.remove()
                 throw error
             }
         }
     }
 
-    package func size(of key: ObjectKey) async throws(StorageError) -> Int? {
-        try await onDisk { () throws(StorageError) in
+    package func status(of key: ObjectKey) async throws(StorageError) -> ObjectStatus? {
+        try await Disk.run { () throws(StorageError) in
             do throws(StorageError) {
-                let status = try folder(of: key).status(of: key.name)
-                return status.flatMap { $0.st_mode & S_IFMT == S_IFREG ? Int($0.st_size) : nil }
+                guard let status = try folder(of: key).status(of: key.name), status.st_mode & S_IFMT == S_IFREG else {
+                    return nil
+                }
+                return ObjectStatus(size: Int(status.st_size), sha256: nil)
             } catch  where error.code == .notFound {
                 return nil
             }
@@ -74,7 +81,7 @@ package struct FolderStore: ObjectStore {
     }
 
     package func delete(_ key: ObjectKey) async throws(StorageError) {
-        try await onDisk { () throws(StorageError) in
+        try await Disk.run { () throws(StorageError) in
             do throws(StorageError) {
                 let folder = try folder(of: key)
                 if try folder.remove(key.name) { try folder.sync() }
@@ -83,6 +90,31 @@ package struct FolderStore: ObjectStore {
             }
         }
     }
+
+    package func delete(_ keys: [ObjectKey]) async throws(StorageError) -> [ObjectKey: StorageError] {
+        var failed: [ObjectKey: StorageError] = [:]
+        for key in keys {
+            do throws(StorageError) { try await delete(key) } catch { failed[key] = error }
+        }
+        return failed
+    }
+
+    package func keys(
+        beginning prefix: String, after: ObjectKey?, atMost count: Int
+    ) async throws(StorageError) -> [ObjectKey] {
+        try await Disk.run { () throws(StorageError) in
+            var found: [ObjectKey] = []
+            try Self.collect(in: try rootFolder(), below: "", beginning: prefix, into: &found)
+            let behind = found.filter { after?.text.utf8.lexicographicallyPrecedes($0.text.utf8) ?? true }
+            return Array(behind.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }.prefix(count))
+        }
+    }
+
+    package func check() async throws(StorageError) {
+        try await Disk.run { () throws(StorageError) in _ = try rootFolder() }
+    }
+
+    package func stop() async {}
 }
 
 // MARK: - How
@@ -113,9 +145,35 @@ extension FolderStore {
     }
 
     private func folder(of key: ObjectKey, making: Bool = false) throws(StorageError) -> Folder {
-        var folder = try Folder(at: root)
+        var folder = try rootFolder()
         for part in key.folders { folder = try folder.folder(part, making: making) }
         return folder
+    }
+
+    /// A root that is gone, such as a disk that isn't mounted, is a store that can't be reached, and not one without objects.
+    private func rootFolder() throws(StorageError) -> Folder {
+        do throws(StorageError) {
+            return try Folder(at: root)
+        } catch  where error.code == .notFound {
+            throw StorageError(.unreachable, "the folder \(root) is not there")
+        }
+    }
+
+    /// The keys of a folder and of those below it, no further than they can begin with `prefix`.
+    private static func collect(
+        in folder: borrowing Folder, below path: String, beginning prefix: String, into found: inout [ObjectKey]
+    ) throws(StorageError) {
+        for name in try folder.names() {
+            let text = path + name
+            guard text.hasPrefix(prefix) || prefix.hasPrefix(text + "/"), let key = try? ObjectKey(text) else {
+                continue
+            }
+            switch try folder.type(of: name) {
+            case S_IFDIR: try collect(in: try folder.folder(name), below: text + "/", beginning: prefix, into: &found)
+            case S_IFREG: if text.hasPrefix(prefix) { found.append(key) }
+            default: continue
+            }
+        }
     }
 
     private static func makeRoot(_ path: String) throws(StorageError) {
@@ -143,14 +201,5 @@ extension FolderStore {
                 removeLeftovers(in: below)
             }
         }
-    }
-
-    private func onDisk<T: Sendable>(
-        _ body: @escaping @Sendable () throws(StorageError) -> T
-    ) async throws(StorageError) -> T {
-        let result: Result<T, StorageError> = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: Result(catching: body)) }
-        }
-        return try result.get()
     }
 }

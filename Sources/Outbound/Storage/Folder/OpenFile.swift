@@ -34,15 +34,28 @@ struct OpenFile: ~Copyable {
 // MARK: - Reading and writing
 extension OpenFile {
     /// The whole file.
-    func bytes() throws(StorageError) -> [UInt8] {
+    func bytes() throws(StorageError) -> [UInt8] { try bytes(0..<size) }
+
+    /// A part of the file, which has it.
+    func bytes(_ range: Range<Int>) throws(StorageError) -> [UInt8] {
+        try seek(to: range.lowerBound)
         var all: [UInt8] = []
-        all.reserveCapacity(size)
-        while all.count < size {
-            let piece = try read(atMost: size - all.count)
+        all.reserveCapacity(range.count)
+        while all.count < range.count {
+            let piece = try read(atMost: range.count - all.count)
             guard !piece.isEmpty else { throw StorageError(.failed, "\(name): its file ended early") }
             all += piece
         }
         return all
+    }
+
+    /// The next piece; empty at the end.
+    func piece() throws(StorageError) -> [UInt8] { try read(atMost: Self.piece) }
+
+    /// The piece that begins at `offset`; empty behind the end.
+    func piece(at offset: Int) throws(StorageError) -> [UInt8] {
+        try seek(to: offset)
+        return try piece()
     }
 
     /// Writes all of the bytes behind what was written before.
@@ -61,7 +74,7 @@ extension OpenFile {
     /// Writes all that is left of another file.
     func write(contentsOf other: borrowing OpenFile) throws(StorageError) {
         while true {
-            let piece = try other.read(atMost: Self.piece)
+            let piece = try other.piece()
             if piece.isEmpty { return }
             try write(piece)
         }
@@ -70,6 +83,10 @@ extension OpenFile {
     /// Brings what was written to disk.
     func sync() throws(StorageError) {
         guard fsync(descriptor) == 0 else { throw StorageError(errno: errno, name) }
+    }
+
+    private func seek(to offset: Int) throws(StorageError) {
+        guard lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else { throw StorageError(errno: errno, name) }
     }
 
     private func read(atMost count: Int) throws(StorageError) -> [UInt8] {

@@ -112,9 +112,48 @@ import Testing
         #expect(throws: StorageError.self) { try ObjectKey(text) }
     }
 
-    private func withFolder(_ body: (String) async throws -> Void) async throws {
-        let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: root) }
-        try await body(root)
+    @Test("parts, listings and many deletes are as those of a bucket")
+    func listing() async throws {
+        try await withFolder { root in
+            let store = try FolderStore(root: root)
+            let keys = try ["a", "d/b", "d/c/1", "d/c/2", "d-1", "e"].map { try ObjectKey($0) }
+            for key in keys { try await store.put([1, 2, 3, 4], at: key) }
+            try Data([1]).write(to: URL(fileURLWithPath: root + "/d/.put-x"))
+            #expect(
+                try await store.keys(beginning: "", after: nil, atMost: 100).map(\.text) == [
+                    "a", "d-1", "d/b", "d/c/1", "d/c/2", "e",
+                ])
+            #expect(try await store.keys(beginning: "d/c", after: keys[2], atMost: 1).map(\.text) == ["d/c/2"])
+            #expect(try await store.get(keys[0], 1..<3) == [2, 3])
+            #expect(try await store.get(keys[0], 3..<9) == [4])
+            #expect(await code { _ = try await store.get(keys[0], 4..<9) } == .rejected)
+            #expect(try await store.delete(keys + [ObjectKey("none")]) == [:])
+            #expect(try await store.keys(beginning: "", after: nil, atMost: 100) == [])
+        }
+    }
+
+    @Test("the same bytes once more are success, others are refused")
+    func putOnce() async throws {
+        try await withFolder { root in
+            let store = try FolderStore(root: root)
+            let key = try ObjectKey("a/b")
+            #expect(try await store.putOnce([1, 2], at: key, type: .jpeg))
+            #expect(try await !store.putOnce([1, 2], at: key, type: .jpeg))
+            #expect(await code { try await store.putOnce([2, 1], at: key, type: .jpeg) } == .taken)
+        }
+    }
+
+    @Test("a root that is gone, such as a disk that isn't mounted, is a store that can't be reached, and no empty one")
+    func unmounted() async throws {
+        try await withFolder { root in
+            let store = try FolderStore(root: root + "/disk")
+            let key = try ObjectKey("a")
+            try await store.put([1], at: key)
+            try FileManager.default.removeItem(atPath: root + "/disk")
+            #expect(await code { _ = try await store.get(key) } == .unreachable)
+            #expect(await code { _ = try await store.size(of: key) } == .unreachable)
+            #expect(await code { try await store.delete(key) } == .unreachable)
+            #expect(await code { try await store.check() } == .unreachable)
+        }
     }
 }

@@ -1,0 +1,16 @@
+import Dispatch
+
+/// Where disks may make callers wait: Swift's shared threads must not.
+enum Disk {
+    private static let queue = DispatchQueue(label: "errand.storage", attributes: .concurrent)
+
+    /// Runs `body` on a thread of its own.
+    static func run<T: Sendable>(
+        _ body: @escaping @Sendable () throws(StorageError) -> T
+    ) async throws(StorageError) -> T {
+        let result: Result<T, StorageError> = await withCheckedContinuation { continuation in
+            queue.async { continuation.resume(returning: Result(catching: body)) }
+        }
+        return try result.get()
+    }
+}

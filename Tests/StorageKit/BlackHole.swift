@@ -1,0 +1,19 @@
+import Foundation
+
+/// A port of loopback that answers no connect, as a host behind a firewall that drops all: its queue is full.
+package final class BlackHole: Sendable {
+    package let port: Int
+    private let descriptors: [Int32]
+
+    package init() throws {
+        let (listener, port) = try Socket.listen(on: 0, backlog: 0)
+        self.port = port
+        var opened = [listener]
+        for _ in 0..<4 { opened.append(Socket.connecting(to: port)) }
+        descriptors = opened
+        // The last of them are still being answered when the first ones are done.
+        usleep(100_000)
+    }
+
+    deinit { for descriptor in descriptors { close(descriptor) } }
+}

