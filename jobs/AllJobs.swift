@@ -6,7 +6,8 @@ import Outbound
 package enum AllJobs {
     package static func handlers(store: any ObjectStore, images: ImageProcessPool) -> [any JobHandler] {
         [
-            ImageCompressionHandler(store: store, images: images)
+            ImageCompressionHandler(store: store, images: images),
+            UploadRetryHandler(store: store),
         ]
     }
 

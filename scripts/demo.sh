@@ -35,18 +35,18 @@ for _ in $(seq $((patience * 10))); do
         printf "$line" "$name" "$before" "$after" "$left" "$pixels" "$quality" "$encodes" "$ms"
         shown=$((shown + 1)) since=$at
     done < <(sql "
-        select compressed_at, regexp_replace(source_key, '.*/', ''), source_bytes, bytes, percent || '%',
+        select delivered_at, regexp_replace(source_key, '.*/', ''), source_bytes, bytes, percent || '%',
             width || 'x' || height, coalesce(quality::text, 'as is'), encodes, round(milliseconds)
         from media.photo_status
-        where id in ($ids) and compressed_at > '$since'
-        order by compressed_at")
+        where id in ($ids) and delivered_at > '$since'
+        order by delivered_at")
     [ "$shown" -lt ${#photos[@]} ] || break
     sleep 0.1
 done
 
 if [ "$shown" -lt ${#photos[@]} ]; then
     echo "Not done after $patience s:" >&2
-    sql "select source_key, state, error from media.photo_status where id in ($ids) and state <> 'compressed'" >&2
+    sql "select source_key, state, error from media.photo_status where id in ($ids) and state <> 'delivered'" >&2
     exit 1
 fi
 echo

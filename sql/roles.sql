@@ -16,8 +16,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     with listed(role, what, names) as (
         values
             ('errand_enqueuer', 'function', 'errand.enqueue errand.enqueue_many errand.enqueue_payloads_v1 '
-                'errand.schema_version media.submit'),
-            ('errand_enqueuer', 'view', 'media.photo_status'),
+                'errand.schema_version media.submit media.submit_upload media.retry_upload'),
+            ('errand_enqueuer', 'view', 'media.photo_status media.upload_status'),
             ('errand_worker', 'function', 'errand.enqueue errand.enqueue_many errand.schema_version'),
             ('errand_worker', 'view', 'errand.migration errand.script errand.upgrade'),
             ('errand_ops', 'function', 'errand.enqueue errand.enqueue_many errand.cancel errand.cancel_where errand.retry '
@@ -25,11 +25,13 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.release_worker errand.schedule_put errand.schedule_pause errand.schedule_resume '
                 'errand.schedule_drop errand.schedule_run_now errand.schedule_preview errand.dependency_open '
                 'errand.dependency_close errand.set_limit errand.set_rate errand.health errand.metrics errand.horizon '
-                'errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of media.submit'),
+                'errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of media.submit '
+                'media.submit_upload media.retry_upload'),
             ('errand_ops', 'view', 'errand.job_status errand.queue_status errand.kind_status errand.worker_status '
                 'errand.schedule_status errand.schedule_ticks errand.recent_errors errand.stuck errand.overdue '
                 'errand.dependency_status errand.limit_status errand.table_health errand.horizon_blockers errand.audit '
-                'errand.maintenance_status errand.migration errand.script errand.upgrade media.photo_status'),
+                'errand.maintenance_status errand.migration errand.script errand.upgrade media.photo_status '
+                'media.upload_status'),
             ('errand_monitor', 'function', 'errand.explain errand.schedule_preview errand.health errand.metrics '
                 'errand.horizon errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of'),
             ('errand_monitor', 'view', 'errand.queue_status errand.kind_status errand.worker_status errand.schedule_status '

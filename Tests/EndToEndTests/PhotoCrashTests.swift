@@ -11,7 +11,7 @@ import Testing
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
             let settings = Hardness.settings.merging(
-                ["ERRAND_QUEUES": "images=2", "ERRAND_STORAGE": root.path]) { one, _ in one }
+                ["ERRAND_QUEUES": "images=2,uploads=4", "ERRAND_STORAGE": root.path]) { one, _ in one }
             let photos = 6
             try await submit(photos, below: root, to: database)
 
@@ -22,7 +22,7 @@ import Testing
                 try await waitForResults(moreThan: before, below: root)
                 victim.send(SIGKILL)
                 #expect(try await victim.exit() == -SIGKILL)
-                #expect(try await database.count("from media.photo where state <> 'compressed'") > 0)
+                #expect(try await database.count("from media.photo_status where state <> 'delivered'") > 0)
             }
             let heir = try Program(["worker"], database: url, settings: settings)
             #expect(
@@ -32,7 +32,7 @@ import Testing
             #expect(try await heir.exit() == 0)
 
             let rows = try await database.query(
-                "select result_key, bytes from media.photo where state = 'compressed' order by result_key")
+                "select result_key, bytes from media.photo_status where state = 'delivered' order by result_key")
             #expect(rows.count == photos)
             #expect(results(below: root).count == photos)
             for row in rows {

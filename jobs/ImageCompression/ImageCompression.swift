@@ -9,16 +9,17 @@ import Postgres
 struct ImageCompression: Job {
     static let kind: JobKind = "image_compression"
     static let policy = JobPolicy(
-        queue: "images", deadline: .seconds(90), retry: .exponential(attempts: 4, first: .seconds(2)))
+        queue: "images", deadline: .seconds(90), retry: .exponential(attempts: 4, first: .seconds(2)),
+        dependency: StorageDependency.name)
 
     /// The id in `media.photo`.
     var photo: UUID
 }
 
-/// Reads the original from the store, compresses it in a child process, stores the result, and records it.
+/// Reads the original from the store, compresses it in a child process, and hands the result over to be stored.
 ///
-/// Each step bears repetition: the result's key follows from the photo's id, so that an attempt after a crash puts the same
-/// object in its place, and a photo that has its result is done.
+/// The result, its record, the job that stores it and the end of this one commit together: a photo is compressed once, and
+/// whatever becomes of the store after that, its result is kept.
 struct ImageCompressionHandler: JobHandler {
     let store: any ObjectStore
     let images: ImageProcessPool
@@ -31,6 +32,7 @@ struct ImageCompressionHandler: JobHandler {
         } catch let error as StorageError where error.isPermanent {
             return try await failed(job, "\(error)", in: context)
         } catch {
+            if let down = try await StorageDependency.parking(error, in: context) { throw down }
             if context.attempt >= context.maxAttempts { await recordLast(error, of: job, in: context) }
             throw error
         }
@@ -48,12 +50,14 @@ struct ImageCompressionHandler: JobHandler {
             try await images.compress(original)
         }
         let result = try ObjectKey("photos/\(job.photo.uuidString.lowercased()).jpg")
-        try await store.put(bytes, at: result, type: .jpeg)
-        try await context.database.execute(
-            Statement(
-                "select media.compressed_v1($1, $2, $3)",
-                [job.photo, result.text, try JSONB(encoding: report)]))
-        return try .done(report)
+        return try await context.transaction { transaction in
+            let answer = try await transaction.query(
+                Statement(
+                    "select media.compressed_v2($1, $2, $3, $4)",
+                    [job.photo, result.text, try JSONB(encoding: report), Bytes(bytes)])
+            ).scalar(String.self)
+            return answer == "gone" ? .cancel(reason: "photo \(job.photo) is gone") : try .done(report)
+        }
     }
 }
 

@@ -29,6 +29,7 @@ import Testing
         view errand.table_health: monitor ops
         view errand.worker_status: monitor ops
         view media.photo_status: enqueuer ops
+        view media.upload_status: enqueuer ops
         function errand.cancel: ops
         function errand.cancel_where: ops
         function errand.dependency_close: ops
@@ -59,7 +60,9 @@ import Testing
         function errand.set_limit: ops
         function errand.set_rate: ops
         function errand.state_of: monitor ops
+        function media.retry_upload: enqueuer ops
         function media.submit: enqueuer ops
+        function media.submit_upload: enqueuer ops
         """
 
     /// The same from the catalog: each object that anybody of the four may use in any way, PUBLIC included.

@@ -14,7 +14,7 @@ import Testing
     func compresses() async throws {
         try await withService { service in
             let photo = try await service.submit("uploads/elephants.jpg", try service.photograph())
-            #expect(try await service.database.reaches("state = 'compressed'", of: photo))
+            #expect(try await service.database.reaches("state = 'delivered'", of: photo))
             let row = try await service.database.query(
                 Statement(
                     "select result_key, bytes, width, height, quality, source_bytes from media.photo_status where id = $1",
@@ -26,7 +26,9 @@ import Testing
             #expect(max(width, height) <= 2560 && quality >= 50)
             #expect(stored.prefix(3) == [0xFF, 0xD8, 0xFF])
             #expect(
-                try await service.database.query("select output ->> 'bytes' from errand.history").scalar(String.self)
+                try await service.database.query(
+                    "select output ->> 'bytes' from errand.history where kind = 'image_compression'"
+                ).scalar(String.self)
                     == "\(bytes)")
         }
     }
@@ -51,22 +53,26 @@ import Testing
             #expect(try await service.database.reaches("error like 'storage: not found%'", of: photo))
             try await service.store.put(try service.photograph(), at: ObjectKey("uploads/late.jpg"))
             try await service.database.execute("select errand.retry(array(select id from errand.failed))")
-            #expect(try await service.database.reaches("state = 'compressed' and error is null", of: photo))
+            #expect(try await service.database.reaches("state = 'delivered' and error is null", of: photo))
         }
     }
 
-    @Test("a crash between the store and the row leaves one object, and the next attempt finds its way")
-    func repeats() async throws {
-        try await withService { service in
+    @Test("what is compressed is kept with its job in one commit: an upload that was undone undoes the result")
+    func together() async throws {
+        try await withService(uploads: false) { service in
             let photo = try await service.submit("uploads/elephants.jpg", try service.photograph())
-            #expect(try await service.database.reaches("state = 'compressed'", of: photo))
-            try await service.database.execute("update media.photo set state = 'submitted', result_key = null")
-            try await service.database.execute(
-                Statement(
-                    "select errand.enqueue('image_compression', jsonb_build_object('photo', $1::uuid), queue => 'images')",
-                    [photo]))
-            #expect(try await service.database.reaches("state = 'compressed'", of: photo))
-            #expect(try FileManager.default.contentsOfDirectory(atPath: service.root + "/photos").count == 1)
+            #expect(
+                try await service.database.becomes(
+                    "exists (select from errand.job where kind = 'upload_retry' and state = 'available')"))
+            let row = try await service.database.query(
+                """
+                select photo.state, upload.size = photo.bytes, upload.sha256 = sha256(upload.bytes), upload.key
+                from media.photo join media.upload on upload.photo = photo.id
+                where job_id = (select id from errand.job)
+                """)
+            let (state, isWhole, isRight, key) = try row[0].decode(String.self, Bool.self, Bool.self, String.self)
+            #expect(state == "compressed" && isWhole && isRight && key == "photos/\(photo.uuidString.lowercased()).jpg")
+            #expect(try await service.store.size(of: ObjectKey(key)) == nil, "nothing is stored yet")
         }
     }
 
@@ -74,7 +80,7 @@ import Testing
     func twice() async throws {
         try await withService { service in
             let photo = try await service.submit("uploads/elephants.jpg", try service.photograph())
-            #expect(try await service.database.reaches("state = 'compressed'", of: photo))
+            #expect(try await service.database.reaches("state = 'delivered'", of: photo))
             let result = try ObjectKey("photos/\(photo.uuidString.lowercased()).jpg")
             try await service.store.put([1], at: result)
             let first = try await service.database.query("select compressed_at::text from media.photo").scalar(
@@ -83,7 +89,7 @@ import Testing
                 Statement(
                     "select errand.enqueue('image_compression', jsonb_build_object('photo', $1::uuid), queue => 'images')",
                     [photo]))
-            #expect(try await service.database.reaches("(select count(*) from errand.history) = 2", of: photo))
+            #expect(try await service.database.reaches("(select count(*) from errand.history) = 3", of: photo))
             let second = try await service.database.query("select compressed_at::text from media.photo").scalar(
                 String.self)
             #expect(first == second)
@@ -127,68 +133,5 @@ import Testing
             ).scalar(Int.self)
             #expect(left == 0)
         }
-    }
-}
-
-/// A worker with the image job, a store and a database of their own.
-private struct Service: Sendable {
-    let database: Database
-    let store: FolderStore
-    let root: String
-
-    /// A real photograph of 17.9 megapixels, from Debian's package mate-backgrounds.
-    func photograph() throws -> [UInt8] {
-        Array(
-            try Data(contentsOf: URL(fileURLWithPath: "/usr/share/backgrounds/mate/abstract/Elephants_5640x3172.jpg")))
-    }
-
-    func submit(_ key: String, _ bytes: [UInt8]) async throws -> UUID {
-        try await store.put(bytes, at: ObjectKey(key))
-        return try await database.query(Statement("select media.submit($1)", [key])).scalar(UUID.self)
-    }
-}
-
-private func withService(images executable: String? = nil, _ body: (Service) async throws -> Void) async throws {
-    try await withTestDatabase { database, _ in
-        let root = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID().uuidString)").path
-        defer { try? FileManager.default.removeItem(atPath: root) }
-        let store = try FolderStore(root: root)
-        let logger = Logger(label: "test")
-        let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appendingPathComponent("errand-image").path
-        let images = ImageProcessPool(.init(executable: executable ?? program, processes: 1), logger: logger)
-        var configuration = WorkerConfiguration()
-        configuration.queues = ["images": 1]
-        let worker = Worker(
-            database: database, configuration: configuration, logger: logger,
-            handlers: Handlers(AllJobs.handlers(store: store, images: images)))
-        let running = Task { try await worker.run() }
-        do {
-            try await body(Service(database: database, store: store, root: root))
-        } catch {
-            worker.stop(force: true)
-            try await running.value
-            throw error
-        }
-        worker.stop()
-        try await running.value
-        await images.stop()
-    }
-}
-
-extension Database {
-    /// Waits until the condition holds of the photo's row and no job is left, 20 s at most.
-    fileprivate func reaches(_ condition: String, of photo: UUID) async throws -> Bool {
-        let start = ContinuousClock.now
-        while ContinuousClock.now - start < .seconds(20) {
-            let holds = Statement(
-                """
-                select exists (select from media.photo where id = $1 and \(condition))
-                    and not exists (select from errand.job)
-                """, [photo])
-            if try await query(holds).scalar(Bool.self) { return true }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        return false
     }
 }

@@ -1,7 +1,9 @@
 -- dependency_failed: jobs found that what they need is down. Opens the breaker after so many failures within the window, or
 -- at once where the handler knew until when (until).
 --
--- While it is open already, by failures, the next try is put off: whoever still ran has only found the same.
+-- While it is open already, by failures, the next try is put off: whoever still ran has only found the same. The time to
+-- the next one counts from the start of the one that failed, so that a store that answers no connect is tried as often as
+-- one that refuses.
 create or replace function errand.dependency_failed(
     name text, until timestamptz, reason text, failures int default 1
 ) returns void
@@ -25,7 +27,9 @@ begin
     end if;
     -- What ops opened without an end is theirs to close.
     if known.opened_at is not null and known.until is not null then
-        known.until := greatest(known.until, dependency_failed.until, present + known.probe_every);
+        known.until := greatest(
+            known.until, dependency_failed.until,
+            case when known.probe_job_id is not null then known.released_at else present end + known.probe_every);
     end if;
     update errand.dependency
     set opened_at = known.opened_at, opened_by = known.opened_by, until = known.until, failures = known.failures,

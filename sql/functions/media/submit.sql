@@ -1,4 +1,4 @@
--- submit: records a photo that lies in the object store, and has it compressed. Row and job commit together.
+-- submit: records a photo that lies in the object store, and has it compressed and stored. Row and job commit together.
 --
 --   select media.submit('uploads/2026/4711.heic', owner => 'user-17');
 --
@@ -9,12 +9,7 @@ language plpgsql security definer set search_path = pg_catalog, media, pg_temp a
 declare
     photo uuid;
 begin
-    if source_key is null or length(source_key) > 1024
-        or source_key !~ '^[A-Za-z0-9_+@-][A-Za-z0-9._+@-]*(/[A-Za-z0-9_+@-][A-Za-z0-9._+@-]*)*$'
-    then
-        raise exception 'submit: source_key: expected parts of a-z A-Z 0-9 . _ - + @ joined by /, got %',
-            quote_nullable(left(source_key, 100)) using errcode = 'ER422';
-    end if;
+    perform media.check_key('submit: source_key', submit.source_key);
     insert into media.photo (source_key, owner) values (submit.source_key, submit.owner) returning id into photo;
     perform errand.enqueue(
         'image_compression', jsonb_build_object('photo', photo), queue => 'images',

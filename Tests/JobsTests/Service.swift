@@ -1,0 +1,124 @@
+import Errand
+import ErrandTestKit
+import Foundation
+import Images
+import Logging
+import Outbound
+import Postgres
+import StorageKit
+
+@testable import Jobs
+
+/// A worker with the media jobs, a store and a database of their own, and housekeeping.
+struct Service: Sendable {
+    let database: Database
+    let store: any ObjectStore
+    /// The store's folder, where it is one.
+    let root: String
+
+    func photograph() throws -> [UInt8] { try Samples.photograph() }
+
+    func submit(_ key: String, _ bytes: [UInt8]) async throws -> UUID {
+        try await store.put(bytes, at: ObjectKey(key))
+        return try await database.query(Statement("select media.submit($1)", [key])).scalar(UUID.self)
+    }
+
+    /// Hands objects over to be stored; answers their ids.
+    @discardableResult
+    func stage(_ keys: [String], _ bytes: [UInt8]) async throws -> [UUID] {
+        try await database.query(
+            Statement(
+                "select array_agg(media.submit_upload(key, $2)) from unnest($1::text[]) as key", [keys, Bytes(bytes)])
+        ).scalar([UUID].self)
+    }
+}
+
+/// Runs `body` beside such a service.
+///
+/// - Parameters:
+///   - executable: another program than errand-image.
+///   - uploads: whether it takes jobs of the queue `uploads`.
+///   - inBucket: whether the store is a bucket on moto, or else a folder.
+///   - proxy: what stands between us and moto's bucket.
+func withService(
+    images executable: String? = nil, uploads: Bool = true, inBucket: Bool = false,
+    through proxy: FaultProxy? = nil, workers: Int = 1, _ body: (Service) async throws -> Void
+) async throws {
+    try await withTestDatabase { database, _ in
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        let store: any ObjectStore
+        if inBucket || proxy != nil {
+            store = try bucket(port: proxy?.port)
+        } else {
+            store = try FolderStore(root: root)
+        }
+        let logger = Logger(label: "test")
+        let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            .appendingPathComponent("errand-image").path
+        let images = ImageProcessPool(.init(executable: executable ?? program, processes: 1), logger: logger)
+        var configuration = WorkerConfiguration()
+        configuration.queues = uploads ? ["images": 1, "uploads": 16] : ["images": 1]
+        let running = (0..<workers).map { _ in
+            Worker(
+                database: database, configuration: configuration, logger: logger,
+                handlers: Handlers(AllJobs.handlers(store: store, images: images)))
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for worker in running { group.addTask { try await worker.run() } }
+            let keeping = Task { try await Housekeeping(database: database, logger: logger).run() }
+            let result: Result<Void, any Error>
+            do {
+                try await body(Service(database: database, store: store, root: root))
+                result = .success(())
+            } catch {
+                result = .failure(error)
+            }
+            for worker in running { worker.stop(force: true) }
+            keeping.cancel()
+            try await keeping.value
+            try await group.waitForAll()
+            try result.get()
+        }
+        await images.stop()
+        await store.stop()
+        // Its port alone doesn't keep it.
+        withExtendedLifetime(proxy) {}
+    }
+}
+
+/// A part of moto's bucket `photos` that nobody else has.
+func bucket(port: Int? = nil) throws -> S3Store {
+    let server = try BucketServer.moto()
+    let credentials = Credentials(accessKey: server.accessKey, secretKey: server.secretKey)
+    let url = server.url(prefix: "t-\(UUID().uuidString)", port: port)
+    guard case .bucket(let configuration) = try StorageLocation(url: url, credentials: credentials) else {
+        preconditionFailure("the URL names a bucket")
+    }
+    return try S3Store(configuration)
+}
+
+extension Database {
+    /// Waits until the condition holds of the photo's row and no job is left, 20 s at most.
+    func reaches(_ condition: String, of photo: UUID) async throws -> Bool {
+        try await becomes(
+            """
+            exists (select from media.photo_status where id = '\(photo)' and \(condition))
+                and not exists (select from errand.job)
+            """)
+    }
+
+    /// Asks again and again until `condition` holds, no longer than `limit`.
+    func becomes(_ condition: String, within limit: Duration = .seconds(20)) async throws -> Bool {
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < limit {
+            if try await query(Statement("select \(condition)")).scalar(Bool.self) { return true }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return false
+    }
+
+    func count(_ sql: String) async throws -> Int {
+        try await query(Statement("select count(*) \(sql)")).scalar(Int.self)
+    }
+}

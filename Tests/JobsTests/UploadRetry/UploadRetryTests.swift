@@ -1,0 +1,180 @@
+import Errand
+import ErrandTestKit
+import Foundation
+import Outbound
+import Postgres
+import StorageKit
+import Synchronization
+import Testing
+
+@testable import Jobs
+
+@Suite("Uploads") struct UploadRetryTests {
+    private let photo = [UInt8](repeating: 42, count: 40_000)
+
+    @Test("one attempt and three more, then it has failed, with every error on record and the photo kept")
+    func failsAndKeeps() async throws {
+        let isBroken = Mutex(true)
+        let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
+            request.method == "PUT" && isBroken.withLock { $0 } ? .answer(503, code: "SlowDown") : .none
+        }
+        try await withService(through: proxy) { service in
+            let upload = try await service.stage(["a/1.jpg"], photo)[0]
+            let pauses = try await hurry(service.database, until: "exists (select from errand.failed)")
+            #expect(proxy.requests.map(\.method) == ["PUT", "PUT", "PUT", "PUT"])
+            for (pause, about) in zip(pauses, [2.0, 8, 30]) {
+                #expect((about * 0.5 - 0.3...about * 1.5 + 0.3).contains(pause))
+            }
+            #expect(pauses.count == 3)
+            let row = try await service.database.query(
+                """
+                select state, attempt, is_kept, jsonb_array_length(attempts), error,
+                    (select sha256(bytes) = sha256 from media.upload)
+                from media.upload_status
+                """)
+            let (state, attempt, isKept, errors, error, isRight) = try row[0].decode(
+                String.self, Int.self, Bool.self, Int.self, String.self, Bool.self)
+            #expect(state == "failed" && attempt == 4 && isKept && errors == 4 && isRight)
+            #expect(error.contains("503 SlowDown"))
+
+            try await service.database.execute(Statement("select media.retry_upload($1, 'again')", [upload]))
+            _ = try await hurry(service.database, until: "exists (select from errand.failed)")
+            #expect(proxy.requests.count == 8, "a fresh budget")
+            isBroken.withLock { $0 = false }
+            try await service.database.execute("select errand.retry(array(select id from errand.failed))")
+            #expect(
+                try await service.database.becomes("exists (select from media.upload where delivered_at is not null)"))
+            #expect(try await service.store.get(ObjectKey("a/1.jpg")) == photo)
+            #expect(try await service.database.count("from media.upload where bytes is not null") == 0)
+            await #expect(throws: PostgresError.self) {
+                try await service.database.execute(Statement("select media.retry_upload($1)", [upload]))
+            }
+        }
+    }
+
+    @Test("a failed upload outlives its failed job: one call tries it again all the same")
+    func outlivesItsJob() async throws {
+        let proxy = try FaultProxy(to: 1) { _ in .answer(400, code: "InvalidRequest") }
+        try await withService(through: proxy) {
+            service in
+            let upload = try await service.stage(["a/1.jpg"], photo)[0]
+            #expect(try await service.database.becomes("exists (select from errand.failed)"))
+            try await service.database.execute("select errand.discard(array(select id from errand.failed), 'tidied')")
+            #expect(
+                try await service.database.count("from media.upload_status where state = 'cancelled' and is_kept") == 1)
+            try await service.database.execute(Statement("select media.retry_upload($1)", [upload]))
+            #expect(
+                try await service.database.becomes(
+                    "exists (select from errand.failed join media.upload on job_id = failed.id)"))
+        }
+    }
+
+    @Test(
+        "a source that is gone or not what it was fails at the first attempt, with the reason",
+        arguments: [
+            ("bytes = null", "source_missing"), ("bytes = '\\x00'", "source_changed"),
+        ])
+    func source(change: String, reason: String) async throws {
+        try await withService { service in
+            try await service.database.transaction { transaction in
+                try await transaction.execute(
+                    Statement("select media.submit_upload('a/1.jpg', $1)", [Bytes(photo)]))
+                try await transaction.execute(Statement("update media.upload set \(change)"))
+            }
+            #expect(try await service.database.becomes("exists (select from errand.failed)"))
+            let (attempt, error) = try await service.database.query("select attempt, error from errand.failed")[0]
+                .decode(Int.self, String.self)
+            #expect(attempt == 1 && error.hasPrefix(reason))
+            #expect(try await service.store.size(of: ObjectKey("a/1.jpg")) == nil)
+        }
+    }
+
+    @Test("another object under the key is never replaced: the upload fails and says so")
+    func taken() async throws {
+        try await withService { service in
+            try await service.store.put([1, 2, 3], at: ObjectKey("a/1.jpg"))
+            try await service.stage(["a/1.jpg"], photo)
+            #expect(try await service.database.becomes("exists (select from errand.failed where error like '%taken%')"))
+            #expect(try await service.store.get(ObjectKey("a/1.jpg")) == [1, 2, 3])
+        }
+    }
+
+    @Test("two workers with the same upload at once: one object, the right bytes, one record")
+    func twoAtOnce() async throws {
+        let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
+            request.method == "PUT" ? .delay(.milliseconds(100)) : .none
+        }
+        try await withService(through: proxy, workers: 2) { service in
+            try await service.database.transaction { transaction in
+                try await transaction.execute(
+                    Statement("select media.submit_upload('a/1.jpg', $1)", [Bytes(photo)]))
+                try await transaction.execute(
+                    """
+                    select errand.enqueue('upload_retry', payload, queue => 'uploads')
+                    from errand.job, generate_series(1, 3)
+                    """)
+            }
+            #expect(try await service.database.becomes("count(*) = 4 from errand.history where state = 'succeeded'"))
+            #expect(try await service.store.keys(beginning: "", after: nil, atMost: 10).map(\.text) == ["a/1.jpg"])
+            #expect(try await service.store.get(ObjectKey("a/1.jpg")) == photo)
+        }
+    }
+
+    @Test("an upload whose photo was removed meanwhile leaves no object")
+    func removed() async throws {
+        let wasPut = Mutex(false)
+        let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
+            if request.method == "PUT" { wasPut.withLock { $0 = true } }
+            return request.method == "PUT" ? .delay(.milliseconds(500)) : .none
+        }
+        try await withService(through: proxy) { service in
+            try await service.stage(["a/1.jpg"], photo)
+            while !wasPut.withLock({ $0 }) { try await Task.sleep(for: .milliseconds(5)) }
+            try await service.database.execute("delete from media.upload")
+            #expect(try await service.database.becomes("exists (select from errand.history where state = 'cancelled')"))
+            #expect(try await service.store.keys(beginning: "", after: nil, atMost: 10) == [])
+        }
+    }
+
+    @Test("what can't be an upload is refused")
+    func refused() async throws {
+        try await withTestDatabase { database, _ in
+            for (call, state) in [
+                ("media.submit_upload('../a', '\\x00')", "ER422"), ("media.submit_upload('a', '')", "ER422"),
+                ("media.submit_upload('a', '\\x00', 'jpeg')", "ER422"),
+                ("media.submit_upload('a', repeat('x', 17000000)::bytea)", "ER413"),
+                ("media.retry_upload(gen_random_uuid())", "ER404"),
+            ] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.execute(Statement("select \(call)"))
+                }
+                #expect(error?.sqlState == state, "\(call)")
+            }
+            try await database.execute("select media.submit_upload('a', '\\x00')")
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.execute("select media.submit_upload('a', '\\x01')")
+            }
+            #expect(error?.sqlState == "ER409")
+        }
+    }
+
+    /// Brings scheduled attempts forward until the condition holds; answers the pauses in seconds that they had.
+    private func hurry(_ database: Database, until condition: String) async throws -> [Double] {
+        var pauses: [Double] = []
+        let start = ContinuousClock.now
+        while try await !database.query(Statement("select \(condition)")).scalar(Bool.self) {
+            try #require(ContinuousClock.now - start < .seconds(20))
+            pauses += try await database.query(
+                """
+                with waiting as (
+                    select id, extract(epoch from run_at - (attempts -> -1 ->> 'ended_at')::timestamptz)::float8 as pause
+                    from errand.job where state = 'scheduled' and run_at > now() for update)
+                update errand.job set run_at = now() from waiting where job.id = waiting.id
+                returning waiting.pause
+                """
+            ).map { try $0.decode(Double.self) }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return pauses
+    }
+}

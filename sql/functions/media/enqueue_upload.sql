@@ -1,0 +1,13 @@
+-- enqueue_upload: puts the job in line that stores what was handed over: one attempt, and three more by themselves. Where it
+-- has an unfinished one, that is the answer.
+create or replace function media.enqueue_upload(upload uuid) returns bigint
+language plpgsql set search_path = pg_catalog, media, pg_temp as $$
+begin
+    return (
+        select job_id
+        from errand.enqueue(
+            'upload_retry', jsonb_build_object('upload', enqueue_upload.upload), queue => 'uploads', max_attempts => 4,
+            unique_key => 'upload_retry/' || enqueue_upload.upload));
+end
+$$;
+comment on function media.enqueue_upload(uuid) is 'Enqueues the job that stores an object; answers its id';

@@ -1,0 +1,15 @@
+-- stage: keeps the bytes of an object until the store has them, and enqueues the job that stores them.
+create or replace function media.stage(photo uuid, key text, type text, owner text, bytes bytea) returns uuid
+language plpgsql set search_path = pg_catalog, media, pg_temp as $$
+declare
+    staged uuid := gen_random_uuid();
+begin
+    insert into media.upload (id, photo, size, key, type, owner, sha256, bytes, job_id)
+    values (
+        staged, stage.photo, length(stage.bytes), stage.key, stage.type, stage.owner, sha256(stage.bytes), stage.bytes,
+        media.enqueue_upload(staged));
+    return staged;
+end
+$$;
+comment on function media.stage(uuid, text, text, text, bytea) is
+    'Keeps the bytes of an object until the store has them, and enqueues the job that stores them';

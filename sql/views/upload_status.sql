@@ -1,0 +1,41 @@
+-- upload_status: what has become of objects that were handed over to be stored.
+create or replace view media.upload_status as
+select
+    known.id, known.photo, known.owner, known.key,
+    case
+        when known.delivered_at is not null then 'delivered'
+        when live.id is not null then live.state
+        when failed.id is not null then 'failed'
+        else 'cancelled'
+    end as state,
+    known.size, known.type, encode(known.sha256, 'hex') as sha256, known.bytes is not null as is_kept,
+    coalesce(live.attempt, failed.attempt) as attempt, coalesce(live.max_attempts, failed.max_attempts) as max_attempts,
+    live.run_at as due_at, live.parked_for as waits_for,
+    coalesce(failed.error, live.attempts -> -1 ->> 'error') as error,
+    coalesce(failed.attempts, live.attempts) as attempts,
+    known.job_id, known.staged_at, known.delivered_at, failed.finished_at as failed_at
+from media.upload as known
+left join errand.job as live on live.id = known.job_id and known.delivered_at is null
+left join errand.failed as failed on failed.id = known.job_id and known.delivered_at is null;
+comment on view media.upload_status is
+    'What has become of objects that were handed over to be stored: state, attempts, errors. Failed ones are kept';
+comment on column media.upload_status.id is 'names the upload, for media.retry_upload';
+comment on column media.upload_status.photo is 'the photo whose result it is';
+comment on column media.upload_status.owner is 'whose it is, in the words of the app';
+comment on column media.upload_status.key is 'where it goes in the object store';
+comment on column media.upload_status.state is
+    'delivered, or its job''s: available, running, parked, scheduled (waits for its next attempt), failed, cancelled';
+comment on column media.upload_status.size is 'bytes';
+comment on column media.upload_status.type is 'what a reader is told that it is';
+comment on column media.upload_status.sha256 is 'of its bytes';
+comment on column media.upload_status.is_kept is 'whether its bytes are here: they are until the store has them';
+comment on column media.upload_status.attempt is 'attempts that were spent; waiting for the store spends none';
+comment on column media.upload_status.max_attempts is 'the attempt after which a failure is final';
+comment on column media.upload_status.due_at is 'when its next attempt is due';
+comment on column media.upload_status.waits_for is 'what it is parked for: dependency:storage';
+comment on column media.upload_status.error is 'the last error';
+comment on column media.upload_status.attempts is 'every attempt that failed, with its worker, times and error';
+comment on column media.upload_status.job_id is 'the job that stores it';
+comment on column media.upload_status.staged_at is 'when it was handed over';
+comment on column media.upload_status.delivered_at is 'when the store had it';
+comment on column media.upload_status.failed_at is 'when its last attempt failed';
