@@ -1,0 +1,73 @@
+import ErrandTestKit
+import Foundation
+import Outbound
+import Postgres
+import StorageKit
+import Testing
+
+@Suite("A photo from its submission to the object store", .serialized) struct PhotoDeliveryTests {
+    @Test("12 megapixels: compressed, handed over and begun to be stored within 3 s, in a bucket and in a folder")
+    func delivers() async throws {
+        let photo = try twelveMegapixels()
+        try await withTestDatabase { database, configuration in
+            let scene = try StorageScene(database, configuration)
+            let settings = ["ERRAND_QUEUES": "images=2,uploads=16"]
+            try await scene.store.put(photo, at: ObjectKey("uploads/12.jpg"))
+            try await deliver(database, try scene.worker(settings), "bucket") { try await scene.store.get($0) }
+        }
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("photos-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        try await withTestDatabase { database, configuration in
+            let store = try FolderStore(root: root)
+            try await store.put(photo, at: ObjectKey("uploads/12.jpg"))
+            let worker = try Program(
+                ["worker"], database: try TestServer.url(of: configuration),
+                settings: ["ERRAND_QUEUES": "images=2,uploads=16", "STORAGE_URL": "file://\(root)"])
+            try await deliver(database, worker, "folder") { try await store.get($0) }
+        }
+    }
+
+    private func deliver(
+        _ database: Database, _ worker: Program, _ what: String, get: (ObjectKey) async throws -> [UInt8]
+    ) async throws {
+        #expect(try await database.becomes("exists (select from errand.worker)", within: .seconds(20)))
+        try await database.execute("select media.submit('uploads/12.jpg')")
+        #expect(
+            try await database.becomes(
+                "exists (select from media.photo_status where state = 'delivered')", within: .seconds(30)))
+        let row = try await database.query(
+            """
+            select result_key, bytes,
+                extract(epoch from stored.started_at - compressed.created_at)::float8,
+                extract(epoch from stored.started_at - compressed.finished_at)::float8
+            from media.photo, errand.history as stored, errand.history as compressed
+            where stored.kind = 'upload_retry' and compressed.kind = 'image_compression'
+            """)
+        let (key, bytes, begun, handed) = try row[0].decode(String.self, Int.self, Double.self, Double.self)
+        print(
+            "M1: 12 megapixels into a \(what): its upload had begun after \(begun) s, \(handed) s after its compression"
+        )
+        // The whole is promised of a machine that does nothing else; with other tests beside it the hand-over is.
+        #expect(handed < 2)
+        if Hardness.isFull { #expect(begun < 3) }
+        let stored = try await get(ObjectKey(key))
+        #expect(stored.count == bytes && bytes < 500_000 && stored.prefix(2) == [0xFF, 0xD8])
+        worker.send(SIGTERM)
+        #expect(try await worker.exit() == 0)
+    }
+
+    /// A part of a real photograph, from Debian's package mate-backgrounds, as big as a phone's: 4000 by 3000.
+    private func twelveMegapixels() throws -> [UInt8] {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("twelve-\(UUID().uuidString).jpg")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/convert")
+        process.arguments = [
+            "/usr/share/backgrounds/mate/abstract/Elephants_5640x3172.jpg", "-crop", "4000x3000+0+0", "+repage",
+            "-quality", "92", file.path,
+        ]
+        try process.run()
+        process.waitUntilExit()
+        return Array(try Data(contentsOf: file))
+    }
+}

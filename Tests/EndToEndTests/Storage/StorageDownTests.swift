@@ -1,0 +1,75 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import StorageKit
+import Testing
+
+@Suite("The object store is down", .serialized) struct StorageDownTests {
+    @Test(
+        "200 uploads wait and spend nothing; when it is back the first goes within 1.5 s and all within 5 s, oldest first"
+    )
+    func down() async throws {
+        try await withTestDatabase { database, configuration in
+            let scene = try StorageScene(database, configuration)
+            let count = 200
+            scene.proxy.stop()
+            let worker = try scene.worker()
+            try await scene.stage(count)
+            #expect(
+                try await database.becomes(
+                    "(select count(*) from errand.job where state = 'parked') >= \(count - 1)", within: .seconds(20)))
+            try await Task.sleep(for: Hardness.isFull ? .seconds(300) : .seconds(4))
+            #expect(scene.puts.isEmpty)
+
+            try scene.proxy.start()
+            let back = ContinuousClock.now
+            #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(20)))
+            let puts = scene.puts
+            let first = try #require(puts.first).at - back
+            let last = try #require(puts.last).at - back
+            print("F51: first upload \(first) and the 200th \(last) after the store was back")
+            // The numbers are promised of a machine that does nothing else, and not of one with other tests beside it.
+            #expect(first <= (Hardness.isFull ? .seconds(1.5) : .seconds(5)))
+            #expect(last <= (Hardness.isFull ? .seconds(5) : .seconds(20)))
+            #expect(puts.count == count)
+            // Sixteen run at once, so neighbours may change places on their way.
+            let order = puts.compactMap { Int($0.path.suffix(8).prefix(4)) }.map { $0 - 1000 }
+            #expect(order.first == 0)
+            for (place, number) in order.enumerated() { #expect(abs(place - number) <= 32) }
+            #expect(
+                try await database.count("from errand.history where attempt <> 1") == 0, "attempts burned by waiting")
+            try await scene.expectDelivered(count)
+            worker.send(SIGTERM)
+            #expect(try await worker.exit() == 0)
+        }
+    }
+
+    @Test("while it is up and down by turns, one try a second is made, and each upload is put once")
+    func flapping() async throws {
+        try await withTestDatabase { database, configuration in
+            let scene = try StorageScene(database, configuration)
+            let (rounds, span) = Hardness.isFull ? (5, 10) : (2, 3)
+            let worker = try scene.worker()
+            var staged = 0
+            for _ in 0..<rounds {
+                scene.proxy.stop()
+                try await scene.stage(50, after: staged)
+                staged += 50
+                try await Task.sleep(for: .seconds(span))
+                try scene.proxy.start()
+                try await Task.sleep(for: .seconds(span))
+            }
+            #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(20)))
+            #expect(scene.puts.count == staged)
+            try await scene.expectDelivered(staged)
+            worker.send(SIGTERM)
+            #expect(try await worker.exit() == 0)
+            // A claim of sixteen may be under way when it goes down; counts of the attempts that found it so.
+            let found = try await database.query(
+                "select coalesce(sum(jobs), 0)::int8 from errand.finished_per_minute where outcome = 'parked'"
+            ).scalar(Int.self)
+            print("F52: \(found) attempts found it down in \(rounds) times \(span) s")
+            #expect(found <= rounds * (span + 1 + 16))
+        }
+    }
+}
