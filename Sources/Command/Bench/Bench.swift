@@ -144,7 +144,8 @@ extension Bench {
         let padding = JSONB(#"{"n":1,"p":"\#(String(repeating: "x", count: 80))"}"#)
         let enqueue = Statement(
             "select errand.enqueue_payloads_v1('noop', $1, $2)",
-            [[JSONB](repeating: padding, count: plan.batch), Self.queue])
+            [[JSONB](repeating: padding, count: plan.batch), Self.queue]
+        ).kept
         while !load.isStopped {
             guard load.isRoomAhead else {
                 // Some hundred jobs of thousands: the line never runs dry meanwhile.

@@ -16,7 +16,8 @@ struct Claim {
     var statement: Statement {
         Statement(
             "select * from errand.claim_v2($1, $2, $3, $4::int4, $5, $6, $7)",
-            [queue, kinds, workerID, limit, starts, lanes.map(Int16.init), isDurable])
+            [queue, kinds, workerID, limit, starts, lanes.map(Int16.init), isDurable]
+        ).kept
     }
 
     struct Answer {

@@ -61,7 +61,8 @@ extension Queue {
             [
                 kind.rawValue, payloads, values.queue, values.runAt, values.delay?.wholeMicroseconds, values.priority,
                 values.maxAttempts,
-            ])
+            ]
+        ).kept
     }
 
     private static func whole(_ payloads: [JSONB], _ kind: JobKind, _ values: EnqueueOption.Values) -> Statement {

@@ -91,7 +91,8 @@ extension Settlement {
             if !plain.isEmpty {
                 statements.append(
                     Statement(
-                        "select errand.finish_v1($1, $2, $3)", [worker, plain.map(\.job.id), plain.map(\.job.line)]))
+                        "select errand.finish_v1($1, $2, $3)", [worker, plain.map(\.job.id), plain.map(\.job.line)]
+                    ).kept)
             }
             if !others.isEmpty {
                 statements.append(
@@ -101,7 +102,8 @@ extension Settlement {
                             worker, others.map(\.job.id), others.map(\.job.line), others.map(\.outcome),
                             others.map { $0.error?.storable }, others.map(\.pause?.wholeMilliseconds),
                             others.map(\.output), others.map(\.due), others.map(\.dependency),
-                        ]))
+                        ]
+                    ).kept)
             }
             return statements
         }

@@ -76,6 +76,7 @@ extension Connection {
                 throw PostgresError(.cancelled, "cancelled before it was sent")
             }
             defer { call.end() }
+            for statement in statements where statement.isKept { try keep(statement, on: connection, until: limit) }
             if statements.count == 1 {
                 try send(statements[0], on: connection)
                 let results = try results(on: connection, until: limit)
@@ -140,7 +141,11 @@ extension Connection {
         }
         let sent = try EncodedParameters(statement.parameters).withPointers {
             count, types, values, lengths, formats throws(PostgresError) in
-            PQsendQueryParams(connection, statement.sql, count, types, values, lengths, formats, 1)
+            if let name = keptStatements.name(of: statement) {
+                PQsendQueryPrepared(connection, name, count, values, lengths, formats, 1)
+            } else {
+                PQsendQueryParams(connection, statement.sql, count, types, values, lengths, formats, 1)
+            }
         }
         guard sent == 1 else {
             throw lost(connection, isOutcomeUnknown: PQpipelineStatus(connection) != PQ_PIPELINE_OFF)
@@ -232,6 +237,7 @@ extension Connection {
 
     private func failure(of result: OpaquePointer, call: CancellableCall) -> PostgresError {
         let error = PostgresError(result: result)
+        keptStatements.failed(error)
         guard error.sqlState == "57014", call.isCancelled else { return error }
         return PostgresError(.cancelled, error.detail, sqlState: error.sqlState)
     }

@@ -14,6 +14,7 @@ public actor Connection {
     let configuration: PostgresConfiguration
     let logger: Logger
     var handle: ConnectionHandle?
+    var keptStatements = KeptStatements()
     /// NOTIFY messages of the channels listened to; finishes when the connection is lost or closed.
     package nonisolated let notifications: AsyncStream<PostgresNotification>
     let notified: AsyncStream<PostgresNotification>.Continuation
