@@ -137,7 +137,8 @@ extension SchedulerLoop {
                     with held as materialized (
                         select errand.hold_schedule_v1($1, $4) as is_ours
                     )
-                    select errand.tick_v1($1, due.tick, due.outcome, $4)
+                    select errand.tick_v1($1, due.tick, due.outcome, $4),
+                        exists (select from errand.tick where tick.schedule = $1 and tick.tick = due.tick) as was_settled
                     from held
                     cross join unnest($2, $3) with ordinality as due(tick, outcome, place)
                     where held.is_ours
@@ -149,8 +150,9 @@ extension SchedulerLoop {
             // Somebody else holds it and settles these. Were the rest settled here, these might be passed over.
             if rows.isEmpty { return }
             guard let metrics else { continue }
-            for (tick, job) in zip(part, try rows.column(0, as: Int64?.self)) where job != nil || !tick.outcome.givesJob
-            {
+            let (jobs, wereSettled) = (try rows.column(0, as: Int64?.self), try rows.column(1, as: Bool.self))
+            for (index, tick) in part.enumerated()
+            where jobs[index] != nil || !tick.outcome.givesJob && !wereSettled[index] {
                 metrics.settled(tick, of: stored.name, at: now)
             }
         }
