@@ -10,13 +10,15 @@ struct TextTable: CustomStringConvertible {
     }()
 
     private var lines: [[String]]
-    private let limit: Int?
+    private let whole: Set<String>
+    private let limit: Int
 
-    init(_ head: String...) { self.init(head: head, limit: nil) }
-
-    /// - Parameter limit: columns that a line takes at most; nil is no bound. The widest cells are cut until it fits.
-    init(head: [String], limit: Int? = TextTable.screen) {
+    /// - Parameters:
+    ///   - whole: heads of columns that are never cut, such as times, of which a part is of no use.
+    ///   - limit: columns that a line takes at most. The widest cells are cut until it fits.
+    init(head: [String], whole: Set<String> = [], limit: Int = TextTable.screen) {
         lines = [head]
+        self.whole = whole
         self.limit = limit
     }
 
@@ -41,8 +43,7 @@ struct TextTable: CustomStringConvertible {
     /// As wide as the widest cell; where that is too wide, the widest columns give way, down to their heads.
     private var fittingWidths: [Int] {
         var widths = lines[0].indices.map { column in lines.map { $0[column].columns }.max() ?? 0 }
-        guard let limit else { return widths }
-        let floors = lines[0].map { max(4, $0.columns) }
+        let floors = zip(lines[0], widths).map { head, width in whole.contains(head) ? width : max(4, head.columns) }
         var surplus = widths.reduce(0, +) + 2 * (widths.count - 1) - limit
         while surplus > 0 {
             let candidates = widths.indices.filter { widths[$0] > floors[$0] }

@@ -22,6 +22,13 @@ import Testing
         #expect(lines[1].hasSuffix("eee…"))
     }
 
+    @Test("a time isn't cut: the others give way to it")
+    func whole() {
+        var table = TextTable(head: ["NAME", "NEXT TICK"], whole: ["NEXT TICK"], limit: 30)
+        table.add("nightly report", "2026-11-21T13:30:00Z")
+        #expect(table.description == "NAME      NEXT TICK\nnightly…  2026-11-21T13:30:00Z")
+    }
+
     @Test("control characters can do nothing to a terminal")
     func control() {
         var table = TextTable(head: ["A", "B"])

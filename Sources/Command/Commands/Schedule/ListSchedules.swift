@@ -45,7 +45,8 @@ struct ListSchedules: AsyncParsableCommand {
             }
         }
         if json { return print(try Command.json(lines)) }
-        var table = TextTable("NAME", "CRON", "ZONE", "LAST TICK", "OUTCOME", "NEXT TICK", "")
+        var table = TextTable(
+            head: ["NAME", "CRON", "ZONE", "LAST TICK", "OUTCOME", "NEXT TICK", ""], whole: ["LAST TICK", "NEXT TICK"])
         for line in lines {
             table.add(
                 line.name, line.cron, line.time_zone, line.last_tick, line.last_outcome, line.next_tick,
@@ -105,7 +106,8 @@ struct ScheduleTicks: AsyncParsableCommand {
             }
         }
         if json { return print(try Command.json(lines)) }
-        var table = TextTable("TICK (UTC)", "LOCAL", "OUTCOME", "JOB", "LATE BY", "REASON")
+        var table = TextTable(
+            head: ["TICK (UTC)", "LOCAL", "OUTCOME", "JOB", "LATE BY", "REASON"], whole: ["TICK (UTC)", "LOCAL", "JOB"])
         for line in lines {
             table.add(
                 line.tick, line.local, line.outcome, line.job_id.map { "\($0)" },

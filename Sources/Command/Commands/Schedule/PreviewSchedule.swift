@@ -56,7 +56,7 @@ struct PreviewSchedule: AsyncParsableCommand {
         }
         let ticks = schedule.preview(after: start ?? Timestamp(Date()), count: count, in: zone)
         if json { return print(try Command.json(ticks)) }
-        var table = TextTable("UTC", "LOCAL", "NOTE")
+        var table = TextTable(head: ["UTC", "LOCAL", "NOTE"], whole: ["UTC", "LOCAL", "NOTE"])
         for tick in ticks { table.add(tick.utc, tick.local, tick.note) }
         print(table)
     }
