@@ -16,7 +16,8 @@ from errand.queue_status
 where oldest_age > interval '5 minutes'
 union all
 select
-    'kind', kind, null, null, format('%s jobs wait, and no live worker knows the kind', waiting),
+    'kind', kind, null, null,
+    case waiting when 1 then '1 job waits' else format('%s jobs wait', waiting) end || ', and no live worker knows the kind',
     'start a worker of a version that has it'
 from errand.kind_status
 where waiting > 0 and workers = 0

@@ -100,6 +100,9 @@ import Testing
                 try await database.text("select what, name from errand.overdue order by what")
                     == "kind|unknown\nqueue|default")
             #expect(
+                try await database.text("select detail from errand.overdue where what = 'kind'")
+                    == "1 job waits, and no live worker knows the kind")
+            #expect(
                 try await database.text("select check_name from errand.health() where not ok order by 1")
                     == "overdue\nstuck jobs")
         }
