@@ -15,15 +15,17 @@ import Postgres
 /// - Parameters:
 ///   - connections: open at the same time, at most.
 ///   - schema: scripts of your own, run behind Errand's when the template is made. Other scripts have another template.
+///   - logger: what the connections log to. Default: one that says warnings and worse.
 /// - Throws: what `body` throws; ``TestServerMissing`` where `ERRAND_TEST_DATABASE_URL` isn't set.
 public func withTestDatabase<T: Sendable>(
-    connections: Int = 8, schema: [String] = [], _ body: (Database, PostgresConfiguration) async throws -> T
+    connections: Int = 8, schema: [String] = [], logger: Logger? = nil,
+    _ body: (Database, PostgresConfiguration) async throws -> T
 ) async throws -> T {
     let server = try TestServer.shared.get()
     let name = try await server.makeDatabase(schema: schema)
     let configuration = server.clients.with(database: name)
     let database = Database(
-        configuration: configuration, maximumConnections: connections, logger: Logger(label: "errand.test"))
+        configuration: configuration, maximumConnections: connections, logger: logger ?? .test)
     do {
         let result = try await body(database, configuration)
         await database.close()
@@ -33,6 +35,15 @@ public func withTestDatabase<T: Sendable>(
         await database.close()
         try? await server.drop(name)
         throw error
+    }
+}
+
+extension Logger {
+    /// What a test's output is told: warnings and worse, so that the results of the tests can be seen between them.
+    static var test: Logger {
+        var logger = Logger(label: "errand.test")
+        logger.logLevel = .warning
+        return logger
     }
 }
 

@@ -21,7 +21,7 @@ public struct TestQueue: Sendable {
     public let configuration: PostgresConfiguration
     let handlers: Handlers
     let worker: WorkerConfiguration
-    let logger = Logger(label: "errand.test")
+    let logger: Logger
 }
 
 /// Runs `body` with a queue of its own on a database of its own, and drops it afterwards.
@@ -32,19 +32,21 @@ public struct TestQueue: Sendable {
 /// - Parameters:
 ///   - handlers: what ``TestQueue/drain(within:limit:)`` runs. The kind `noop` is always there.
 ///   - worker: how its worker runs. Which queues it claims from doesn't matter: it takes all.
-///   - schema: scripts of your own; see ``withTestDatabase(connections:schema:_:)``.
+///   - schema: scripts of your own; see ``withTestDatabase(connections:schema:logger:_:)``.
+///   - logger: what the worker and the handlers log to. Default: one that says warnings and worse.
 /// - Throws: what `body` throws; ``TestServerMissing`` where `ERRAND_TEST_DATABASE_URL` isn't set.
 public func withTestQueue<T: Sendable>(
     _ handlers: [any JobHandler] = [], worker: WorkerConfiguration = WorkerConfiguration(), schema: [String] = [],
-    _ body: (TestQueue) async throws -> T
+    logger: Logger? = nil, _ body: (TestQueue) async throws -> T
 ) async throws -> T {
-    try await withTestDatabase(schema: schema) { database, configuration in
+    let logger = logger ?? .test
+    return try await withTestDatabase(schema: schema, logger: logger) { database, configuration in
         let handlers = Handlers(handlers)
         try await database.execute(Statement("select errand.know_kinds($1)", [try handlers.known]))
         return try await body(
             TestQueue(
                 queue: Queue(database: database), database: database, configuration: configuration, handlers: handlers,
-                worker: worker))
+                worker: worker, logger: logger))
     }
 }
 

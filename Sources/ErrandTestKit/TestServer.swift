@@ -25,7 +25,7 @@ package final class TestServer: Sendable {
     /// Kept open for the whole process: a test need not connect for its database to be made and dropped.
     private let maintenance: Database
     private let templates = Mutex<[[String]: Task<String, any Error>]>([:])
-    private let logger = Logger(label: "errand.test")
+    private let logger = Logger.test
 
     init() throws {
         let environment = ProcessInfo.processInfo.environment

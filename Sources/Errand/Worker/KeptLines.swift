@@ -1,14 +1,15 @@
 import Foundation
 import Logging
 
-/// A job's log: each line goes where all lines go, and from `info` on it is kept with the job too.
+/// A job's log: each line goes where all lines go, and from `info` on it is kept with the job too, whatever level the
+/// program's log has.
 struct KeptLines: LogHandler {
     var inner: any LogHandler
     let notes: NoteBook
     let job: ClaimedJob
 
     var logLevel: Logger.Level {
-        get { inner.logLevel }
+        get { min(.info, inner.logLevel) }
         set { inner.logLevel = newValue }
     }
 
@@ -28,7 +29,7 @@ struct KeptLines: LogHandler {
     }
 
     func log(event: LogEvent) {
-        inner.log(event: event)
+        if event.level >= inner.logLevel { inner.log(event: event) }
         guard event.level >= .info else { return }
         let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         let pairs = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
