@@ -31,6 +31,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
@@ -100,6 +101,19 @@ let package = Package(
             dependencies: ["Errand", "Postgres", "Schema", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict),
 
+        // What a process says of itself by HTTP.
+        .target(
+            name: "Web",
+            dependencies: [
+                "Errand", "Postgres",
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Hummingbird", package: "hummingbird"),
+                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ],
+            swiftSettings: strict),
+
         // The jobs and the program.
         .target(
             name: "Jobs",
@@ -110,9 +124,10 @@ let package = Package(
         .executableTarget(
             name: "Command",
             dependencies: [
-                "Errand", "Images", "Jobs", "Outbound", "Postgres", "Schema",
+                "Errand", "Images", "Jobs", "Outbound", "Postgres", "Schema", "Web",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],
@@ -125,6 +140,7 @@ let package = Package(
             name: "ImagesTests",
             dependencies: ["Images", "ImageProcess", .product(name: "MetricsTestKit", package: "swift-metrics")],
             swiftSettings: strict),
+        .testTarget(name: "WebTests", dependencies: ["Web", "ErrandTestKit", "Postgres"], swiftSettings: strict),
         .target(name: "StorageKit", path: "Tests/StorageKit", swiftSettings: strict),
         .testTarget(
             name: "OutboundTests",

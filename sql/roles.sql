@@ -1,7 +1,7 @@
 -- roles: who may do what. Five roles without login; give them to those who log in: grant errand_ops to alice.
 --
 --   errand_owner      owns everything; nobody needs it to work with the queue
---   errand_worker     the processes `errand worker` and `errand scheduler`: the versioned functions, and no table
+--   errand_worker     the processes that do the work: the versioned functions, errand.metrics for /metrics, and no table
 --   errand_enqueuer   the application: enqueues, and nothing else
 --   errand_ops        people: looks at everything, cancels, retries, pauses, edits schedules and limits
 --   errand_monitor    dashboards and alerts: status without payloads
@@ -18,7 +18,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('errand_enqueuer', 'function', 'errand.enqueue errand.enqueue_many errand.enqueue_payloads_v1 '
                 'errand.schema_version media.submit media.submit_upload media.retry_upload'),
             ('errand_enqueuer', 'view', 'media.photo_status media.upload_status'),
-            ('errand_worker', 'function', 'errand.enqueue errand.enqueue_many errand.schema_version'),
+            ('errand_worker', 'function', 'errand.enqueue errand.enqueue_many errand.metrics errand.schema_version'),
             ('errand_worker', 'view', 'errand.migration errand.script errand.upgrade'),
             ('errand_ops', 'function', 'errand.enqueue errand.enqueue_many errand.cancel errand.cancel_where errand.retry '
                 'errand.retry_where errand.reschedule errand.discard errand.explain errand.pause errand.resume '

@@ -29,7 +29,7 @@ struct ErrandCommand: AsyncParsableCommand {
                 subcommands: [MigrateCommand.self, DoctorCommand.self, ConfigCommand.self]),
             CommandGroup(
                 name: "Service",
-                subcommands: [RunCommand.self, WorkerCommand.self, SchedulerCommand.self]),
+                subcommands: [RunCommand.self, WorkerCommand.self, SchedulerCommand.self, WebCommand.self]),
             CommandGroup(
                 name: "Job",
                 subcommands: [

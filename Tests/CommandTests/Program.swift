@@ -25,7 +25,9 @@ struct Program {
         process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appendingPathComponent("errand")
         process.arguments = arguments
-        process.environment = settings.merging(["PATH": "/usr/bin:/bin"]) { given, _ in given }
+        // On a port that is free: several tests run at once.
+        let own = arguments.first == "run" ? ["ERRAND_WEB_ADDRESS": "127.0.0.1:0"] : [:]
+        process.environment = settings.merging(own.merging(["PATH": "/usr/bin:/bin"]) { $1 }) { given, _ in given }
         process.currentDirectoryURL = folder
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = try FileHandle(forWritingTo: output)

@@ -18,7 +18,10 @@ final class Program {
         try Data().write(to: log)
         process.executableURL = program ?? folder.appendingPathComponent("errand")
         process.arguments = arguments
-        process.environment = settings.merging(["DATABASE_URL": database, "PATH": "/usr/bin:/bin"]) { one, _ in one }
+        var environment = settings.merging(["DATABASE_URL": database, "PATH": "/usr/bin:/bin"]) { one, _ in one }
+        // On a port that is free: several tests run at once. The last released program may not know the setting.
+        if program == nil, arguments.first == "run" { environment["ERRAND_WEB_ADDRESS"] = "127.0.0.1:0" }
+        process.environment = environment
         let output = try FileHandle(forWritingTo: log)
         process.standardOutput = output
         process.standardError = output

@@ -5,11 +5,12 @@ import Jobs
 import Logging
 import Postgres
 import ServiceLifecycle
+import Web
 
 struct RunCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Run worker and scheduler in one process: the small deployment.",
+        abstract: "Run worker, scheduler and web in one process: the small deployment.",
         discussion: """
             DATABASE_URL=postgresql://errand@localhost/app errand run
 
@@ -17,7 +18,7 @@ struct RunCommand: AsyncParsableCommand {
             back at once. `errand config` shows the settings.
             """)
 
-    func run() async throws { try await Serving(isWorker: true, isScheduler: true).run() }
+    func run() async throws { try await Serving(isWorker: true, isScheduler: true, isWeb: true).run() }
 }
 
 struct WorkerCommand: AsyncParsableCommand {
@@ -52,6 +53,8 @@ struct SchedulerCommand: AsyncParsableCommand {
 struct Serving {
     let isWorker: Bool
     let isScheduler: Bool
+    /// Answers for the whole queue, also where nobody has said where.
+    var isWeb = false
 
     func run() async throws {
         let environment = try Environment.load()
@@ -59,20 +62,25 @@ struct Serving {
         let connections = try environment.settings.value(.connections) { Int($0) }
         let logger = environment.logger
         let configuration = try environment.database()
+        let web = try WebPart(environment, isWeb: isWeb)
         let parts = try isWorker ? Parts(environment) : nil
         let grace = worker?.grace ?? .zero
         try await Stopping.run(within: grace + .seconds(2)) {
-            try await waitForSchema(environment)
-            try await parts?.check(logger)
             let database = Database(configuration: configuration, maximumConnections: connections, logger: logger)
             var services: [any Service] = [Housekeeping(database: database, logger: logger)]
             if isScheduler {
                 services.append(Scheduler(database: database, schedules: AllJobs.schedules, logger: logger))
             }
-            if let worker, let parts {
-                services.append(
-                    Worker(database: database, configuration: worker, logger: logger, handlers: parts.handlers))
+            let claiming = worker.flatMap { worker in
+                parts.map { parts in
+                    Worker(database: database, configuration: worker, logger: logger, handlers: parts.handlers)
+                }
             }
+            if let claiming { services.append(claiming) }
+            // Answers while the database is waited for, and until the last job is handed back; then it is cancelled.
+            async let _: Void? = web?.answer(for: claiming)
+            try await waitForSchema(environment)
+            try await parts?.check(logger)
             let group = ServiceGroup(services: services, logger: logger)
             try await withShutdown(of: group) { try await group.run() }
             await parts?.stop()
@@ -80,7 +88,7 @@ struct Serving {
         }
     }
 
-    private func withShutdown(of group: ServiceGroup, _ body: () async throws -> Void) async throws {
+    func withShutdown(of group: ServiceGroup, _ body: () async throws -> Void) async throws {
         let shutdown = Task {
             await Stopping.requested()
             await group.triggerGracefulShutdown()

@@ -1,4 +1,5 @@
 import Logging
+import Web
 
 /// One setting: what it is called, what it may be, and what it is where nobody says.
 struct Setting: Sendable {
@@ -88,6 +89,10 @@ extension Setting {
     static let imageProcesses = Setting(
         "errand.image.processes", "ERRAND_IMAGE_PROCESSES", "2", expected: "a number of 1 to 1000",
         "errand-image processes at once", accepts: isCount)
+    static let webAddress = Setting(
+        "errand.web.address", "ERRAND_WEB_ADDRESS", "127.0.0.1:8080", expected: "host:port or off",
+        "where /healthz, /readyz and /metrics are answered; worker and scheduler do so only where this is set"
+    ) { $0 == "off" || Web.Address($0) != nil }
     static let logLevel = Setting(
         "errand.log.level", "ERRAND_LOG_LEVEL", "info",
         expected: "trace, debug, info, notice, warning, error or critical", "least severe log lines that are written"
@@ -98,7 +103,7 @@ extension Setting {
 
     static let all = [
         databaseURL, queues, pollInterval, listen, lease, beat, grace, memory, connections, storage, storageURL,
-        storageAccessKey, storageSecretKey, storageSessionToken, imageProcesses, logLevel, logFormat,
+        storageAccessKey, storageSecretKey, storageSessionToken, imageProcesses, webAddress, logLevel, logFormat,
     ]
 
     @Sendable private static func isCount(_ text: String) -> Bool { Int(text).map { (1...1000).contains($0) } ?? false }

@@ -45,6 +45,9 @@ public struct Worker: Service {
         }
     }
 
+    /// Whether it has a lease at the moment, and so may claim.
+    package var isRegistered: Bool { shared.identity.current != nil }
+
     /// Claims no more and lets ``run()`` come to its end, as a graceful shutdown does; with `force` without any grace.
     public func stop(force: Bool = false) {
         shared.stop(force: force)

@@ -41,7 +41,7 @@ import Testing
         function errand.explain: monitor ops
         function errand.health: monitor ops
         function errand.horizon: monitor ops
-        function errand.metrics: monitor ops
+        function errand.metrics: monitor ops worker
         function errand.next_ticks: monitor ops
         function errand.pause: ops
         function errand.queue_names: monitor ops
@@ -179,7 +179,8 @@ import Testing
                         "select errand.claim_v1('default', '{noop}', 1, 1, '{0,0,0,0}', '{1,2,3,4}', true)",
                         "select errand.beat_v1('{1}', 0, '{}', '{}', '{}')", "select errand.take_stock_v1()",
                         "select errand.promote_v1(10, '-infinity')", "select errand.rescue_v1(true)",
-                        "select errand.maintain_v1(days_ahead => 9)", "select errand.leave_v1(1, true)",
+                        "select errand.maintain_v1(days_ahead => 9)", "select * from errand.metrics()",
+                        "select errand.leave_v1(1, true)",
                     ]
                 default:
                     [

@@ -1,0 +1,86 @@
+import CoreMetrics
+import Errand
+import Logging
+import Postgres
+import Web
+
+/// The web part of a process: collects what the others count, and answers for them.
+struct WebPart: Sendable {
+    let address: Web.Address
+    private let isWeb: Bool
+    private let configuration: PostgresConfiguration
+    private let registry = MetricRegistry()
+    private let logger: Logger
+
+    /// Makes this process collect metrics; so it has to come before the parts that count. Once a process.
+    ///
+    /// - Parameter isWeb: whether it answers for the whole queue, and listens also where nobody has said where. Where many
+    ///   workers each answered for the queue, sums over them would count it many times.
+    /// - Returns: nil where it is to listen nowhere.
+    init?(_ environment: Environment, isWeb: Bool) throws {
+        if !isWeb, case .fallback? = environment.settings.value(.webAddress)?.origin { return nil }
+        let address = try environment.settings.value(.webAddress) { text -> Web.Address?? in
+            text == "off" ? .some(nil) : Web.Address(text)
+        }
+        guard let address else { return nil }
+        self.address = address
+        self.isWeb = isWeb
+        configuration = try environment.database()
+        logger = environment.logger
+        MetricsSystem.bootstrap(registry)
+    }
+
+    /// Listens and answers until its task is cancelled. An address that can't be had is asked for again and again, with one
+    /// warning: work goes on without being watched.
+    func answer(for worker: Worker?) async {
+        var backoff = Backoff(first: .seconds(1), cap: .seconds(30))
+        var random = SystemRandomNumberGenerator()
+        var level = Logger.Level.warning
+        while !Task.isCancelled {
+            do {
+                try await listen(for: worker)
+            } catch {
+                logger.log(
+                    level: level, "can't answer health and metrics: let ERRAND_WEB_ADDRESS name a free address, or off",
+                    metadata: ["address": "\(address)", "error": "\(error)"])
+                level = .debug
+                try? await Task.sleep(for: backoff.next(using: &random))
+            }
+        }
+    }
+
+    /// Listens and answers until a graceful shutdown or the end of its task.
+    ///
+    /// - Throws: ``ListenError`` where it can't listen at its address.
+    func listen(for worker: Worker? = nil) async throws {
+        // Its own connections: what watches must not wait for those that are watched.
+        let database = Database(
+            configuration: configuration, maximumConnections: 2, waitLimit: .seconds(2), logger: logger)
+        var checks = [
+            ReadinessCheck("database") { _ = try await database.query("select 1") },
+            ReadinessCheck("schema") {
+                do {
+                    try await database.withConnection { try await Migrator.errand.require(on: $0) }
+                } catch let failure as Failure {
+                    throw NotReady(failure.message)
+                }
+            },
+        ]
+        if let worker {
+            checks.append(
+                ReadinessCheck("worker") {
+                    guard worker.isRegistered else { throw NotReady("it has no lease, and claims nothing") }
+                })
+        }
+        do {
+            try await Web(
+                address: address, queue: isWeb ? database : nil, registry: registry, checks: checks, logger: logger
+            )
+            .run()
+        } catch {
+            await database.close()
+            throw error
+        }
+        await database.close()
+    }
+}

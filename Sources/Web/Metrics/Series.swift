@@ -1,0 +1,77 @@
+import CoreMetrics
+import Synchronization
+
+/// One line, or for a histogram one set of lines, that a metric has for each combination of its labels.
+protocol Series: AnyObject, Sendable {
+    static var type: MetricType { get }
+    func write(to page: inout MetricPage, name: String, labels: [Label])
+}
+
+/// What only grows.
+final class CounterSeries: Series, CounterHandler {
+    static let type = MetricType.counter
+    private let value = Atomic<Int64>(0)
+
+    func increment(by amount: Int64) { value.wrappingAdd(amount, ordering: .relaxed) }
+
+    func reset() { value.store(0, ordering: .relaxed) }
+
+    func write(to page: inout MetricPage, name: String, labels: [Label]) {
+        page.add(name, Self.type, labels, Double(value.load(ordering: .relaxed)))
+    }
+}
+
+/// What is now.
+final class GaugeSeries: Series, MeterHandler, RecorderHandler {
+    static let type = MetricType.gauge
+    private let value = Mutex(0.0)
+
+    func set(_ new: Int64) { set(Double(new)) }
+    func set(_ new: Double) { value.withLock { $0 = new } }
+    func increment(by amount: Double) { value.withLock { $0 += amount } }
+    func decrement(by amount: Double) { value.withLock { $0 -= amount } }
+    func record(_ new: Int64) { set(Double(new)) }
+    func record(_ new: Double) { set(new) }
+
+    func write(to page: inout MetricPage, name: String, labels: [Label]) {
+        page.add(name, Self.type, labels, value.withLock { $0 })
+    }
+}
+
+/// How many values lay below which bounds. Times are in seconds.
+final class HistogramSeries: Series, TimerHandler, RecorderHandler {
+    static let type = MetricType.histogram
+    static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
+
+    private struct State {
+        /// One more than bounds: the last is beyond all of them.
+        var counts = [Int64](repeating: 0, count: HistogramSeries.bounds.count + 1)
+        var sum = 0.0
+    }
+
+    private let state = Mutex(State())
+
+    func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
+
+    func record(_ value: Int64) { record(Double(value)) }
+
+    func record(_ value: Double) {
+        let bucket = Self.bounds.firstIndex { value <= $0 } ?? Self.bounds.count
+        state.withLock { state in
+            state.counts[bucket] += 1
+            state.sum += value
+        }
+    }
+
+    func write(to page: inout MetricPage, name: String, labels: [Label]) {
+        let state = state.withLock { $0 }
+        var count: Int64 = 0
+        for (bucket, bound) in (Self.bounds + [.infinity]).enumerated() {
+            count += state.counts[bucket]
+            page.add(
+                name, Self.type, suffix: "_bucket", labels + [Label("le", bound.metricText)], Double(count))
+        }
+        page.add(name, Self.type, suffix: "_sum", labels, state.sum)
+        page.add(name, Self.type, suffix: "_count", labels, Double(count))
+    }
+}

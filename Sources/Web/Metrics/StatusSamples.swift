@@ -1,0 +1,36 @@
+import Logging
+import Postgres
+
+/// What the database knows of the queue: `errand.metrics()`.
+struct StatusSamples: Sendable {
+    struct Sample: Sendable {
+        let name: String
+        let type: MetricType
+        let labels: [Label]
+        let value: Double
+    }
+
+    let database: Database
+    let logger: Logger
+
+    /// Nil where the database doesn't answer within 5 s, or doesn't let this user ask.
+    func read() async -> [Sample]? {
+        // Sooner than Prometheus gives up by default: the samples of this process come all the same.
+        await within(.seconds(5)) { await ask() } ?? nil
+    }
+
+    private func ask() async -> [Sample]? {
+        do {
+            let rows = try await database.query("select name, type, labels, value from errand.metrics()")
+            return try rows.map { row in
+                let (name, type, labels, value) = try row.decode(String.self, String.self, JSONB.self, Double.self)
+                return Sample(
+                    name: name, type: MetricType(rawValue: type) ?? .gauge,
+                    labels: try labels.decode([String: String].self).map(Label.init).sorted(), value: value)
+            }
+        } catch {
+            logger.warning("the queue's status can't be read", metadata: ["error": "\(error)"])
+            return nil
+        }
+    }
+}

@@ -1,0 +1,128 @@
+import Hummingbird
+import HummingbirdCore
+import Logging
+import NIOCore
+import Postgres
+import ServiceLifecycle
+
+/// What a process says of itself by HTTP: `/healthz`, `/readyz`, `/metrics`.
+///
+/// Answers to anybody who reaches the address; there is no login.
+package struct Web: Service {
+    /// Where it listens.
+    package struct Address: Sendable, Hashable, CustomStringConvertible {
+        package let host: String
+        package let port: Int
+
+        package init(host: String, port: Int) {
+            self.host = host
+            self.port = port
+        }
+
+        /// `127.0.0.1:8080`, `[::1]:8080`; nil for anything else. Port 0 is any that is free.
+        package init?(_ text: String) {
+            guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+                return nil
+            }
+            let host = text[..<colon]
+            let isBracketed = host.hasPrefix("[") && host.hasSuffix("]")
+            guard !host.isEmpty, isBracketed || !host.contains(":") else { return nil }
+            self.init(host: String(isBracketed ? host.dropFirst().dropLast() : host), port: Int(port))
+        }
+
+        package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+    }
+
+    private let address: Address
+    private let registry: MetricRegistry
+    /// Nil where others answer for the queue.
+    private let status: Recent<[StatusSamples.Sample]?>?
+    private let readiness: Recent<Readiness.Answer>
+    private let logger: Logger
+    private let onListening: @Sendable (Int) -> Void
+
+    /// - Parameters:
+    ///   - queue: asked for `errand.metrics()`, once a second at most; nil where others answer for the queue.
+    ///   - registry: what this process counts.
+    ///   - checks: what `/readyz` asks for.
+    ///   - onListening: told the port once requests are answered.
+    package init(
+        address: Address, queue: Database?, registry: MetricRegistry, checks: [ReadinessCheck], logger: Logger,
+        onListening: @escaping @Sendable (Int) -> Void = { _ in }
+    ) {
+        self.address = address
+        self.registry = registry
+        status = queue.map { queue in
+            let samples = StatusSamples(database: queue, logger: logger)
+            return Recent(for: .seconds(1)) { await samples.read() }
+        }
+        readiness = Recent(for: .seconds(1)) { await Readiness(checks: checks).answer() }
+        self.logger = logger
+        self.onListening = onListening
+    }
+
+    /// Listens and answers until a graceful shutdown or the end of its task.
+    ///
+    /// - Throws: ``ListenError`` where it can't listen at the address.
+    package func run() async throws {
+        // To hummingbird a listener that is told to end is an error; one that ends by itself throws, and is told of then.
+        var quiet = logger
+        quiet.logLevel = .critical
+        let application = Application(
+            router: router(),
+            // A peer that sends nothing, or never ends its header, holds a connection and some kilobytes for this long.
+            server: .http1(configuration: .init(idleTimeout: .seconds(30))),
+            configuration: .init(
+                address: .hostname(address.host, port: address.port), serverName: nil,
+                availableConnectionsDelegate: MaximumAvailableConnections(200, logger: quiet)),
+            onServerRunning: { channel in
+                let port = channel.localAddress?.port ?? address.port
+                logger.info("listening", metadata: ["address": "\(Address(host: address.host, port: port))"])
+                onListening(port)
+            },
+            logger: quiet)
+        do {
+            try await application.run()
+        } catch {
+            // It was told to end.
+            if Task.isCancelled { return }
+            throw ListenError(error) ?? error
+        }
+    }
+}
+
+// MARK: - What it answers
+extension Web {
+    private func router() -> Router<BasicRequestContext> {
+        let router = Router(context: BasicRequestContext.self)
+        // It runs, or it could not answer. No more: a database that is away is no reason to restart this process.
+        router.get("healthz") { _, _ in Self.text("ok\n") }
+        router.get("readyz") { _, _ in
+            let answer = await readiness.value()
+            return Self.text(answer.text, status: answer.isReady ? .ok : .serviceUnavailable)
+        }
+        router.get("metrics") { _, _ in Self.text(await metrics(), type: MetricPage.contentType) }
+        return router
+    }
+
+    /// The samples of this process, and those of the queue as far as the database gives them.
+    private func metrics() async -> String {
+        var page = MetricPage()
+        if let status {
+            let samples = await status.value()
+            page.add("errand_status_up", .gauge, [], samples == nil ? 0 : 1)
+            for sample in samples ?? [] { page.add(sample.name, sample.type, sample.labels, sample.value) }
+        }
+        registry.write(to: &page)
+        ProcessSamples.write(to: &page)
+        return page.text
+    }
+
+    private static func text(
+        _ text: String, status: HTTPResponse.Status = .ok, type: String = "text/plain; charset=utf-8"
+    ) -> Response {
+        Response(
+            status: status, headers: [.contentType: type, .cacheControl: "no-store"],
+            body: .init(byteBuffer: ByteBuffer(string: text)))
+    }
+}

@@ -1,0 +1,57 @@
+import ErrandTestKit
+import Foundation
+import Testing
+
+@Suite("errand web") struct WebTests {
+    @Test("answers until SIGTERM or Ctrl-C, with or without a database", arguments: [SIGTERM, SIGINT])
+    func stops(signal: Int32) async throws {
+        let settings = ["DATABASE_URL": "postgresql:///x?host=/nowhere", "ERRAND_WEB_ADDRESS": "127.0.0.1:0"]
+        let web = try await Program.run(["web"], settings: settings, signals: [("listening", signal)])
+        #expect(web.code == 0)
+        #expect(web.errors.split(separator: "\n").count == 1, "\(web.errors)")
+    }
+
+    @Test("an address that is taken is a line and 78; to a worker it is one warning, and it works")
+    func taken() async throws {
+        try await withTestDatabase { _, configuration in
+            let (socket, address) = try listen()
+            defer { close(socket) }
+            let settings = try reaching(configuration).merging(["ERRAND_WEB_ADDRESS": address]) { $1 }
+            let web = try await Program.run(["web"], settings: settings)
+            #expect(web.code == 78)
+            #expect(
+                web.error == "errand: ERRAND_WEB_ADDRESS: expected a free address of this host, got '\(address)': "
+                    + "Address already in use")
+            let worker = try await Program.run(["worker"], settings: settings, signals: [("registered", SIGTERM)])
+            #expect(worker.code == 0)
+            let warnings = worker.errors.split(separator: "\n").filter { $0.contains(" warning ") }
+            #expect(warnings.count == 1)
+            #expect(warnings.first?.contains("can't answer health and metrics: let ERRAND_WEB_ADDRESS name a") == true)
+        }
+    }
+
+    @Test("to listen nowhere is refused")
+    func off() async throws {
+        let settings = ["DATABASE_URL": "postgresql:///x", "ERRAND_WEB_ADDRESS": "off"]
+        let web = try await Program.run(["web"], settings: settings)
+        #expect(web.code == 78)
+        #expect(web.error == "errand: ERRAND_WEB_ADDRESS: expected host:port, got 'off'")
+    }
+
+    /// Takes a port, until the socket is closed.
+    private func listen() throws -> (socket: Int32, address: String) {
+        let holder = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(holder, pointer, size) == 0 && Foundation.listen(holder, 1) == 0
+                    && getsockname(holder, pointer, &size) == 0
+            }
+        }
+        try #require(isListening)
+        return (holder, "127.0.0.1:\(UInt16(bigEndian: address.sin_port))")
+    }
+}

@@ -1,0 +1,192 @@
+import CoreMetrics
+import ErrandTestKit
+import Foundation
+import Logging
+import Postgres
+import Testing
+
+@testable import Web
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+@Suite("What a process answers by HTTP") struct WebTests {
+    @Test("a process that runs is alive, also while its database is away")
+    func alive() async throws {
+        try await withWeb(checks: [ReadinessCheck("database") { throw NotReady("away") }]) { port, _, _ in
+            let (alive, ready) = (try await get(port, "healthz"), try await get(port, "readyz"))
+            #expect(alive == Answer(status: 200, text: "ok\n"))
+            #expect(ready == Answer(status: 503, text: "failed database: away\n"))
+            #expect(try await get(port, "else").status == 404)
+        }
+    }
+
+    @Test("a scrape has the samples of the process and of the queue, each line as Prometheus reads it")
+    func metrics() async throws {
+        try await withWeb { port, database, registry in
+            try await database.execute("select errand.enqueue('noop', queue => 'photos')")
+            Counter(label: "errand_worker_wake_ups_total", factory: registry).increment(by: 3)
+            Timer(label: "errand_worker_claim_seconds", factory: registry).recordMilliseconds(4)
+            let page = try await get(port, "metrics")
+            #expect(page.status == 200)
+            let lines = page.text.split(separator: "\n").map(String.init)
+            #expect(lines.contains("errand_status_up 1"))
+            #expect(lines.contains("errand_worker_wake_ups_total 3"))
+            #expect(lines.contains { $0.hasPrefix("process_resident_memory_bytes ") })
+            #expect(lines.contains { $0.hasPrefix("errand_schema_version ") })
+            #expect(lines.contains(#"errand_jobs{queue="photos",state="available"} 1"#))
+            let sample =
+                /[a-zA-Z_:][a-zA-Z0-9_:]*(\{([a-zA-Z_][a-zA-Z0-9_]*="([^"\\]|\\.)*",?)*\})? (-?[0-9.e+-]+|[+-]Inf|NaN)/
+            let type = /# TYPE [a-zA-Z_:][a-zA-Z0-9_:]* (counter|gauge|histogram)/
+            for line in lines {
+                #expect(line.wholeMatch(of: sample) != nil || line.wholeMatch(of: type) != nil, "\(line)")
+            }
+            let types = lines.filter { $0.hasPrefix("#") }
+            #expect(Set(types).count == types.count)
+        }
+    }
+
+    @Test("a scrape without a database gives what the process knows")
+    func withoutDatabase() async throws {
+        try await withWeb { port, database, _ in
+            await database.close()
+            let page = try await get(port, "metrics")
+            #expect(page.status == 200 && page.text.contains("errand_status_up 0\n"))
+            #expect(page.text.contains("process_cpu_seconds_total "))
+        }
+    }
+
+    @Test("reading the queue's samples and writing the page takes at most 20 ms")
+    func fast() async throws {
+        try await withTestDatabase { database, _ in
+            for queue in 0..<20 {
+                try await database.execute(Statement("select errand.enqueue('noop', queue => $1)", ["queue\(queue)"]))
+            }
+            try await database.execute("select errand.take_stock_v1()")
+            let samples = StatusSamples(database: database, logger: Logger(label: "test"))
+            var times: [Duration] = []
+            for _ in 0..<20 {
+                let start = ContinuousClock.now
+                var page = MetricPage()
+                for sample in try #require(await samples.read()) {
+                    page.add(sample.name, sample.type, sample.labels, sample.value)
+                }
+                ProcessSamples.write(to: &page)
+                #expect(page.text.contains("queue19"))
+                times.append(.now - start)
+            }
+            // The best of them: other tests run meanwhile.
+            #expect(times.sorted()[0] <= .milliseconds(20), "\(times.sorted())")
+        }
+    }
+
+    @Test("one of many workers leaves the queue's samples to others")
+    func ownSamples() async throws {
+        try await withWeb(answersForQueue: false) { port, _, registry in
+            Counter(label: "errand_worker_wake_ups_total", factory: registry).increment()
+            let page = try await get(port, "metrics").text
+            #expect(page.contains("errand_worker_wake_ups_total 1\n") && page.contains("process_cpu_seconds_total "))
+            #expect(!page.contains("errand_status_up") && !page.contains("errand_jobs"))
+        }
+    }
+
+    @Test("a peer that never ends its request doesn't hold up the end")
+    func halfRequest() async throws {
+        try await withWeb { port, _, _ in
+            let peer = try connect(port)
+            defer { close(peer) }
+            let request = Array("GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n".utf8)
+            #expect(write(peer, request, request.count) == request.count)
+            // Its end is still awaited when `withWeb` asks for the end of the service.
+            #expect(try await get(port, "healthz").status == 200)
+        }
+    }
+
+    @Test("an address that is taken is an error, not a wait")
+    func taken() async throws {
+        try await withWeb { port, database, registry in
+            let second = Web(
+                address: .init(host: "127.0.0.1", port: port), queue: database, registry: registry, checks: [],
+                logger: Logger(label: "test"))
+            let error = await #expect(throws: ListenError.self) { try await second.run() }
+            #expect(error?.description == "Address already in use")
+        }
+    }
+
+    @Test(
+        "an address is a host and a port",
+        arguments: [
+            ("127.0.0.1:8080", "127.0.0.1", 8080), ("[::1]:0", "::1", 0), ("0.0.0.0:65535", "0.0.0.0", 65535),
+            ("web.internal:80", "web.internal", 80),
+        ])
+    func address(text: String, host: String, port: Int) throws {
+        let address = try #require(Web.Address(text))
+        #expect(address == Web.Address(host: host, port: port))
+        #expect(address.description == text)
+    }
+
+    @Test(
+        "what isn't one is refused",
+        arguments: ["", "8080", ":8080", "host", "host:", "host:65536", "::1:80", "host:-1"])
+    func malformed(text: String) {
+        #expect(Web.Address(text) == nil)
+    }
+}
+
+/// Runs a web service on a free port, over a database of its own, for as long as `body` runs; then it has to end at once.
+private func withWeb(
+    checks: [ReadinessCheck] = [], answersForQueue: Bool = true,
+    _ body: @Sendable (_ port: Int, Database, MetricRegistry) async throws -> Void
+) async throws {
+    try await withTestDatabase { database, configuration in
+        let registry = MetricRegistry()
+        let (ports, listening) = AsyncStream.makeStream(of: Int.self)
+        let own = Database(configuration: configuration, maximumConnections: 2, logger: Logger(label: "test"))
+        let web = Web(
+            address: .init(host: "127.0.0.1", port: 0), queue: answersForQueue ? own : nil, registry: registry,
+            checks: checks, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            onListening: { listening.yield($0) })
+        let serving = Task { try await web.run() }
+        let port = try #require(await ports.first { _ in true })
+        do {
+            try await body(port, own, registry)
+        } catch {
+            serving.cancel()
+            await own.close()
+            throw error
+        }
+        // The connection of the last request is kept alive by its client: that must not hold up the end.
+        let start = ContinuousClock.now
+        serving.cancel()
+        _ = try? await serving.value
+        #expect(ContinuousClock.now - start < .seconds(5))
+        await own.close()
+    }
+}
+
+private struct Answer: Equatable {
+    let status: Int
+    let text: String
+}
+
+private func get(_ port: Int, _ path: String) async throws -> Answer {
+    let url = try #require(URL(string: "http://127.0.0.1:\(port)/\(path)"))
+    let (data, response) = try await URLSession.shared.data(from: url)
+    return Answer(status: (response as? HTTPURLResponse)?.statusCode ?? 0, text: String(decoding: data, as: UTF8.self))
+}
+
+private func connect(_ port: Int) throws -> Int32 {
+    let peer = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    address.sin_port = UInt16(port).bigEndian
+    let code = withUnsafePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+            connect(peer, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+        }
+    }
+    try #require(code == 0)
+    return peer
+}
