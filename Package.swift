@@ -25,6 +25,10 @@ let package = Package(
         .executable(name: "errand", targets: ["Command"]),
         .executable(name: "errand-image", targets: ["ImageProcess"]),
     ],
+    traits: [
+        .trait(name: "Web", description: "What the program `errand` answers by HTTP; no library needs it"),
+        .default(enabledTraits: ["Web"]),
+    ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -107,8 +111,8 @@ let package = Package(
             dependencies: [
                 "Errand", "Postgres",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Hummingbird", package: "hummingbird"),
-                .product(name: "HummingbirdCore", package: "hummingbird"),
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Web"])),
+                .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Web"])),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
             ],

@@ -5,6 +5,10 @@ import NIOCore
 import Postgres
 import ServiceLifecycle
 
+#if !Web
+#error("the program is built with the package's trait Web, which is on by default; only the libraries do without")
+#endif
+
 /// What a process says of itself by HTTP: `/healthz`, `/readyz`, `/metrics`.
 ///
 /// Answers to anybody who reaches the address; there is no login.
