@@ -8,8 +8,17 @@ package enum AllJobs {
         [
             ImageCompressionHandler(store: store, images: images),
             UploadRetryHandler(store: store),
+            InviteExpiryHandler(),
         ]
     }
 
-    package static let schedules: [ScheduleDefinition] = []
+    /// - Throws: where a definition is not one, such as a cron expression that can't be read.
+    package static var schedules: [ScheduleDefinition] {
+        get throws {
+            [
+                // So often that the wait for a tick leaves most of the minute within which they are to be marked.
+                try ScheduleDefinition("invite_expiry", .every(.seconds(15)), job: InviteExpiry()),
+            ]
+        }
+    }
 }

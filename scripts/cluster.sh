@@ -82,7 +82,7 @@ settings() {
 listen_addresses = ''
 unix_socket_directories = '$sockets'
 unix_socket_permissions = 0700
-max_connections = 200
+max_connections = 400
 shared_buffers = 512MB
 max_wal_size = 4GB
 wal_compression = on

@@ -9,6 +9,13 @@
 -- Roles belong to the whole server, and who migrates may not be allowed to make them: then nothing fails, the rights are
 -- given to those roles that exist, and errand.apply_rights says what is missing. Nothing is granted to PUBLIC.
 
+-- namespaces: the schemas that are ours, those that are there.
+create or replace function errand.namespaces() returns oid[]
+language sql stable set search_path = pg_catalog, errand, pg_temp as $$
+    select array_agg(oid) from pg_namespace where nspname in ('errand', 'media', 'pairing')
+$$;
+comment on function errand.namespaces() is 'The schemas whose rights and owner errand.apply_rights looks after';
+
 -- rights: what each role may call and read, by name. Whoever reads a view calls the functions that stand in it himself, so
 -- those are here too. What stands here without being there yet does no harm.
 create or replace function errand.rights() returns table (role text, what text, object text, privilege text)
@@ -18,6 +25,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('errand_enqueuer', 'function', 'errand.enqueue errand.enqueue_many errand.enqueue_payloads_v1 '
                 'errand.schema_version media.submit media.submit_upload media.retry_upload'),
             ('errand_enqueuer', 'view', 'media.photo_status media.upload_status'),
+            ('errand_enqueuer', 'function', 'pairing.create_invite pairing.redeem_invite pairing.disconnect pairing.partner_of'),
+            ('errand_enqueuer', 'view', 'pairing.invite_status pairing.pair_status'),
             ('errand_worker', 'function', 'errand.enqueue errand.enqueue_many errand.metrics errand.schema_version'),
             ('errand_worker', 'view', 'errand.migration errand.script errand.upgrade'),
             ('errand_ops', 'function', 'errand.enqueue errand.enqueue_many errand.cancel errand.cancel_where errand.retry '
@@ -32,6 +41,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.dependency_status errand.limit_status errand.table_health errand.horizon_blockers errand.audit '
                 'errand.maintenance_status errand.migration errand.script errand.upgrade media.photo_status '
                 'media.upload_status'),
+            ('errand_ops', 'function', 'pairing.create_invite pairing.redeem_invite pairing.disconnect pairing.partner_of'),
+            ('errand_ops', 'view', 'pairing.invite_status pairing.pair_status'),
             ('errand_monitor', 'function', 'errand.explain errand.schedule_preview errand.health errand.metrics '
                 'errand.horizon errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of'),
             ('errand_monitor', 'view', 'errand.queue_status errand.kind_status errand.worker_status errand.schedule_status '
@@ -46,11 +57,11 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     -- What only workers call carries a version.
     select 'errand_worker', 'function', pronamespace::regnamespace || '.' || proname, 'EXECUTE'
     from pg_proc
-    where pronamespace in (to_regnamespace('errand'), to_regnamespace('media')) and proname ~ '_v\d+$'
+    where pronamespace = any (errand.namespaces()) and proname ~ '_v\d+$'
     union all
-    select role, 'schema', name, 'USAGE'
+    select role, 'schema', nspname, 'USAGE'
     from unnest('{errand_worker,errand_enqueuer,errand_ops,errand_monitor}'::text[]) as role
-    cross join unnest('{errand,media}'::text[]) as name
+    join pg_namespace on oid = any (errand.namespaces())
 $$;
 comment on function errand.rights() is 'What each of the five roles may call and read; errand.apply_rights gives it to them';
 
@@ -116,22 +127,22 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         select 'function' as what, oid::regprocedure::text as name, pronamespace::regnamespace || '.' || proname as short,
             'function' as word, proacl as acl, 'f'::"char" as sort, proowner as owner
         from pg_proc
-        where pronamespace in (to_regnamespace('errand'), to_regnamespace('media'))
+        where pronamespace = any (errand.namespaces())
         union all
         select 'view', oid::regclass::text, relnamespace::regnamespace || '.' || relname,
             case relkind when 'S' then 'sequence' else 'table' end, relacl, case relkind when 'S' then 's' else 'r' end::"char",
             relowner
         from pg_class
-        where relnamespace in (to_regnamespace('errand'), to_regnamespace('media')) and relkind in ('r', 'p', 'v', 'm', 'S')
+        where relnamespace = any (errand.namespaces()) and relkind in ('r', 'p', 'v', 'm', 'S')
         union all
         select 'schema', nspname, nspname, 'schema', nspacl, 'n', nspowner
         from pg_namespace
-        where nspname in ('errand', 'media')
+        where oid = any (errand.namespaces())
         union all
         select 'type', type.oid::regtype::text, typnamespace::regnamespace || '.' || typname, 'type', typacl, 'T', typowner
         from pg_type as type
         left join pg_class as class on class.oid = typrelid
-        where typnamespace in (to_regnamespace('errand'), to_regnamespace('media'))
+        where typnamespace = any (errand.namespaces())
             and (typtype in ('e', 'd', 'r') or typtype = 'c' and class.relkind = 'c')
     ),
     actual as (
@@ -171,7 +182,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         select oid as owner from pg_roles where rolsuper or rolname = current_user
     ),
     ours as (
-        select oid, nspowner from pg_namespace where nspname in ('errand', 'media')
+        select oid, nspowner from pg_namespace where oid = any (errand.namespaces())
     )
     select format('alter schema %s owner to errand_owner', ours.oid::regnamespace)
     from ours
@@ -209,6 +220,6 @@ comment on function errand.foreign_objects() is
     'The statements that give errand_owner what the one who calls, or a superuser, has made';
 
 revoke execute on function
-    errand.rights(), errand.apply_rights(), errand.missing_rights(text[]), errand.foreign_objects()
+    errand.namespaces(), errand.rights(), errand.apply_rights(), errand.missing_rights(text[]), errand.foreign_objects()
 from public;
 select errand.apply_rights();

@@ -69,7 +69,7 @@ struct Serving {
             let database = Database(configuration: configuration, maximumConnections: connections, logger: logger)
             var services: [any Service] = [Housekeeping(database: database, logger: logger)]
             if isScheduler {
-                services.append(Scheduler(database: database, schedules: AllJobs.schedules, logger: logger))
+                services.append(Scheduler(database: database, schedules: try AllJobs.schedules, logger: logger))
             }
             let claiming = worker.flatMap { worker in
                 parts.map { parts in

@@ -9,8 +9,9 @@ import Testing
     func twice() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
-            try await database.execute("drop schema errand cascade")
-            try await database.execute("drop schema media cascade")
+            for schema in ["errand", "media", "pairing"] {
+                try await database.execute(Statement("drop schema \(schema) cascade"))
+            }
             let plan = try await Program.run(["migrate", "--dry-run"], settings: settings)
             #expect(plan.output.hasPrefix("would apply migration 0001_queue\n"))
             #expect(plan.output.contains("would apply views/queue_status\n"))

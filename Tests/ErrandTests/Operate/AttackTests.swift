@@ -92,6 +92,8 @@ import Testing
         "select errand.schedule_pause($1, 'x')", "select errand.schedule_pause('attacked', $1)",
         "select errand.schedule_resume($1)", "select errand.schedule_drop($1)", "select media.submit($1)",
         "select media.submit('uploads/a.jpg', $1)",
+        "select pairing.create_invite($1)", "select pairing.redeem_invite($1, 'anna')",
+        "select pairing.redeem_invite('ABCDEF', $1)", "select pairing.disconnect($1)", "select pairing.partner_of($1)",
     ]
 
     /// Ways out of a literal, a name, a comment or a dollar quote, and things to do outside: 200 of them.
@@ -164,7 +166,9 @@ import Testing
                     "select errand.schedule_resume('a')", "select errand.schedule_drop('a')", "select errand.health()",
                     "select errand.metrics()", "select errand.schema_version()", "select media.submit('uploads/a.jpg')",
                     "select * from errand.queue_status", "select * from errand.overdue", "select * from errand.stuck",
-                    "select * from errand.job_status",
+                    "select * from errand.job_status", "select * from pairing.create_invite('anna')",
+                    "select * from pairing.redeem_invite((select code from pairing.invite_status), 'ben')",
+                    "select * from pairing.disconnect('anna')",
                 ] {
                     try await transaction.execute(Statement(call))
                 }
@@ -186,8 +190,8 @@ import Testing
             let loose = """
                 select oid::regprocedure
                 from pg_proc
-                where pronamespace in ('errand'::regnamespace, 'media'::regnamespace) and prokind = 'f'
-                    and not coalesce(proconfig::text ~ 'search_path=pg_catalog, (errand|media), pg_temp', false)
+                where pronamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and prokind = 'f'
+                    and not coalesce(proconfig::text ~ 'search_path=pg_catalog, (errand|media|pairing), pg_temp', false)
                 """
             let found = try await database.text(loose)
             #expect(found == "")
@@ -195,7 +199,7 @@ import Testing
                 select distinct oid::regprocedure
                 from pg_proc
                 cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
-                where pronamespace in ('errand'::regnamespace, 'media'::regnamespace) and not prosecdef
+                where pronamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and not prosecdef
                     and has_function_privilege('errand_' || role, oid, 'EXECUTE')
                 """
             #expect(try await database.text(invoker) == "")

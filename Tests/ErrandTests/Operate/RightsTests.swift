@@ -10,6 +10,7 @@ import Testing
     static let table = """
         schema errand: enqueuer monitor ops worker
         schema media: enqueuer monitor ops worker
+        schema pairing: enqueuer monitor ops worker
         table errand.migration: monitor ops worker
         table errand.script: monitor ops worker
         table errand.upgrade: monitor ops worker
@@ -30,6 +31,8 @@ import Testing
         view errand.worker_status: monitor ops
         view media.photo_status: enqueuer ops
         view media.upload_status: enqueuer ops
+        view pairing.invite_status: enqueuer ops
+        view pairing.pair_status: enqueuer ops
         function errand.cancel: ops
         function errand.cancel_where: ops
         function errand.dependency_close: ops
@@ -63,6 +66,10 @@ import Testing
         function media.retry_upload: enqueuer ops
         function media.submit: enqueuer ops
         function media.submit_upload: enqueuer ops
+        function pairing.create_invite: enqueuer ops
+        function pairing.disconnect: enqueuer ops
+        function pairing.partner_of: enqueuer ops
+        function pairing.redeem_invite: enqueuer ops
         """
 
     /// The same from the catalog: each object that anybody of the four may use in any way, PUBLIC included.
@@ -73,12 +80,12 @@ import Testing
         allowed as (
             select 'schema ' || nspname as object, role.name as role
             from pg_namespace cross join role
-            where nspname in ('errand', 'media') and has_schema_privilege('errand_' || role.name, oid, 'USAGE, CREATE')
+            where nspname in ('errand', 'media', 'pairing') and has_schema_privilege('errand_' || role.name, oid, 'USAGE, CREATE')
             union all
             select case relkind when 'v' then 'view ' when 'S' then 'sequence ' else 'table ' end || relnamespace::regnamespace
                 || '.' || relname, role.name
             from pg_class cross join role
-            where relnamespace in ('errand'::regnamespace, 'media'::regnamespace) and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+            where relnamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
                 and case relkind
                     when 'S' then has_sequence_privilege('errand_' || role.name, oid, 'USAGE, SELECT, UPDATE')
                     else has_table_privilege(
@@ -87,7 +94,7 @@ import Testing
             union all
             select distinct 'function ' || pronamespace::regnamespace || '.' || proname, role.name
             from pg_proc cross join role
-            where pronamespace in ('errand'::regnamespace, 'media'::regnamespace)
+            where pronamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[])
                 and has_function_privilege('errand_' || role.name, oid, 'EXECUTE')
         )
         select object || ': ' || string_agg(role, ' ' order by role) as line
@@ -113,7 +120,7 @@ import Testing
             let writing = """
                 select count(*)
                 from pg_class cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
-                where relnamespace in ('errand'::regnamespace, 'media'::regnamespace) and relkind in ('r', 'p', 'v')
+                where relnamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v')
                     and has_table_privilege('errand_' || role, oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
                 """
             let writable = try await database.text(writing)
@@ -146,20 +153,20 @@ import Testing
             let open = """
                 select (
                     select count(*) from pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))
-                    where pronamespace in ('errand'::regnamespace, 'media'::regnamespace) and grantee = 0
+                    where pronamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and grantee = 0
                 ) + (
                     select count(*) from pg_class, aclexplode(relacl)
-                    where relnamespace in ('errand'::regnamespace, 'media'::regnamespace) and grantee = 0
+                    where relnamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and grantee = 0
                 )
                 """
             #expect(try await database.text(open) == "0")
             let foreign = """
                 select relname from pg_class
-                where relnamespace in ('errand'::regnamespace, 'media'::regnamespace) and relkind in ('r', 'p', 'v', 'S')
+                where relnamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'S')
                     and relowner <> 'errand_owner'::regrole
                 union all
                 select proname from pg_proc
-                where pronamespace in ('errand'::regnamespace, 'media'::regnamespace) and proowner <> 'errand_owner'::regrole
+                where pronamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and proowner <> 'errand_owner'::regrole
                 """
             #expect(try await database.text(foreign) == "")
             #expect(try await database.text("select * from errand.apply_rights()") == "")

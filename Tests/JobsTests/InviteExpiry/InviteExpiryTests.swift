@@ -1,0 +1,101 @@
+import Errand
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@testable import Jobs
+
+@Suite("Invite expiry") struct InviteExpiryTests {
+    @Test("every due invite is marked, set by set, and no other one is touched")
+    func marks() async throws {
+        try await withTestQueue([InviteExpiryHandler()]) { test in
+            let database = test.database
+            // Two full sets and a rest, many of them due at the same moment.
+            try await database.makeInvites(10_001, due: "now() - interval '1 s' * (n % 10)")
+            try await database.makeInvites(50, due: "now() + interval '1 s' * n", after: 20_000)
+            let code = try await database.invite("anna")
+            #expect(try await database.redeem(code, as: "ben").status == "paired")
+            try await database.execute("update pairing.invite set expires_at = now() where state = 'used'")
+            let run = try await test.run(InviteExpiryHandler(), InviteExpiry())
+            #expect(try run.report() == .init(expired: 10_001))
+            #expect(
+                try await database.lines("select state, count(*) from pairing.invite group by state order by state")
+                    == ["expired|10001", "live|50", "used|1"])
+            let again = try await test.run(InviteExpiryHandler(), InviteExpiry())
+            #expect(try again.report() == .init())
+        }
+    }
+
+    @Test("several runs at once mark each invite once")
+    func together() async throws {
+        try await withTestQueue([InviteExpiryHandler()]) { test in
+            try await test.database.makeInvites(20_000, due: "now()")
+            for _ in 1...3 { try await test.queue.enqueue(InviteExpiry()) }
+            #expect(try await test.drain().outcomes == [.succeeded, .succeeded, .succeeded])
+            #expect(
+                try await test.database.number("select sum((output ->> 'expired')::int) from errand.history") == 20_000)
+        }
+    }
+
+    @Test("a redemption under way isn't waited for, and its invite is marked by the next run")
+    func skips() async throws {
+        try await withTestQueue([InviteExpiryHandler()]) { test in
+            try await test.database.makeInvites(3, due: "now()")
+            try await test.database.transaction { redemption in
+                try await redemption.execute("select from pairing.invite order by id limit 1 for update")
+                let run = try await test.run(InviteExpiryHandler(), InviteExpiry())
+                #expect(try run.report() == .init(expired: 2))
+            }
+            let next = try await test.run(InviteExpiryHandler(), InviteExpiry())
+            #expect(try next.report() == .init(expired: 1))
+        }
+    }
+
+    @Test("invites that ended 30 days ago are forgotten, and until then an expired code is known as that")
+    func forgets() async throws {
+        try await withTestQueue([InviteExpiryHandler()]) { test in
+            let database = test.database
+            try await database.makeInvites(2_500, due: "now() - interval '32 days'")
+            let run = try await test.run(InviteExpiryHandler(), InviteExpiry())
+            #expect(try run.report() == .init(expired: 2_500))
+            let code = try await database.lines("select code from pairing.invite order by id limit 1")[0]
+            #expect(try await database.redeem(code, as: "ben").status == "expired")
+            try await database.execute("update pairing.invite set ended_at = ended_at - interval '29 days'")
+            let early = try await test.run(InviteExpiryHandler(), InviteExpiry())
+            #expect(try early.report() == .init())
+            #expect(try await database.redeem(code, as: "ben").status == "expired")
+            try await database.execute("update pairing.invite set ended_at = ended_at - interval '1 day'")
+            let last = try await test.run(InviteExpiryHandler(), InviteExpiry())
+            #expect(try last.report() == .init(forgotten: 2_500))
+            #expect(try await database.redeem(code, as: "ben").status == "invalid")
+        }
+    }
+}
+
+extension Database {
+    /// Live invites of as many users; `due` is SQL that may use `n`, which counts from `after` + 1.
+    fileprivate func makeInvites(_ count: Int, due: String, after: Int = 0) async throws {
+        try await execute(
+            Statement(
+                """
+                insert into pairing.invite (created_at, expires_at, code, inviter)
+                select \(due) - interval '24 hours', \(due),
+                    translate(lpad(to_hex(n), 6, '0'), '01abcdef', 'ZYABCDEF'), 'user-' || n
+                from generate_series(\(after + 1), \(after + count)) as n
+                """))
+    }
+}
+
+extension HandlerRun {
+    /// What the run has answered.
+    fileprivate func report() throws -> InviteExpiryHandler.Report {
+        guard case .done(let output?) = outcome else { throw UnmetReport(outcome: "\(self)") }
+        return try output.decode(InviteExpiryHandler.Report.self)
+    }
+}
+
+/// A run that answered something else.
+private struct UnmetReport: Error {
+    let outcome: String
+}

@@ -1,0 +1,249 @@
+import Errand
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@Suite("Invite codes") struct RedeemTests {
+    @Test("a code has six signs that no two of which look alike, and is valid for 24 hours to the microsecond")
+    func creates() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                "select code from generate_series(1, 500) as n cross join pairing.create_invite('user-' || n)")
+            let bad = try await database.number(
+                """
+                select count(*) from pairing.invite
+                where code !~ '^[A-HJ-NP-Z2-9]{6}$' or expires_at - created_at <> interval '24 hours'
+                    or created_at not between now() - interval '1 minute' and clock_timestamp()
+                """)
+            #expect(bad == 0)
+            // In a transaction that began long ago the 24 hours begin now.
+            try await database.transaction { transaction in
+                try await transaction.execute("select pg_sleep(0.05)")
+                let late = try await transaction.query(
+                    "select expires_at > now() + interval '24 hours 40 ms' from pairing.create_invite('late')"
+                ).scalar(Bool.self)
+                #expect(late)
+            }
+        }
+    }
+
+    @Test("each of the 32 signs is as likely as the others at each of the six places")
+    func fair() async throws {
+        try await withTestDatabase { database, _ in
+            // Chi-square of 32 signs over 64,000 codes: 31 degrees of freedom exceed 90 once in 10 million times.
+            let worst = try await database.query(
+                """
+                select max(chi)::float8 from (
+                    select sum((count - 2000) ^ 2 / 2000.0) + 2000 * (32 - count(*)) as chi
+                    from (
+                        select place, count(*)
+                        from (select pairing.new_code() as code from generate_series(1, 64000)) as drawn
+                        cross join generate_series(1, 6) as place
+                        group by place, substr(code, place, 1)
+                    ) as counted
+                    group by place
+                ) as places
+                """
+            ).scalar(Double.self)
+            #expect(worst < 90)
+        }
+    }
+
+    @Test("among live codes none comes twice, however many sessions draw from however few")
+    func unique() async throws {
+        try await withTestDatabase(connections: 16) { database, _ in
+            // Eight codes are all there are.
+            try await database.execute(
+                """
+                create or replace function pairing.new_code() returns text language sql as $$
+                    select substr('ABCDEFGH', 1 + floor(random() * 8)::int, 1) || 'AAAAA'
+                $$
+                """)
+            let codes = try await withThrowingTaskGroup(of: String.self) { group in
+                for user in 1...8 {
+                    group.addTask { try await database.invite("user-\(user)") }
+                }
+                return try await group.reduce(into: Set()) { $0.insert($1) }
+            }
+            #expect(codes.count == 8)
+            let error = await #expect(throws: PostgresError.self) { try await database.invite("one-more") }
+            #expect(error?.sqlState == "ER503")
+            // Codes that have ended are free again.
+            try await database.expire("true")
+            try await database.execute("select pairing.expire_due_v1()")
+            #expect(codes.contains(try await database.invite("one-more")))
+        }
+    }
+
+    @Test(
+        "200 sessions redeem one code at once: one is paired, and all others are told that it is used",
+        .enabled(if: !TestServer.isPooled, "a pooler has fewer sessions than this needs"))
+    func stampede() async throws {
+        try await withTestDatabase(connections: 202) { database, _ in
+            let code = try await database.invite("anna")
+            let statuses = try await withThrowingTaskGroup(of: String.self) { group in
+                try await database.transaction { gate in
+                    try await gate.execute("select from pairing.person where user_id = 'anna' for update")
+                    // All of them are in the middle of it before the first one may go on; ten connections at a time.
+                    let waiting = """
+                        select count(*) from pg_stat_activity
+                        where datname = current_database() and wait_event_type = 'Lock'
+                        """
+                    for ten in 0..<20 {
+                        for guest in 1...10 {
+                            group.addTask { try await database.redeem(code, as: "guest-\(ten)-\(guest)").status }
+                        }
+                        let start = ContinuousClock.now
+                        while try await database.number(waiting) < 10 * (ten + 1),
+                            ContinuousClock.now - start < .seconds(5)
+                        {}
+                    }
+                    #expect(try await database.number(waiting) == 200)
+                }
+                return try await group.reduce(into: [String]()) { $0.append($1) }
+            }
+            #expect(statuses.count { $0 == "paired" } == 1)
+            #expect(statuses.count { $0 == "already_used" } == 199)
+            #expect(try await database.number("select count(*) from pairing.pair") == 1)
+            #expect(try await database.number("select count(*) from pairing.person where pair_id is not null") == 2)
+        }
+    }
+
+    @Test("two who redeem each other's code at once are one pair, and nobody meets a deadlock")
+    func crossing() async throws {
+        try await withTestDatabase(connections: 16) { database, _ in
+            try await withThrowingTaskGroup(of: Set<String>.self) { group in
+                for n in 1...40 {
+                    let (left, right) = ("left-\(n)", "right-\(n)")
+                    let codes = (try await database.invite(left), try await database.invite(right))
+                    group.addTask {
+                        async let first = database.redeem(codes.0, as: right).status
+                        async let second = database.redeem(codes.1, as: left).status
+                        return try await [first, second]
+                    }
+                }
+                for try await statuses in group { #expect(statuses == ["paired", "already_paired"]) }
+            }
+            #expect(try await database.number("select count(*) from pairing.pair") == 40)
+        }
+    }
+
+    @Test("the answer says exactly what became of a code")
+    func answers() async throws {
+        try await withTestDatabase { database, _ in
+            let code = try await database.invite("anna")
+            let spare = try await database.invite("anna")
+            #expect(try await database.redeem("AAAAA1", as: "ben").status == "invalid")
+            #expect(try await database.redeem(nil, as: "ben").status == "invalid")
+            #expect(try await database.redeem(code, as: "anna").status == "own_code")
+            let typed = " " + code.prefix(3).lowercased() + "-" + code.suffix(3).lowercased()
+            let paired = try await database.redeem(typed, as: "ben")
+            #expect(paired.status == "paired" && paired.partner == "anna" && paired.pair != nil)
+            #expect(try await database.lines("select partner from pairing.partner_of('anna')") == ["ben"])
+            let again = try await database.redeem(code, as: "ben")
+            #expect(again.status == "already_used" && again.pair == paired.pair && again.triesLeft == paired.triesLeft)
+            #expect(try await database.redeem(code, as: "carl").status == "already_used")
+            #expect(try await database.redeem(spare, as: "carl").status == "withdrawn")
+            let other = try await database.redeem(try await database.invite("dora"), as: "ben")
+            #expect(other.status == "already_paired" && other.pair == paired.pair && other.partner == "anna")
+            #expect(
+                try await database.lines("select status, partner from pairing.disconnect('ben')")
+                    == ["disconnected|anna"])
+            #expect(
+                try await database.lines("select status, partner from pairing.disconnect('anna')") == ["not_paired|"])
+            #expect(
+                try await database.lines("select inviter, invitee, ended_by from pairing.pair_status")
+                    == ["anna|ben|ben"])
+            #expect(try await database.redeem(try await database.invite("ben"), as: "anna").status == "paired")
+            let error = await #expect(throws: PostgresError.self) { try await database.invite("ben") }
+            #expect(error?.sqlState == "ER409")
+        }
+    }
+
+    @Test("a code is dead at its 24 hours though nobody has marked it, and not before")
+    func deadOnTime() async throws {
+        try await withTestDatabase { database, _ in
+            let code = try await database.invite("anna")
+            try await database.expire("true", in: "30 s")
+            #expect(try await database.redeem(code, as: "ben").status == "paired")
+            let late = try await database.invite("carl")
+            try await database.transaction { transaction in
+                // Within one transaction the clock goes on though now() doesn't.
+                try await transaction.execute(
+                    "update pairing.invite set expires_at = clock_timestamp() where inviter = 'carl'")
+                let status = try await transaction.query(
+                    Statement("select status from pairing.redeem_invite($1, 'dora')", [late])
+                ).scalar(String.self)
+                #expect(status == "expired")
+            }
+            #expect(
+                try await database.lines("select state from pairing.invite where inviter = 'carl'") == ["live"])
+            #expect(
+                try await database.lines("select state from pairing.invite_status where inviter = 'carl'")
+                    == ["expired"])
+        }
+    }
+
+    @Test("ten codes an hour may be of no use, also at once; then none is looked at, and the answer says until when")
+    func tries() async throws {
+        try await withTestDatabase(connections: 16) { database, _ in
+            let answers = try await withThrowingTaskGroup(of: Redeemed.self) { group in
+                for _ in 1...50 { group.addTask { try await database.redeem("AAAAAA", as: "eve") } }
+                return try await group.reduce(into: [Redeemed]()) { $0.append($1) }
+            }
+            #expect(answers.count { $0.status == "invalid" } == 10)
+            #expect(answers.count { $0.status == "too_many_tries" } == 40)
+            #expect(Set(answers.filter { $0.status == "invalid" }.map(\.triesLeft)) == Set(0...9))
+            #expect(answers.filter { $0.triesLeft == 0 }.allSatisfy { $0.waits })
+            let code = try await database.invite("anna")
+            #expect(try await database.redeem(code, as: "eve").status == "too_many_tries")
+            #expect(try await database.redeem("AAAAAA", as: "ben").triesLeft == 9)
+            try await database.execute(
+                "update pairing.person set wrong_since = wrong_since - interval '1 hour' where user_id = 'eve'")
+            #expect(try await database.redeem(code, as: "eve").status == "paired")
+        }
+    }
+}
+
+/// An answer of `pairing.redeem_invite`.
+struct Redeemed: Sendable {
+    let status: String
+    let pair: UUID?
+    let partner: String?
+    let triesLeft: Int
+    /// Whether it says from when on a next try is looked at.
+    let waits: Bool
+}
+
+extension Database {
+    @discardableResult
+    func invite(_ user: String) async throws -> String {
+        try await query(Statement("select code from pairing.create_invite($1)", [user])).scalar(String.self)
+    }
+
+    func redeem(_ code: String?, as user: String) async throws -> Redeemed {
+        let rows = try await query(
+            Statement(
+                """
+                select status, pair_id, partner, tries_left,
+                    coalesce(retry_at between now() and now() + interval '61 min', false)
+                from pairing.redeem_invite($1, $2)
+                """, [code, user]))
+        let (status, pair, partner, triesLeft, waits) = try rows[0].decode(
+            String.self, UUID?.self, String?.self, Int.self, Bool.self)
+        return Redeemed(status: status, pair: pair, partner: partner, triesLeft: triesLeft, waits: waits)
+    }
+
+    /// Lets the live invites that the condition names end at once, or in that time.
+    func expire(_ condition: String, in time: String = "-1 s") async throws {
+        try await execute(
+            Statement(
+                """
+                update pairing.invite
+                set created_at = clock_timestamp() + interval '\(time)' - interval '24 hours',
+                    expires_at = clock_timestamp() + interval '\(time)'
+                where state = 'live' and \(condition)
+                """))
+    }
+}

@@ -1,0 +1,33 @@
+-- create_invite: makes a code that another user can redeem within 24 hours.
+--
+--   select code, expires_at from pairing.create_invite('user-17');
+--
+-- Six of A-Z and 2-9 without I and O, by lot, and like no other code that is live. A user may have several; when one of
+-- them is redeemed the others are withdrawn. Raises ER409 where the user is in a pair, ER422 without a user.
+create or replace function pairing.create_invite(user_id text) returns table (code text, expires_at timestamptz)
+language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
+#variable_conflict use_column
+declare
+    -- Not now(): in a long transaction that is when it began, and 24 hours are 24 hours.
+    made constant timestamptz := clock_timestamp();
+begin
+    perform pairing.hold_people('create_invite', create_invite.user_id);
+    if (select pair_id from pairing.person where person.user_id = create_invite.user_id) is not null then
+        raise exception 'create_invite: the user is in a pair'
+            using errcode = 'ER409', hint = 'select * from pairing.disconnect(user_id) ends it.';
+    end if;
+    for attempt in 1..100 loop
+        return query
+        insert into pairing.invite as new (created_at, expires_at, code, inviter)
+        values (made, made + interval '24 hours', pairing.new_code(), create_invite.user_id)
+        on conflict (code) where state = 'live' do nothing
+        returning new.code, new.expires_at;
+        if found then
+            return;
+        end if;
+    end loop;
+    raise exception 'create_invite: no free code was found in 100 draws' using errcode = 'ER503';
+end
+$$;
+comment on function pairing.create_invite(text) is
+    'Makes an invite code that is valid for 24 hours. Example: select code from pairing.create_invite(''user-17'')';

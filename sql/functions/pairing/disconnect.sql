@@ -1,0 +1,38 @@
+-- disconnect: ends the pair that a user is in. Both may then make and redeem codes again.
+--
+--   select status, pair_id, partner from pairing.disconnect('user-17');
+--
+-- status is disconnected, with the pair and the other one, or not_paired: calling it twice does no harm. Raises ER422
+-- without a user.
+create or replace function pairing.disconnect(user_id text) returns table (status text, pair_id uuid, partner text)
+language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
+#variable_conflict use_column
+declare
+    known text;
+begin
+    select mine.partner into known from pairing.partner_of(disconnect.user_id) as mine;
+    loop
+        perform pairing.hold_people('disconnect', disconnect.user_id, known);
+        pair_id := null;
+        partner := null;
+        select mine.pair_id, mine.partner into pair_id, partner from pairing.partner_of(disconnect.user_id) as mine;
+        exit when partner is null or partner = known;
+        -- Before the rows were held the pair became another one.
+        known := partner;
+    end loop;
+    if pair_id is null then
+        return query select 'not_paired', null::uuid, null::text;
+        return;
+    end if;
+    update pairing.pair as held
+    set ended_at = clock_timestamp(), ended_by = disconnect.user_id
+    where held.id = disconnect.pair_id;
+    update pairing.person as held
+    set pair_id = null
+    where held.user_id in (disconnect.user_id, partner);
+    status := 'disconnected';
+    return next;
+end
+$$;
+comment on function pairing.disconnect(text) is
+    'Ends the pair that a user is in. Example: select status from pairing.disconnect(''user-17'')';

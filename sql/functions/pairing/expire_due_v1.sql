@@ -1,0 +1,30 @@
+-- expire_due_v1: marks the next invites whose 24 hours are over, in the order in which they became due.
+--
+-- Takes those behind the given place, and answers how many it has marked and the place of the last one: who hands that on
+-- reads no row twice, even while somebody's old snapshot keeps the marked ones in the index. An invite that is being
+-- redeemed in this moment is left for the next look. marked is less than max_invites when no more are due.
+create or replace function pairing.expire_due_v1(
+    after timestamptz default '-infinity', after_id bigint default 0, max_invites int default 5000
+) returns table (marked int, through timestamptz, through_id bigint)
+language sql security definer set search_path = pg_catalog, pairing, pg_temp as $$
+    with due as (
+        select id, expires_at
+        from pairing.invite
+        where state = 'live' and expires_at <= now() and (expires_at, id) > (expire_due_v1.after, expire_due_v1.after_id)
+        order by expires_at, id
+        limit max_invites
+        for update skip locked
+    ),
+    expired as (
+        update pairing.invite
+        set state = 'expired', ended_at = now()
+        -- By an array: of a join the planner would expect a tenth of the table, and read all of it for every set.
+        where id = any (array(select id from due))
+        returning id
+    )
+    select (select count(*) from expired)::int, last.expires_at, last.id
+    from (select) as always
+    left join (select expires_at, id from due order by expires_at desc, id desc limit 1) as last on true
+$$;
+comment on function pairing.expire_due_v1(timestamptz, bigint, int) is
+    'For the job invite_expiry: marks the next invites whose time is over';

@@ -1,0 +1,20 @@
+-- forget_invites_v1: deletes invites that ended 30 days ago; until then redeem_invite can say what became of them.
+--
+-- Invites end in about the order in which they were made, so it looks at the oldest only: 1,000 index entries a call, and
+-- as many deletions at most. Answers how many are gone.
+create or replace function pairing.forget_invites_v1(max_invites int default 1000) returns int
+language sql security definer set search_path = pg_catalog, pairing, pg_temp as $$
+    with oldest as (
+        select id, ended_at
+        from pairing.invite
+        order by id
+        limit max_invites
+    ),
+    gone as (
+        delete from pairing.invite
+        where id = any (array(select id from oldest where ended_at <= now() - interval '30 days'))
+        returning id
+    )
+    select count(*)::int from gone
+$$;
+comment on function pairing.forget_invites_v1(int) is 'For the job invite_expiry: deletes invites that ended 30 days ago';

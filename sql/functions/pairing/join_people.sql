@@ -1,0 +1,28 @@
+-- join_people: makes a pair of two users whose rows are held, ends the invite as used, and withdraws their other ones.
+create or replace function pairing.join_people(invite bigint, inviter text, invitee text) returns uuid
+language plpgsql set search_path = pg_catalog, pairing, pg_temp as $$
+#variable_conflict use_column
+declare
+    pair uuid;
+begin
+    update pairing.invite as known
+    set state = 'used', redeemed_by = join_people.invitee, ended_at = clock_timestamp()
+    where known.id = join_people.invite and state = 'live';
+    if not found then
+        raise exception 'join_people: invite % is not live', join_people.invite using errcode = 'ER409';
+    end if;
+    insert into pairing.pair (paired_at, invite_id, inviter, invitee)
+    values (clock_timestamp(), join_people.invite, join_people.inviter, join_people.invitee)
+    returning id into pair;
+    update pairing.person
+    set pair_id = pair
+    where user_id in (join_people.inviter, join_people.invitee);
+    update pairing.invite as known
+    set state = 'withdrawn', ended_at = clock_timestamp()
+    where known.inviter in (join_people.inviter, join_people.invitee) and state = 'live'
+        and expires_at > clock_timestamp();
+    return pair;
+end
+$$;
+comment on function pairing.join_people(bigint, text, text) is
+    'Makes a pair of two users whose rows are held, and withdraws their other invites';

@@ -1,0 +1,87 @@
+-- redeem_invite: makes a pair of the one who enters a code and the one who made it, and says what became of the code.
+--
+--   select status, pair_id, partner, tries_left, retry_at from pairing.redeem_invite('7KX2QM', 'user-18');
+--
+-- Spaces, hyphens and small letters are no mistakes. status is one of
+--   paired           they are a pair now
+--   invalid          there is no such code
+--   expired          its 24 hours are over
+--   already_used     somebody was faster; where that was this user himself, pair_id and partner are his
+--   own_code         it is the user's own
+--   withdrawn        who made it is in a pair by now
+--   already_paired   the user himself is in one: pair_id and partner
+--   too_many_tries   ten codes within an hour were of no use; before retry_at none is looked at
+-- Of any number who redeem one code at once, one is paired. A code is dead at its 24 hours by the database's clock, whether
+-- or not somebody has marked it. A try counts when the transaction commits. Raises ER422 without a user.
+create or replace function pairing.redeem_invite(code text, user_id text)
+returns table (status text, pair_id uuid, partner text, tries_left int, retry_at timestamptz)
+language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
+#variable_conflict use_column
+declare
+    most_tries constant int := 10;
+    window_of_tries constant interval := interval '1 hour';
+    wanted constant text := upper(regexp_replace(left(redeem_invite.code, 100), '[\s-]', '', 'g'));
+    invite pairing.invite;
+    me pairing.person;
+    other pairing.person;
+begin
+    -- Who made it, before anything is locked: the two are locked in order, and then all is looked at again.
+    select * into invite
+    from pairing.invite as known
+    where known.code = wanted
+    order by state = 'live' desc, id desc
+    limit 1;
+    perform pairing.hold_people('redeem_invite', redeem_invite.user_id, invite.inviter);
+    select * into me from pairing.person where person.user_id = redeem_invite.user_id;
+    if me.wrong_since <= clock_timestamp() - window_of_tries then
+        me.wrong_tries := 0;
+    end if;
+    if me.wrong_tries >= most_tries then
+        return query select 'too_many_tries', null::uuid, null::text, 0, me.wrong_since + window_of_tries;
+        return;
+    end if;
+    if invite.id is not null then
+        -- The job may be about to mark it, which takes milliseconds.
+        select * into invite from pairing.invite as known where known.id = invite.id for update;
+        select * into other from pairing.person where person.user_id = invite.inviter;
+    end if;
+    status := case
+        when invite.id is null then 'invalid'
+        when invite.state = 'used' then 'already_used'
+        when me.pair_id = other.pair_id then 'already_paired'
+        when invite.state = 'expired' or clock_timestamp() >= invite.expires_at then 'expired'
+        when invite.inviter = redeem_invite.user_id and invite.state = 'live' then 'own_code'
+        when invite.state = 'withdrawn' or other.pair_id is not null then 'withdrawn'
+        when me.pair_id is not null then 'already_paired'
+        else 'paired'
+    end;
+    case
+        when status = 'paired' then
+            pair_id := pairing.join_people(invite.id, invite.inviter, redeem_invite.user_id);
+            partner := invite.inviter;
+        when status = 'already_paired'
+            or status = 'already_used' and invite.redeemed_by = redeem_invite.user_id and me.pair_id is not null
+        then
+            select mine.pair_id, mine.partner into pair_id, partner
+            from pairing.partner_of(redeem_invite.user_id) as mine;
+        when status = 'own_code' then
+            null;
+        else
+            me.wrong_tries := me.wrong_tries + 1;
+            update pairing.person
+            set
+                wrong_tries = me.wrong_tries,
+                wrong_since = case me.wrong_tries when 1 then clock_timestamp() else wrong_since end
+            where person.user_id = redeem_invite.user_id
+            returning wrong_since into me.wrong_since;
+    end case;
+    tries_left := most_tries - me.wrong_tries;
+    if tries_left = 0 then
+        retry_at := me.wrong_since + window_of_tries;
+    end if;
+    return next;
+end
+$$;
+comment on function pairing.redeem_invite(text, text) is
+    'Pairs the user with the one who made the code; status says what became of it. '
+    'Example: select status, partner from pairing.redeem_invite(''7KX2QM'', ''user-18'')';
