@@ -9,6 +9,7 @@ package enum AllJobs {
             ImageCompressionHandler(store: store, images: images),
             UploadRetryHandler(store: store),
             InviteExpiryHandler(),
+            QuoteRotationHandler(),
         ]
     }
 
@@ -18,6 +19,7 @@ package enum AllJobs {
             [
                 // So often that the wait for a tick leaves most of the minute within which they are to be marked.
                 try ScheduleDefinition("invite_expiry", .every(.seconds(15)), job: InviteExpiry()),
+                try ScheduleDefinition("quote_rotation", .cron(CronExpression("7 * * * *")), job: QuoteRotation()),
             ]
         }
     }

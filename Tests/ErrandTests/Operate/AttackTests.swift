@@ -94,6 +94,8 @@ import Testing
         "select media.submit('uploads/a.jpg', $1)",
         "select pairing.create_invite($1)", "select pairing.redeem_invite($1, 'anna')",
         "select pairing.redeem_invite('ABCDEF', $1)", "select pairing.disconnect($1)", "select pairing.partner_of($1)",
+        "select quotes.put($1, 'a', 'A')", "select quotes.put('a', $1, 'A')", "select quotes.put('a', 'a', $1)",
+        "select quotes.put('b', 'a', 'A', $1)", "select quotes.retire(1, $1)",
     ]
 
     /// Ways out of a literal, a name, a comment or a dollar quote, and things to do outside: 200 of them.
@@ -168,7 +170,9 @@ import Testing
                     "select * from errand.queue_status", "select * from errand.overdue", "select * from errand.stuck",
                     "select * from errand.job_status", "select * from pairing.create_invite('anna')",
                     "select * from pairing.redeem_invite((select code from pairing.invite_status), 'ben')",
-                    "select * from pairing.disconnect('anna')",
+                    "select * from pairing.disconnect('anna')", "select * from quotes.of_the_day()",
+                    "select quotes.put('a', 'b', 'C')", "select quotes.retire(1, 'x')",
+                    "select * from quotes.quote_status",
                 ] {
                     try await transaction.execute(Statement(call))
                 }
@@ -190,8 +194,8 @@ import Testing
             let loose = """
                 select oid::regprocedure
                 from pg_proc
-                where pronamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and prokind = 'f'
-                    and not coalesce(proconfig::text ~ 'search_path=pg_catalog, (errand|media|pairing), pg_temp', false)
+                where pronamespace = any ('{errand,media,pairing,quotes}'::regnamespace[]::oid[]) and prokind = 'f'
+                    and not coalesce(proconfig::text ~ 'search_path=pg_catalog, (errand|media|pairing|quotes), pg_temp', false)
                 """
             let found = try await database.text(loose)
             #expect(found == "")
@@ -199,7 +203,7 @@ import Testing
                 select distinct oid::regprocedure
                 from pg_proc
                 cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
-                where pronamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and not prosecdef
+                where pronamespace = any ('{errand,media,pairing,quotes}'::regnamespace[]::oid[]) and not prosecdef
                     and has_function_privilege('errand_' || role, oid, 'EXECUTE')
                 """
             #expect(try await database.text(invoker) == "")

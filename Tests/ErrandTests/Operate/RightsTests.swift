@@ -11,6 +11,7 @@ import Testing
         schema errand: enqueuer monitor ops worker
         schema media: enqueuer monitor ops worker
         schema pairing: enqueuer monitor ops worker
+        schema quotes: enqueuer monitor ops worker
         table errand.migration: monitor ops worker
         table errand.script: monitor ops worker
         table errand.upgrade: monitor ops worker
@@ -33,6 +34,8 @@ import Testing
         view media.upload_status: enqueuer ops
         view pairing.invite_status: enqueuer ops
         view pairing.pair_status: enqueuer ops
+        view quotes.quote_days: enqueuer monitor ops
+        view quotes.quote_status: ops
         function errand.cancel: ops
         function errand.cancel_where: ops
         function errand.dependency_close: ops
@@ -70,6 +73,9 @@ import Testing
         function pairing.disconnect: enqueuer ops
         function pairing.partner_of: enqueuer ops
         function pairing.redeem_invite: enqueuer ops
+        function quotes.of_the_day: enqueuer ops
+        function quotes.put: ops
+        function quotes.retire: ops
         """
 
     /// The same from the catalog: each object that anybody of the four may use in any way, PUBLIC included.
@@ -80,12 +86,12 @@ import Testing
         allowed as (
             select 'schema ' || nspname as object, role.name as role
             from pg_namespace cross join role
-            where nspname in ('errand', 'media', 'pairing') and has_schema_privilege('errand_' || role.name, oid, 'USAGE, CREATE')
+            where nspname in ('errand', 'media', 'pairing', 'quotes') and has_schema_privilege('errand_' || role.name, oid, 'USAGE, CREATE')
             union all
             select case relkind when 'v' then 'view ' when 'S' then 'sequence ' else 'table ' end || relnamespace::regnamespace
                 || '.' || relname, role.name
             from pg_class cross join role
-            where relnamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+            where relnamespace = any ('{errand,media,pairing,quotes}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
                 and case relkind
                     when 'S' then has_sequence_privilege('errand_' || role.name, oid, 'USAGE, SELECT, UPDATE')
                     else has_table_privilege(
@@ -94,7 +100,7 @@ import Testing
             union all
             select distinct 'function ' || pronamespace::regnamespace || '.' || proname, role.name
             from pg_proc cross join role
-            where pronamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[])
+            where pronamespace = any ('{errand,media,pairing,quotes}'::regnamespace[]::oid[])
                 and has_function_privilege('errand_' || role.name, oid, 'EXECUTE')
         )
         select object || ': ' || string_agg(role, ' ' order by role) as line
@@ -120,7 +126,7 @@ import Testing
             let writing = """
                 select count(*)
                 from pg_class cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
-                where relnamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v')
+                where relnamespace = any ('{errand,media,pairing,quotes}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v')
                     and has_table_privilege('errand_' || role, oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
                 """
             let writable = try await database.text(writing)
@@ -153,20 +159,20 @@ import Testing
             let open = """
                 select (
                     select count(*) from pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))
-                    where pronamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and grantee = 0
+                    where pronamespace = any ('{errand,media,pairing,quotes}'::regnamespace[]::oid[]) and grantee = 0
                 ) + (
                     select count(*) from pg_class, aclexplode(relacl)
-                    where relnamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and grantee = 0
+                    where relnamespace = any ('{errand,media,pairing,quotes}'::regnamespace[]::oid[]) and grantee = 0
                 )
                 """
             #expect(try await database.text(open) == "0")
             let foreign = """
                 select relname from pg_class
-                where relnamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'S')
+                where relnamespace = any ('{errand,media,pairing,quotes}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'S')
                     and relowner <> 'errand_owner'::regrole
                 union all
                 select proname from pg_proc
-                where pronamespace = any ('{errand,media,pairing}'::regnamespace[]::oid[]) and proowner <> 'errand_owner'::regrole
+                where pronamespace = any ('{errand,media,pairing,quotes}'::regnamespace[]::oid[]) and proowner <> 'errand_owner'::regrole
                 """
             #expect(try await database.text(foreign) == "")
             #expect(try await database.text("select * from errand.apply_rights()") == "")

@@ -1,0 +1,59 @@
+-- retire: takes a quote out of the rotation, from the next day on at which it is tomorrow everywhere on Earth.
+--
+--   select quotes.retire(17, 'it is not by Voltaire');
+--
+-- Where its day was still to come, the last quote of the cycle takes that, and no other day changes. Only in the last days
+-- of a cycle, when the next one is written already, those behind it move a day ahead. Retiring it again does no harm.
+-- Raises ER404 where there is no such quote, ER409 where it is the last one, ER422 without a reason.
+create or replace function quotes.retire(id int, reason text) returns void
+language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
+#variable_conflict use_column
+declare
+    today constant date := (now() at time zone 'UTC')::date;
+    -- At UTC+14 it is this day already.
+    latest_today constant date := (now() at time zone 'UTC' + interval '14 hours')::date;
+    cycle quotes.cycle;
+    place int;
+    size int;
+begin
+    perform errand.check_reason('retire', retire.reason);
+    perform quotes.write_days(today);
+    if not exists (select from quotes.quote as known where known.id = retire.id) then
+        raise exception 'retire: there is no quote %', retire.id using errcode = 'ER404';
+    elsif not exists (select from quotes.quote as known where known.id <> retire.id and retired_at is null) then
+        raise exception 'retire: % is the last quote', retire.id using errcode = 'ER409', hint = 'Add another one first.';
+    end if;
+    update quotes.quote as known
+    set retired_at = coalesce(retired_at, now())
+    where known.id = retire.id;
+    for cycle in
+        select * from quotes.cycle as known
+        where retire.id = any (known.quote_ids)
+            and known.first_day + array_position(known.quote_ids, retire.id) - 1 > latest_today
+        order by number desc
+    loop
+        place := array_position(cycle.quote_ids, retire.id);
+        size := cardinality(cycle.quote_ids);
+        if size = 1 then
+            delete from quotes.cycle as known where known.number = cycle.number;
+        elsif exists (select from quotes.cycle as later where later.number > cycle.number) then
+            update quotes.cycle as known
+            set quote_ids = array_remove(quote_ids, retire.id)
+            where known.number = cycle.number;
+        else
+            cycle.quote_ids[place] := cycle.quote_ids[size];
+            update quotes.cycle as known
+            set quote_ids = cycle.quote_ids[1:size - 1]
+            where known.number = cycle.number;
+        end if;
+        update quotes.cycle as later
+        set first_day = first_day - 1
+        where later.number > cycle.number;
+    end loop;
+    delete from quotes.day as written where written.day > latest_today;
+    perform quotes.write_days(today);
+    perform errand.acted('quote_retire', jsonb_build_object('quote', retire.id), retire.reason);
+end
+$$;
+comment on function quotes.retire(int, text) is
+    'Takes a quote out of the rotation. Example: select quotes.retire(17, ''it is not by Voltaire'')';
