@@ -18,4 +18,12 @@ fi
 swift build --build-tests
 # A few at a time: with all at once two cores are so busy that promises of time could not be told from a slow machine.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=4
-exec swift test --skip-build "$@"
+log=.errand/test.log
+mkdir -p .errand
+swift test --skip-build "$@" 2>&1 | tee "$log" && exit
+
+# What failed stands somewhere among hundreds of tests that ran beside it: once more, then the runner's own closing line.
+echo "What failed:"
+grep -A 3 -e 'recorded an issue' -e 'error:' -e 'Fatal error' "$log" || echo "no test said why; all that was printed is in $log"
+grep '^. Test run with' "$log" || true
+exit 1

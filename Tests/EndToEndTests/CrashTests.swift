@@ -13,7 +13,7 @@ import Testing
             let jobs = Hardness.isFull ? 1000 : 200
             try await database.enqueueSleepers(jobs, milliseconds: 200)
             let victim = try Program(["worker"], database: url, settings: settings)
-            #expect(try await database.becomes("count(*) > 40 from errand.history", within: .seconds(20)))
+            #expect(try await database.becomes("count(*) > 40 from errand.history", within: .seconds(60)))
             victim.send(SIGKILL)
             #expect(try await victim.exit() == -SIGKILL)
             let running = try await database.count("from errand.job where state = 'running'")
@@ -41,14 +41,14 @@ import Testing
                 let worker = try Program(["worker"], database: url, settings: settings)
                 let before = try await database.count("from errand.history")
                 #expect(
-                    try await database.becomes("count(*) > \(before + 30) from errand.history", within: .seconds(20)))
+                    try await database.becomes("count(*) > \(before + 30) from errand.history", within: .seconds(60)))
                 worker.send(SIGTERM)
-                #expect(try await worker.exit(within: .seconds(10)) == 0)
+                #expect(try await worker.exit(within: .seconds(60)) == 0)
                 #expect(try await database.count("from errand.job where state = 'running'") == 0)
                 #expect(try await database.count("from errand.worker") == 0)
             }
             let last = try Program(["worker"], database: url, settings: settings)
-            #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(30)))
+            #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))
             #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 300)
             last.send(SIGTERM)
             #expect(try await last.exit() == 0)
@@ -61,12 +61,12 @@ import Testing
             let worker = try Program(["worker"], database: TestServer.url(of: configuration), settings: settings)
             try await database.enqueueSleepers(5, milliseconds: 60_000)
             #expect(
-                try await database.becomes("count(*) = 5 from errand.job where state = 'running'", within: .seconds(20))
+                try await database.becomes("count(*) = 5 from errand.job where state = 'running'", within: .seconds(60))
             )
             worker.send(SIGTERM)
             try await Task.sleep(for: .milliseconds(300))
             worker.send(SIGTERM)
-            #expect(try await worker.exit(within: .seconds(5)) == 0)
+            #expect(try await worker.exit(within: .seconds(60)) == 0)
             #expect(try await database.count("from errand.job where state = 'available' and attempt = 0") == 5)
         }
     }
@@ -79,7 +79,7 @@ import Testing
             try await database.enqueueSleepers(10, milliseconds: 1500)
             #expect(
                 try await database.becomes(
-                    "count(*) = 10 from errand.job where state = 'running'", within: .seconds(20)))
+                    "count(*) = 10 from errand.job where state = 'running'", within: .seconds(60)))
             sleeper.send(SIGSTOP)
             let stopped = ContinuousClock.now
             let heir = try Program(["worker"], database: url, settings: settings)
@@ -122,7 +122,7 @@ import Testing
                 try await Task.sleep(for: .milliseconds(50))
             }
             #expect(deaths == 3)
-            #expect(try await database.becomes("count(*) = 50 from errand.history", within: .seconds(20)))
+            #expect(try await database.becomes("count(*) = 50 from errand.history", within: .seconds(60)))
             let error = try await database.query("select error from errand.failed").scalar(String.self)
             #expect(error == "running in 3 crashes of its worker")
             worker.send(SIGTERM)

@@ -64,7 +64,7 @@ import Testing
     private func waitForResults(moreThan count: Int, below root: URL) async throws {
         let start = ContinuousClock.now
         while results(below: root).count <= count {
-            try #require(ContinuousClock.now - start < .seconds(30), "no photo was compressed")
+            try #require(ContinuousClock.now - start < .seconds(60), "no photo was compressed")
             try await Task.sleep(for: .milliseconds(1))
         }
     }

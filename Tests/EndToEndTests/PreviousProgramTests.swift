@@ -22,7 +22,7 @@ struct PreviousProgramTests {
             func start(_ program: URL?, _ command: String) async throws -> Program {
                 let started = try Program([command], of: program, database: url, settings: settings)
                 let ready = command == "scheduler" ? "scheduling" : "registered"
-                let isReady = try await started.says(ready, within: .seconds(20))
+                let isReady = try await started.says(ready, within: .seconds(60))
                 #expect(isReady, "\(started.output)")
                 return started
             }

@@ -109,7 +109,7 @@ extension Database {
     }
 
     /// Asks again and again until `condition` holds, no longer than `limit`.
-    func becomes(_ condition: String, within limit: Duration = .seconds(20)) async throws -> Bool {
+    func becomes(_ condition: String, within limit: Duration = .seconds(60)) async throws -> Bool {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < limit {
             if try await query(Statement("select \(condition)")).scalar(Bool.self) { return true }

@@ -30,14 +30,14 @@ import Testing
     private func deliver(
         _ database: Database, _ worker: Program, _ what: String, get: (ObjectKey) async throws -> [UInt8]
     ) async throws {
-        #expect(try await database.becomes("exists (select from errand.worker)", within: .seconds(20)))
+        #expect(try await database.becomes("exists (select from errand.worker)", within: .seconds(60)))
         // One after the other, and the best counts: the promise is about a machine that does nothing else.
         for number in 1...3 {
             try await database.execute("select media.submit('uploads/12.jpg')")
             #expect(
                 try await database.becomes(
                     "(select count(*) from media.photo_status where state = 'delivered') = \(number)",
-                    within: .seconds(30)))
+                    within: .seconds(60)))
         }
         let row = try await database.query(
             """

@@ -17,20 +17,20 @@ import Testing
             try await scene.stage(count)
             #expect(
                 try await database.becomes(
-                    "(select count(*) from errand.job where state = 'parked') >= \(count - 1)", within: .seconds(20)))
+                    "(select count(*) from errand.job where state = 'parked') >= \(count - 1)", within: .seconds(60)))
             try await Task.sleep(for: Hardness.isFull ? .seconds(300) : .seconds(4))
             #expect(scene.puts.isEmpty)
 
             try scene.proxy.start()
             let back = ContinuousClock.now
-            #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(20)))
+            #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))
             let puts = scene.puts
             let first = try #require(puts.first).at - back
             let last = try #require(puts.last).at - back
             print("F51: first upload \(first) and the 200th \(last) after the store was back")
             // The numbers are promised of a machine that does nothing else, and not of one with other tests beside it.
-            #expect(first <= (Hardness.isFull ? .seconds(1.5) : .seconds(5)))
-            #expect(last <= (Hardness.isFull ? .seconds(5) : .seconds(20)))
+            #expect(first <= (Hardness.isFull ? .seconds(1.5) : .seconds(30)))
+            #expect(last <= (Hardness.isFull ? .seconds(5) : .seconds(30)))
             #expect(puts.count == count)
             // Sixteen run at once, so neighbours may change places on their way.
             let order = puts.compactMap { Int($0.path.suffix(8).prefix(4)) }.map { $0 - 1000 }
@@ -59,7 +59,7 @@ import Testing
                 try scene.proxy.start()
                 try await Task.sleep(for: .seconds(span))
             }
-            #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(20)))
+            #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))
             #expect(scene.puts.count == staged)
             try await scene.expectDelivered(staged)
             worker.send(SIGTERM)

@@ -83,7 +83,7 @@ import Testing
             let start = ContinuousClock.now
             var released: [Int64] = []
             var most = 0
-            while released.count < 199, ContinuousClock.now - start < .seconds(5) {
+            while released.count < 199, ContinuousClock.now - start < .seconds(60) {
                 try await database.promote()
                 let jobs = try await worker.claim(500).sorted { $0.line < $1.line }
                 most = max(most, jobs.count)

@@ -28,7 +28,7 @@ import Testing
                     where datname = current_database() and pid <> pg_backend_pid() and application_name = 'errand'
                     """)
             }
-            let isDrained = try await server.becomes("not exists (select from errand.job)", within: .seconds(20))
+            let isDrained = try await server.becomes("not exists (select from errand.job)", within: .seconds(60))
             #expect(isDrained)
             let ended = try await server.query("select count(*), count(distinct id) from errand.history")
             #expect(try ended[0].decode(Int.self, Int.self) == (count, count))

@@ -63,12 +63,12 @@ import Testing
                         select from errand.progress join errand.job on job.id = job_id
                         where job.state = 'running' and fraction = 0.25 and message = 'reading'
                             and output ->> 'pages' = '3')
-                    """, within: .seconds(3)))
+                    """, within: .seconds(60)))
             open.yield()
             #expect(
                 try await database.becomes(
                     "exists (select from errand.progress where fraction = 1 and message = 'reading')",
-                    within: .seconds(3)))
+                    within: .seconds(60)))
             let row = try await database.query(Statement("select log from errand.progress where job_id = $1", [id]))
             let log = try row.scalar([String].self)
             #expect(log.count == 50)
@@ -104,7 +104,7 @@ import Testing
             try await queue.enqueue(all: (0..<100).map(Tally.init))
             #expect(
                 try await database.becomes(
-                    "not exists (select from errand.job)", within: .seconds(20), after: database.promote))
+                    "not exists (select from errand.job)", within: .seconds(60), after: database.promote))
             #expect(try await database.count("from public.total where runs <> 1") == 0)
             #expect(try await database.count("from errand.history where state = 'succeeded'") == 100)
             #expect(try await database.count("from errand.failed") == 0)

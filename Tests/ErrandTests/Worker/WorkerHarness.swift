@@ -38,7 +38,7 @@ extension Database {
 
     /// Asks again and again until `sql` is true, no longer than `limit`. Answers whether it became true.
     func becomes(
-        _ sql: String, within limit: Duration = .seconds(10), after step: () async throws -> Void = {}
+        _ sql: String, within limit: Duration = .seconds(60), after step: () async throws -> Void = {}
     ) async throws -> Bool {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < limit {
@@ -50,7 +50,7 @@ extension Database {
     }
 
     /// Whether all jobs have ended.
-    func drains(within limit: Duration = .seconds(10)) async throws -> Bool {
+    func drains(within limit: Duration = .seconds(60)) async throws -> Bool {
         try await becomes("not exists (select from errand.job)", within: limit)
     }
 

@@ -54,7 +54,7 @@ import Testing
                 let error = await #expect(throws: PostgresError.self) { try await task.value }
                 #expect(error?.code == .cancelled)
             }
-            #expect(took < .seconds(1))
+            #expect(took < .seconds(10), "1 s is promised of a machine that does nothing else")
             let count = try await database.query("select count(*) from numbers").scalar(Int.self)
             #expect(count == 0)
         }

@@ -77,7 +77,7 @@ import Testing
             for _ in 0..<200 {
                 #expect(await code { try await store.put([1], at: key) } == .unreachable)
             }
-            #expect(ContinuousClock.now - start < .seconds(1))
+            #expect(ContinuousClock.now - start < .seconds(10), "200 tries to connect would take longer")
             try proxy.start()
             try await Task.sleep(for: Reachability.pause(after: StorageError(.unreachable, "")))
             try await store.put([2], at: key)
@@ -94,7 +94,7 @@ import Testing
         try await withBucket(try .moto(), port: hole.port, limits: limits) { store in
             let start = ContinuousClock.now
             #expect(await code { try await store.put([1], at: key) } == .unreachable)
-            #expect(ContinuousClock.now - start < .seconds(2))
+            #expect(ContinuousClock.now - start < .seconds(8), "the limits of one put are 20 s and more")
         }
         var configuration = S3Configuration(
             bucket: "photos", host: "no-such-host.invalid", credentials: Credentials(accessKey: "a", secretKey: "b"))
@@ -109,12 +109,14 @@ import Testing
         var limits = S3Configuration.Limits()
         limits.idle = .milliseconds(400)
         limits.total = .seconds(1)
-        for (fault, most) in [(FaultProxy.Fault.stall, 2.0), (.trickle(5), 3.0)] {
+        for fault in [FaultProxy.Fault.stall, .trickle(5)] {
             let proxy = try FaultProxy(to: try BucketServer.moto().port) { _ in fault }
             try await withBucket(try .moto(), through: proxy, limits: limits) { store in
                 let start = ContinuousClock.now
                 #expect(await code { try await store.put([1], at: key) } == .timedOut)
-                #expect(ContinuousClock.now - start < .seconds(most))
+                #expect(
+                    ContinuousClock.now - start < .seconds(8),
+                    "its own limits are 0.4 and 1 s, the usual ones 10 and 20")
             }
         }
     }
