@@ -21,6 +21,9 @@ guard CommandLine.arguments.count == 2, let addressSpace = UInt64(CommandLine.ar
 
 // Where standard error is a file, a word to it would be a file of more than 0 bytes.
 signal(SIGXFSZ, SIG_IGN)
+// A terminal and many runners signal all processes of a group. It ends with its input or its parent, and the photo under way
+// is part of what that one lets finish.
+for number in [SIGTERM, SIGINT, SIGHUP] { signal(number, SIG_IGN) }
 let entered = sandbox_enter(SandboxLimits(address_space: addressSpace, open_files: 64))
 if entered != 0 { giveUp("cannot set the limits: \(String(cString: strerror(entered)))", code: 71) }
 if cvips_start("errand-image") != 0 || cvips_warm() != 0 { giveUp("libvips: \(takeVipsError())", code: 69) }

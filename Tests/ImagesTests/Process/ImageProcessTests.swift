@@ -33,6 +33,19 @@ import Glibc
         #expect(try await pool.compress(try Samples.bytes(Samples.dune)).bytes.count < 500_000)
     }
 
+    @Test("a signal that asks all processes of a group to end costs no photo", arguments: [SIGTERM, SIGINT, SIGHUP])
+    func asked(signal: Int32) async throws {
+        let program = try Program()
+        defer { program.remove() }
+        let pool = ImageProcessPool.forTests(executable: program.path)
+        let photo = try Samples.bytes(Samples.elephants)
+        let working = Task { try await pool.compress(photo) }
+        let process = try await program.busyProcess()
+        kill(process, signal)
+        #expect(try await working.value.bytes.count < 500_000)
+        #expect(try await program.process() == process)
+    }
+
     @Test("a process that dies between two photos costs neither")
     func killedWhileIdle() async throws {
         let program = try Program()
