@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -108,6 +109,9 @@ enum { FILTER_LENGTH = sizeof filter / sizeof filter[0], OWN_PROCESS = FILTER_LE
 static int drop_capabilities(void) {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct none[2] = {{0, 0, 0}, {0, 0, 0}};
+    /* A service that has none may be forbidden the call that drops them. */
+    struct __user_cap_data_struct held[2] = {{~0u, ~0u, ~0u}, {~0u, ~0u, ~0u}};
+    if (syscall(SYS_capget, &header, held) == 0 && memcmp(held, none, sizeof none) == 0) return 0;
     return syscall(SYS_capset, &header, none) == 0 ? 0 : errno;
 }
 

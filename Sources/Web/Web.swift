@@ -1,3 +1,4 @@
+import Foundation
 import Hummingbird
 import HummingbirdCore
 import Logging
@@ -43,6 +44,8 @@ package struct Web: Service {
     private let status: Recent<[StatusSamples.Sample]?>?
     private let readiness: Recent<Readiness.Answer>
     private let logger: Logger
+    /// It is made as the process begins.
+    private let start = Date.now
     private let onListening: @Sendable (Int) -> Void
 
     /// - Parameters:
@@ -118,7 +121,7 @@ extension Web {
             for sample in samples ?? [] { page.add(sample.name, sample.type, sample.labels, sample.value) }
         }
         registry.write(to: &page)
-        ProcessSamples.write(to: &page)
+        ProcessSamples.write(to: &page, start: start)
         return page.text
     }
 

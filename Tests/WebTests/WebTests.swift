@@ -72,7 +72,7 @@ import FoundationNetworking
                 for sample in try #require(await samples.read()) {
                     page.add(sample.name, sample.type, sample.labels, sample.value)
                 }
-                ProcessSamples.write(to: &page)
+                ProcessSamples.write(to: &page, start: .now)
                 #expect(page.text.contains("queue19"))
                 times.append(.now - start)
             }

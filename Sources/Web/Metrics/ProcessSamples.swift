@@ -2,7 +2,11 @@ import Foundation
 
 /// What Prometheus's own clients say of every process: processor time, memory, open files, start.
 enum ProcessSamples {
-    static func write(to page: inout MetricPage) {
+    /// Adds them to a page.
+    ///
+    /// - Parameter start: when the process began, near enough. /proc/stat, by which it could be computed, may be hidden from
+    ///   a service (ProcSubset=pid).
+    static func write(to page: inout MetricPage, start: Date) {
         // The name in parentheses may hold anything, so the fields are counted from behind it.
         guard let stat = read("/proc/self/stat")?.split(separator: ")").last?.split(separator: " "), stat.count > 21
         else { return }
@@ -14,10 +18,7 @@ enum ProcessSamples {
         if let files = try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd") {
             page.add("process_open_fds", .gauge, [], Double(files.count))
         }
-        let booted = read("/proc/stat")?.split(separator: "\n").first { $0.hasPrefix("btime ") }
-        if let booted = booted.flatMap({ Double($0.dropFirst(6)) }) {
-            page.add("process_start_time_seconds", .gauge, [], booted + (Double(stat[19]) ?? 0) / ticks)
-        }
+        page.add("process_start_time_seconds", .gauge, [], start.timeIntervalSince1970)
     }
 
     private static func read(_ path: String) -> String? { try? String(contentsOfFile: path, encoding: .utf8) }
