@@ -5,16 +5,16 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/need.sh build database checks || exit
+scripts/need.sh build database checks deploy || exit
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(layout imports environment ctypes tests jobs words length links snippets released comments twice examples checkout)
+[ ${#names[@]} -gt 0 ] || names=(layout imports environment ctypes tests jobs words length links snippets released comments twice deploy examples checkout)
 
 run() {
     case $1 in
         layout) swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples jobs sql ;;
         comments | twice) scripts/checks/schema.sh "$1" ;;
         released) scripts/released.sh check ;;
-        examples | checkout) "scripts/checks/$1.sh" ;;
+        deploy | examples | checkout) "scripts/checks/$1.sh" ;;
         *) python3 scripts/checks/source.py "$1" ;;
     esac
 }

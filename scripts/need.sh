@@ -7,6 +7,7 @@
 #   s3         what the S3 servers of the tests are installed with
 #   demo       photos to show
 #   checks     what the checks of the house are written in
+#   deploy     what reads the units and the Compose file of a deployment
 set -euo pipefail
 
 packages=()
@@ -18,6 +19,7 @@ for group in "$@"; do
         s3) packages+=(python3 python3-venv openssl) ;;
         demo) packages+=(mate-backgrounds) ;;
         checks) packages+=(python3 git) ;;
+        deploy) packages+=(systemd docker-compose python3 python3-yaml) ;;
         *) echo "need.sh: no group is named $group" >&2; exit 64 ;;
     esac
 done

@@ -1,0 +1,145 @@
+"""Checks that what lies in deploy/, and the Procfile, names only commands and settings that the program has.
+
+    python3 scripts/checks/deploy.py ERRAND COMPOSE
+
+ERRAND is the program, COMPOSE the file that `docker-compose config` has made of deploy/compose/compose.yaml. Prints
+`file: what is wrong` for each finding, and ends with 1 if there is one.
+"""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import yaml
+
+ERRAND, COMPOSE = sys.argv[1:3]
+UNITS = sorted(Path("deploy/systemd").rglob("*.service")) + sorted(Path("deploy/systemd").rglob("*.conf"))
+README = Path("deploy/README.md")
+
+
+def errand(*arguments, **settings):
+    """Runs the program with these settings and no others."""
+    return subprocess.run([ERRAND, *arguments], env={"PATH": os.environ["PATH"], **settings}, cwd=tempfile.gettempdir(),
+                          capture_output=True, text=True)
+
+
+SETTINGS = {line["setting"]: line.get("value") for line in json.loads(errand("config", "--json").stdout)}
+# The lines of the help that begin with a name; what an abstract goes on with stands further in.
+COMMANDS = set(re.findall(r"^  ([a-z]+)  +\w", errand("--help").stdout, re.MULTILINE))
+KNOWN = set(SETTINGS) | {"ERRAND_CONFIG"}
+
+
+def seconds(text):
+    """25s, 2m, 40: as the program, systemd and Compose write a duration."""
+    found = re.fullmatch(r"(\d+)(s|m|)", text)
+    return int(found[1]) * (60 if found[2] == "m" else 1) if found else 0
+
+
+# What a stop may take: the grace of running jobs, and 2 s to hand back what still runs then.
+DRAIN = seconds(SETTINGS["ERRAND_GRACE"]) + 2
+
+
+def commands(path, lines):
+    """Each command is one that the program has."""
+    for words in lines:
+        if words[0] not in COMMANDS:
+            yield f"{path}: errand has no command {words[0]}"
+
+
+def stops(path, words, limit):
+    """Nobody kills a worker that is still draining."""
+    if words[0] in ("worker", "run") and seconds(limit) <= DRAIN:
+        yield f"{path}: errand {words[0]} is killed after '{limit}', and may take {DRAIN} s to stop"
+
+
+def variables():
+    """Every word that looks like a setting is one."""
+    prefixes = "|".join(sorted({name.split("_")[0] for name in KNOWN}))
+    pattern = re.compile(rf"\b(?:{prefixes})_[A-Z0-9_]+\b")
+    for path in [*sorted(Path("deploy").rglob("*")), Path(".containerignore")]:
+        if path.is_file():
+            for name in sorted(set(pattern.findall(path.read_text())) - KNOWN):
+                yield f"{path}: names {name}, which is no setting"
+
+
+def procfile():
+    lines = [line.split() for line in Path("Procfile").read_text().splitlines()]
+    for name, program, *words in lines:
+        if not name.endswith(":") or program != "errand":
+            yield f"Procfile: expected `name: errand command`, got {' '.join([name, program, *words])}"
+    yield from commands("Procfile", [words for _, _, *words in lines])
+
+
+def processes():
+    """What a deployment consists of, as the Procfile says."""
+    return {words[-1] for words in (line.split() for line in Path("Procfile").read_text().splitlines())}
+
+
+def units():
+    started = set()
+    for path in UNITS:
+        text = path.read_text()
+        for program, *words in (line.split() for line in re.findall(r"^ExecStart=(.*)$", text, re.MULTILINE)):
+            started.add(words[0])
+            if program != "/usr/local/bin/errand":
+                yield f"{path}: starts {program}"
+            yield from commands(path, [words])
+            limit = re.search(r"^TimeoutStopSec=(.*)$", text, re.MULTILINE)
+            yield from stops(path, words, limit[1] if limit else "90s")
+        for line in re.findall(r"^Environment=(.*)$", text, re.MULTILINE):
+            for name in re.findall(r"(\w+)=", line):
+                if name not in KNOWN:
+                    yield f"{path}: sets {name}, which is no setting"
+    if started != processes() | {"migrate"}:
+        yield f"deploy/systemd: starts {sorted(started)}, the Procfile {sorted(processes())}"
+
+
+def compose():
+    path = "deploy/compose/compose.yaml"
+    services = {name: service for name, service in yaml.safe_load(Path(COMPOSE).read_text())["services"].items()
+                if service["image"] == "errand"}
+    for service in services.values():
+        words = service["command"]
+        yield from commands(path, [words])
+        yield from stops(path, words, service.get("stop_grace_period", "10s"))
+        for name in service.get("environment") or {}:
+            if name not in KNOWN:
+                yield f"{path}: sets {name}, which is no setting"
+    if (started := {service["command"][0] for service in services.values()}) != processes() | {"migrate"}:
+        yield f"{path}: starts {sorted(started)}, the Procfile {sorted(processes())}"
+
+
+def container():
+    path = "deploy/container/Containerfile"
+    text = Path(path).read_text()
+    yield from commands(path, [json.loads(words) for words in re.findall(r"^CMD (\[.*\])$", text, re.MULTILINE)])
+    for name in re.findall(r"(\w+)=", " ".join(re.findall(r"^ENV (.*)$", text, re.MULTILINE))):
+        if name not in KNOWN:
+            yield f"{path}: sets {name}, which is no setting"
+
+
+def manual():
+    """What the README shows can be typed and used as it stands."""
+    text = README.read_text()
+    inline = re.findall(r"`errand ([a-z]+)", text)
+    yield from commands(README, [[word] for word in sorted(set(inline))])
+    for language, block in re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        if language == "sh":
+            words = re.findall(r"(?:^|[ /])errand ([a-z]+)(?= |$)", block, re.MULTILINE)
+            yield from commands(README, [[word] for word in sorted(set(words))])
+        if language == "json":
+            with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
+                file.write(block)
+                file.flush()
+                answer = errand("config", ERRAND_CONFIG=file.name)
+                if answer.returncode != 0:
+                    yield f"{README}: {answer.stderr.strip()}"
+
+
+findings = [finding for check in (variables, procfile, units, compose, container, manual) for finding in check()]
+print("\n".join(findings))
+sys.exit(1 if findings else 0)
