@@ -11,7 +11,7 @@ struct ConfigCommand: AsyncParsableCommand {
             working folder), then from defaults. In the file: {"errand": {"queues": "default=20", "log": {"level": "debug"}}}
             """)
 
-    @Flag(help: "Print a JSON array of {\"setting\", \"value\", \"from\", \"expected\", \"purpose\"}.")
+    @Flag(help: "Print a JSON array of {\"setting\", \"value\", \"from\", \"expected\", \"purpose\", \"secret\"}.")
     var json = false
 
     struct Line: Encodable {
@@ -21,6 +21,7 @@ struct ConfigCommand: AsyncParsableCommand {
         let from: String
         let expected: String
         let purpose: String
+        let secret: Bool
     }
 
     func run() async throws {
@@ -30,7 +31,8 @@ struct ConfigCommand: AsyncParsableCommand {
             return Line(
                 setting: setting.variable, key: setting.key,
                 value: setting.isSecret && value != nil ? "(hidden)" : value?.text,
-                from: value.map { "\($0.origin)" } ?? "unset", expected: setting.expected, purpose: setting.purpose)
+                from: value.map { "\($0.origin)" } ?? "unset", expected: setting.expected, purpose: setting.purpose,
+                secret: setting.isSecret)
         }
         if json { return print(try Command.json(lines)) }
         for line in lines {

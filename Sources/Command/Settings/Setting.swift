@@ -76,16 +76,14 @@ extension Setting {
         "where photos are kept"
     ) { _ in true }
     static let storageAccessKey = Setting(
-        "storage.access.key", "STORAGE_ACCESS_KEY", nil, expected: "an access key id", "who the bucket knows us as"
-    ) { !$0.isEmpty }
+        "storage.access.key", "STORAGE_ACCESS_KEY", nil, expected: "an access key id", isSecret: true,
+        "who the bucket knows us as", accepts: isKey)
     static let storageSecretKey = Setting(
         "storage.secret.key", "STORAGE_SECRET_KEY", nil, expected: "a secret access key", isSecret: true,
-        "what requests to the bucket are signed with"
-    ) { !$0.isEmpty }
+        "what requests to the bucket are signed with", accepts: isKey)
     static let storageSessionToken = Setting(
         "storage.session.token", "STORAGE_SESSION_TOKEN", nil, expected: "a session token", isSecret: true,
-        "comes with temporary keys"
-    ) { !$0.isEmpty }
+        "comes with temporary keys", accepts: isKey)
     static let imageProcesses = Setting(
         "errand.image.processes", "ERRAND_IMAGE_PROCESSES", "2", expected: "a number of 1 to 1000",
         "errand-image processes at once", accepts: isCount)
@@ -105,6 +103,11 @@ extension Setting {
         databaseURL, queues, pollInterval, listen, lease, beat, grace, memory, connections, storage, storageURL,
         storageAccessKey, storageSecretKey, storageSessionToken, imageProcesses, webAddress, logLevel, logFormat,
     ]
+
+    /// Without spaces and line breaks, such as that at the end of a file that was read in: it has to fit into a header.
+    @Sendable private static func isKey(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
 
     @Sendable private static func isCount(_ text: String) -> Bool { Int(text).map { (1...1000).contains($0) } ?? false }
 }

@@ -66,6 +66,18 @@ import Testing
     }
 
     @Test(
+        "a key with a line break stops the start, and isn't shown", arguments: ["secret\n", "a secret", " secret", ""])
+    func malformedKey(text: String) throws {
+        for setting in [Setting.storageAccessKey, .storageSecretKey, .storageSessionToken] {
+            let error = try #require(throws: ConfigurationError.self) {
+                try Settings.load(environment: [setting.variable: text])
+            }
+            #expect(
+                error.description.hasPrefix("\(setting.variable): expected \(setting.expected), got something else"))
+        }
+    }
+
+    @Test(
         "a file that isn't what is expected stops the start",
         arguments: [
             (#"{"errand": {"leese": "1s"}}"#, "unknown setting in FILE: errand.leese; did you mean errand.lease?"),

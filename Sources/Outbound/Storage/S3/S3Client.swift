@@ -148,7 +148,11 @@ extension S3Client {
         case .unreachable: StorageError(.unreachable, "\(what): \(error)")
         case .lost: StorageError(.interrupted, "\(what): the connection was lost")
         case .timedOut: StorageError(.timedOut, "\(what): nothing came or went for too long")
-        case nil: StorageError(error is HTTPParserError ? .interrupted : .failed, "\(what): \(error)")
+        // In short: at length it shows what was to be sent, and the headers hold keys.
+        case nil:
+            StorageError(
+                error is HTTPParserError ? .interrupted : .failed,
+                "\(what): \((error as? HTTPClientError)?.shortDescription ?? "\(error)")")
         }
     }
 

@@ -104,6 +104,19 @@ import Testing
         await store.stop()
     }
 
+    @Test("a key that no header can hold is an error that doesn't show it")
+    func unfitKey() async throws {
+        let location = try StorageLocation(
+            url: "s3://photos?endpoint=http://127.0.0.1:1&plaintext=true",
+            credentials: Credentials(accessKey: "access\n", secretKey: "secret", sessionToken: "token\n"))
+        guard case .bucket(let configuration) = location else { preconditionFailure("the URL names a bucket") }
+        let store = try S3Store(configuration)
+        let error = await #expect(throws: StorageError.self) { _ = try await store.get(ObjectKey("photos/1.jpg")) }
+        await store.stop()
+        let text = "\(try #require(error)) \(error?.detail ?? "")"
+        #expect(!text.contains("access") && !text.contains("token"), "\(text)")
+    }
+
     @Test("a server that stalls, and one that trickles, are given up in time")
     func slow() async throws {
         var limits = S3Configuration.Limits()
