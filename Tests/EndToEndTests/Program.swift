@@ -11,14 +11,15 @@ final class Program {
     /// Starts it with a clean environment but for the database and `settings`.
     ///
     /// - Parameter program: another one than that which was built together with the tests.
-    init(_ arguments: [String], of program: URL? = nil, database: String, settings: [String: String] = [:]) throws {
+    init(_ arguments: [String], of program: URL? = nil, database: String?, settings: [String: String] = [:]) throws {
         // The test bundle lies where the programs do.
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         log = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString).log")
         try Data().write(to: log)
         process.executableURL = program ?? folder.appendingPathComponent("errand")
         process.arguments = arguments
-        var environment = settings.merging(["DATABASE_URL": database, "PATH": "/usr/bin:/bin"]) { one, _ in one }
+        var environment = settings.merging(["PATH": "/usr/bin:/bin"]) { one, _ in one }
+        if let database, environment["DATABASE_URL"] == nil { environment["DATABASE_URL"] = database }
         // On a port that is free: several tests run at once. The last released program may not know the setting.
         if program == nil, arguments.first == "run" { environment["ERRAND_WEB_ADDRESS"] = "127.0.0.1:0" }
         process.environment = environment

@@ -11,6 +11,8 @@ struct StorageScene: Sendable {
     let proxy: FaultProxy
     /// The bucket without the proxy.
     let store: S3Store
+    /// Where the bucket is, by way of the proxy: what STORAGE_URL says.
+    let storageURL: String
     private let url: String
     private let settings: [String: String]
 
@@ -27,10 +29,11 @@ struct StorageScene: Sendable {
             case .bucket(let direct) = try StorageLocation(url: server.url(prefix: prefix), credentials: credentials)
         else { preconditionFailure("the URL names a bucket") }
         store = try S3Store(direct)
+        storageURL = server.url(prefix: prefix, port: proxy.port)
         url = try TestServer.url(of: configuration)
         settings = Hardness.settings.merging(
             [
-                "ERRAND_QUEUES": "uploads=16", "STORAGE_URL": server.url(prefix: prefix, port: proxy.port),
+                "ERRAND_QUEUES": "uploads=16", "STORAGE_URL": storageURL,
                 "STORAGE_ACCESS_KEY": server.accessKey, "STORAGE_SECRET_KEY": server.secretKey,
             ]) { _, new in new }
     }

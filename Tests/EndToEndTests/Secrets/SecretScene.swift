@@ -1,0 +1,95 @@
+import ErrandTestKit
+import Foundation
+import Outbound
+import Postgres
+import StorageKit
+import Testing
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// A setting as the program itself lists it.
+struct ListedSetting: Decodable, Sendable {
+    let setting: String
+    let key: String
+    let secret: Bool
+
+    /// What has to be set beside a key for pushes, or it isn't even looked at.
+    static let companions = [
+        "APNS_KEY_ID": "ABCDE12345", "APNS_TEAM_ID": "FGHIJ67890", "APNS_TOPIC": "com.example.app",
+        "APNS_SERVER": "https://127.0.0.1:9",
+    ]
+
+    /// All secret ones that this program has.
+    static func secrets() async throws -> [ListedSetting] {
+        let said = try await Program.says(["config", "--json"], settings: [:])
+        let start = try #require(said.firstIndex(of: "["))
+        return try JSONDecoder().decode([ListedSetting].self, from: Data(said[start...].utf8)).filter(\.secret)
+    }
+}
+
+extension Program {
+    /// Runs it to its end, and answers all that it wrote.
+    static func says(
+        _ arguments: [String], database: String? = nil, settings: [String: String]
+    ) async throws -> String {
+        let program = try Program(arguments, database: database, settings: settings)
+        let code = try await program.exit(within: .seconds(60))
+        #expect(code != nil, "errand \(arguments.joined(separator: " ")) does not end")
+        return program.output
+    }
+
+    /// The port at which it answers by HTTP, once it says so.
+    func port() async throws -> Int {
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < .seconds(30) {
+            if let found = output.firstMatch(of: /listening\D.*?127\.0\.0\.1:(\d+)|127\.0\.0\.1:(\d+)".*"listening"/) {
+                return try #require(Int(found.1 ?? found.2 ?? ""))
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        throw NotListening()
+    }
+
+    struct NotListening: Error {}
+
+    /// What it answers at `path`, whatever the status.
+    func answer(_ path: String) async throws -> String {
+        let url = try #require(URL(string: "http://127.0.0.1:\(try await port())/\(path)"))
+        return String(decoding: try await URLSession.shared.data(from: url).0, as: UTF8.self)
+    }
+}
+
+extension Evidence {
+    /// The words with which every process on this machine was started.
+    mutating func addProcesses() {
+        let ids = (try? FileManager.default.contentsOfDirectory(atPath: "/proc"))?.filter { Int($0) != nil } ?? []
+        for id in ids {
+            let words = try? String(contentsOfFile: "/proc/\(id)/cmdline", encoding: .utf8)
+            add("the command line of a process", words ?? "")
+            // What decodes photos of strangers knows nothing else.
+            guard words?.contains("errand-image") == true else { continue }
+            let environment = try? String(contentsOfFile: "/proc/\(id)/environ", encoding: .utf8)
+            add("the environment of errand-image", environment ?? "")
+        }
+    }
+
+    /// Every row of every table, and what the server tells of its sessions.
+    mutating func addDatabase(_ database: Database, url: String) async throws {
+        let sessions = try await database.query(
+            "select coalesce(string_agg(a::text, ' '), '') from pg_stat_activity as a")
+        add("pg_stat_activity", try sessions.scalar(String.self))
+        let dump = Process()
+        dump.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        dump.arguments = ["pg_dump", "--dbname", url]
+        let output = Pipe()
+        dump.standardOutput = output
+        try dump.run()
+        add(
+            "the dump of the database",
+            String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self))
+        dump.waitUntilExit()
+        #expect(dump.terminationStatus == 0)
+    }
+}

@@ -1,0 +1,265 @@
+import ErrandTestKit
+import Foundation
+import Outbound
+import Postgres
+import StorageKit
+import Testing
+
+/// Secrets that are made up are given to every setting that takes one, and looked for in all that anybody could read.
+@Suite("Secrets", .serialized) struct SecretTests {
+    @Test(
+        "work that succeeds and work that fails shows no secret in logs, rows, metrics, URLs or the list of processes")
+    func working() async throws {
+        try await withTestDatabase { database, configuration in
+            let scene = try await SecretScene(database, configuration)
+            try await scene.store.put(scene.photo(), at: ObjectKey("uploads/whole.jpg"))
+            try await scene.store.put(Array("<svg>no photo</svg>".utf8), at: ObjectKey("uploads/broken.jpg"))
+            var evidence = Evidence()
+
+            // The right keys: one photo is delivered, and others fail in all the ways there are.
+            let worker = try scene.start("worker", log: "text")
+            let services = [worker, try scene.start("scheduler", log: "json"), try scene.start("web", log: "json")]
+            for name in ["whole", "broken", "missing"] {
+                try await database.execute(Statement("select media.submit($1)", ["uploads/\(name).jpg"]))
+            }
+            for name in ["refused", "busy"] {
+                try await database.execute(
+                    Statement("select media.submit_upload($1, $2)", ["photos/\(name).jpg", Bytes([1, 2, 3])]))
+            }
+            try await database.execute("select errand.enqueue('noop', '{\"sleep_ms\": \"long\"}')")
+            #expect(
+                try await database.becomes(
+                    """
+                    exists (select from media.photo_status where state = 'delivered')
+                        and (select count(*) from media.photo_status where state = 'failed') = 2
+                        and exists (select from errand.job_status where kind = 'upload_retry' and jsonb_array_length(attempts) > 0)
+                    """, within: .seconds(60)), "\(worker.output.suffix(2000))")
+            for command in SecretScene.commands {
+                evidence.add("errand \(command.joined(separator: " "))", try await scene.says(command))
+            }
+            for service in services {
+                for path in ["healthz", "readyz", "metrics"] {
+                    evidence.add("/\(path)", try await service.answer(path))
+                }
+            }
+            #expect(evidence.text("/metrics")?.contains("errand_") == true)
+            evidence.addProcesses()
+            for service in services { service.send(SIGTERM) }
+            for service in services { #expect(try await service.exit(within: .seconds(60)) == 0) }
+
+            // Wrong keys: the store says so at length, and what needs it waits.
+            let wrong = scene.wrongKeys
+            let failing = try scene.start("run", log: "text", wrong)
+            #expect(
+                try await database.becomes(
+                    "exists (select from errand.dependency_status where state <> 'closed')", within: .seconds(60)),
+                "\(failing.output.suffix(2000))")
+            evidence.add("/metrics", try await failing.answer("metrics"))
+            for command in [["doctor"], ["doctor", "--json"]] {
+                let said = try await scene.says(command, wrong)
+                #expect(said.contains("storage"))
+                evidence.add("errand \(command.joined(separator: " ")) with wrong keys", said)
+            }
+            evidence.addProcesses()
+            failing.send(SIGTERM)
+            #expect(try await failing.exit(within: .seconds(60)) == 0)
+
+            for service in services + [failing] { evidence.add("a log", service.output) }
+            for request in scene.proxy.requests { evidence.add("a URL", request.path) }
+            try await evidence.addDatabase(database, url: TestServer.url(of: configuration, directly: true))
+            #expect(evidence.text("the dump of the database")?.contains("uploads/broken.jpg") == true)
+            #expect(evidence.shows(scene.canaries) == [])
+        }
+    }
+
+    @Test("a password that the database refuses shows nowhere")
+    func refusedPassword() async throws {
+        let server = try RefusingDatabase()
+        let canary = Canary(of: "DATABASE_URL")
+        let url = "postgresql://errand:\(canary.percentEncoded)@127.0.0.1:\(server.port)/app?gssencmode=disable"
+        let settings = [
+            "ERRAND_LOG_LEVEL": "trace", "ERRAND_WEB_ADDRESS": "127.0.0.1:0",
+            "ERRAND_STORAGE": FileManager.default.temporaryDirectory.path,
+        ]
+        var evidence = Evidence()
+        let services = try ["run", "worker", "scheduler", "web"].map {
+            try Program([$0], database: url, settings: settings)
+        }
+        evidence.add("/readyz", try await services[3].answer("readyz"))
+        #expect(evidence.text("/readyz")?.contains("failed database") == true)
+        evidence.add("/metrics", try await services[3].answer("metrics"))
+        for command in [
+            ["migrate"], ["doctor", "--json"], ["status", "--json"], ["job", "list"], ["enqueue", "noop"],
+        ] {
+            let said = try await Program.says(command, database: url, settings: settings)
+            #expect(said.contains("password authentication failed"), "\(command): \(said)")
+            evidence.add("errand \(command.joined(separator: " "))", said)
+        }
+        evidence.addProcesses()
+        for service in services {
+            service.send(SIGTERM)
+            #expect(try await service.exit(within: .seconds(60)) != nil)
+            evidence.add("a log", service.output)
+        }
+        #expect(server.passwords == [canary.text])
+        #expect(evidence.shows([canary]) == [])
+    }
+
+    @Test("a secret that is malformed stops the start without being shown, from the environment and from a file")
+    func malformed() async throws {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString).json")
+            .path
+        defer { try? FileManager.default.removeItem(atPath: file) }
+        var evidence = Evidence()
+        var canaries: [Canary] = []
+        // So that the malformed one is looked at at all.
+        let usable = ListedSetting.companions.merging([
+            "STORAGE_URL": "s3://photos?endpoint=http://127.0.0.1:1&plaintext=true", "STORAGE_ACCESS_KEY": "key",
+            "STORAGE_SECRET_KEY": "key", "ERRAND_LOG_LEVEL": "trace",
+        ]) { one, _ in one }
+        for secret in try await ListedSetting.secrets() {
+            let canary = Canary(of: secret.setting)
+            canaries.append(canary)
+            let texts = [
+                canary.text, " \(canary.text)\n", "{\"\(canary.text)\": ",
+                "s3://key:\(canary.text)@photos?x=\(canary.text)",
+                "postgresql://errand:\(canary.text)@127.0.0.1:none/app?x=\(canary.text)",
+                "user=errand password='\(canary.text)",
+            ]
+            for (number, text) in texts.enumerated() {
+                let settings = usable.merging([secret.setting: text]) { _, new in new }
+                for command in [["doctor", "--json"], ["config"]].prefix(number == 0 ? 2 : 1) {
+                    evidence.add(
+                        "errand \(command[0]) with \(secret.setting)",
+                        try await Program.says(command, database: "postgresql://127.0.0.1:1/none", settings: settings))
+                }
+            }
+            // In the file: another kind of JSON, and JSON that ends too early.
+            let path = secret.key.split(separator: ".")
+            let (open, closed) = (path.map { "{\"\($0)\": " }.joined(), String(repeating: "}", count: path.count))
+            for value in ["[\"\(canary.text)\"]\(closed)", "\"\(canary.text)\""] {
+                try Data((open + value).utf8).write(to: URL(fileURLWithPath: file))
+                let said = try await Program.says(["config", "--json"], settings: ["ERRAND_CONFIG": file])
+                #expect(said.contains("expected"), "\(said)")
+                evidence.add("errand config with \(secret.setting) in a file", said)
+            }
+        }
+        #expect(
+            Set(canaries.map(\.setting)).isSuperset(of: ["DATABASE_URL", "STORAGE_ACCESS_KEY", "STORAGE_SECRET_KEY"]))
+        #expect(evidence.shows(canaries) == [])
+    }
+
+    @Test("a secret would be found in every form in which it could show")
+    func found() throws {
+        let canary = Canary(of: "X")
+        let long = "?password=\(canary.text)&more"
+        let texts = [
+            long, "postgresql://a:\(canary.percentEncoded)@b",
+            try #require(canary.percentEncoded.removingPercentEncoding),
+            Data("k:\(canary.text)".utf8).base64EncodedString(), Data("ke:\(canary.text)\n".utf8).base64EncodedString(),
+            Data("key:\(canary.text).".utf8).base64EncodedString(),
+            #"{"a":"\#(canary.text.replacing("/", with: #"\/"#))"}"#,
+            "\\x" + Data(long.utf8).map { String(format: "%02x", $0) }.joined(), "errand\0worker\0\(canary.text)\0",
+        ]
+        for text in texts {
+            var evidence = Evidence()
+            evidence.add("here", text)
+            #expect(!evidence.shows([canary]).isEmpty, "\(text)")
+            #expect(evidence.shows([Canary(of: "Y")]).isEmpty)
+        }
+    }
+}
+
+/// The text of a key such as Apple gives out.
+private func pushKey() throws -> String {
+    let openssl = Process()
+    openssl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+    openssl.arguments = ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    let output = Pipe()
+    openssl.standardOutput = output
+    try openssl.run()
+    let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    openssl.waitUntilExit()
+    try #require(text.hasPrefix("-----BEGIN PRIVATE KEY-----\n"))
+    return text
+}
+
+/// A database, and a store behind a proxy, that are used with secrets of which each is a canary.
+private struct SecretScene: Sendable {
+    let database: Database
+    let proxy: FaultProxy
+    let store: S3Store
+    /// Keys that the store refuses.
+    let wrongKeys: [String: String]
+    let canaries: [Canary]
+    private let url: String
+    private let settings: [String: String]
+
+    init(_ database: Database, _ configuration: PostgresConfiguration) async throws {
+        let server = try BucketServer.moto()
+        let storage = try StorageScene(database, configuration) { request in
+            switch request.path {
+            case let path where path.contains("refused"): .answer(400, code: "InvalidRequest")
+            case let path where path.contains("busy"): .answer(503, code: "SlowDown")
+            default: .none
+            }
+        }
+        self.database = database
+        (proxy, store) = (storage.proxy, storage.store)
+        // The test's server asks for no password, so any will do; moto chose the keys.
+        let password = Canary(of: "DATABASE_URL")
+        let plain = try TestServer.url(of: configuration)
+        url = plain + (plain.contains("?") ? "&" : "?") + "password=" + password.percentEncoded
+        var right = [
+            "STORAGE_URL": storage.storageURL, "STORAGE_ACCESS_KEY": server.accessKey,
+            "STORAGE_SECRET_KEY": server.secretKey,
+        ]
+        let wrong = ["STORAGE_ACCESS_KEY", "STORAGE_SECRET_KEY", "STORAGE_SESSION_TOKEN"].map { Canary(of: $0) }
+        let key = try pushKey()
+        right["APNS_KEY"] = key
+        canaries =
+            wrong + [
+                password, Canary("STORAGE_ACCESS_KEY", server.accessKey),
+                Canary("STORAGE_SECRET_KEY", server.secretKey),
+            ]
+            // Its first line is the same in every key.
+            + key.split(separator: "\n").dropFirst(2).dropLast().map { Canary("APNS_KEY", String($0)) }
+        wrongKeys = Dictionary(uniqueKeysWithValues: wrong.map { ($0.setting, $0.text) })
+        let known = Set(right.keys).union(wrongKeys.keys).union(["DATABASE_URL"])
+        for secret in try await ListedSetting.secrets().map(\.setting) where !known.contains(secret) {
+            Issue.record("\(secret) is a secret that nobody looks for: give it a canary here")
+        }
+        right.merge(ListedSetting.companions) { one, _ in one }
+        settings = right.merging(["ERRAND_LOG_LEVEL": "trace", "ERRAND_WEB_ADDRESS": "127.0.0.1:0"]) { one, _ in one }
+    }
+
+    /// Commands that show something.
+    static let commands: [[String]] = [
+        ["config"], ["config", "--json"], ["doctor"], ["doctor", "--json"], ["migrate", "--status"], ["status"],
+        ["status", "--json"], ["job", "list", "--json"], ["job", "show", "1", "--json"],
+        ["job", "explain", "1", "--json"],
+        ["queue", "list", "--json"], ["schedule", "list", "--json"], ["worker", "list", "--json"],
+        ["dependency", "list", "--json"], ["enqueue", "noop", "{}"], ["job", "show", "999999"],
+    ]
+
+    func start(_ service: String, log format: String, _ changed: [String: String] = [:]) throws -> Program {
+        let changed = changed.merging(["ERRAND_LOG_FORMAT": format]) { one, _ in one }
+        return try Program([service], database: url, settings: settings.merging(changed) { _, new in new })
+    }
+
+    func says(_ command: [String], _ changed: [String: String] = [:]) async throws -> String {
+        try await Program.says(command, database: url, settings: settings.merging(changed) { _, new in new })
+    }
+
+    /// A small photo.
+    func photo() throws -> [UInt8] {
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent("photo-\(UUID().uuidString).jpg")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/convert")
+        process.arguments = ["-size", "600x400", "plasma:", file.path]
+        try process.run()
+        process.waitUntilExit()
+        return Array(try Data(contentsOf: file))
+    }
+}

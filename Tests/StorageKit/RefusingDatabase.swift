@@ -1,0 +1,58 @@
+import Foundation
+import Synchronization
+
+/// A PostgreSQL server on loopback that asks each client for its password in clear text, keeps it, and refuses it.
+package final class RefusingDatabase: Sendable {
+    package let port: Int
+    private let listener: Int32
+    private let received = Mutex<Set<String>>([])
+
+    /// Starts to listen, on a port of its own.
+    package init() throws {
+        (listener, port) = try Socket.listen(on: 0)
+        Thread.detachNewThread { [weak self, listener] in
+            while true {
+                let client = accept(listener, nil, nil)
+                guard client >= 0, let server = self else { return }
+                Thread.detachNewThread { server.refuse(Socket(client)) }
+            }
+        }
+    }
+
+    deinit {
+        shutdown(listener, Int32(SHUT_RDWR))
+        close(listener)
+    }
+
+    /// The passwords that came.
+    package var passwords: Set<String> { received.withLock { $0 } }
+
+    private func refuse(_ client: Socket) {
+        // A client that asks for encryption first (SSLRequest 80877103, GSSENCRequest 80877104) hears that there is none.
+        while case let start = client.read(), !start.isEmpty {
+            let code = start.dropFirst(4).prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            if start.count == 8, code == 80_877_103 || code == 80_877_104 {
+                client.write(Array("N".utf8))
+                continue
+            }
+            // AuthenticationCleartextPassword.
+            client.write([0x52, 0, 0, 0, 8, 0, 0, 0, 3])
+            let answer = client.read()
+            guard answer.first == 0x70 else { return }
+            received.withLock { _ = $0.insert(String(decoding: answer.dropFirst(5).dropLast(), as: UTF8.self)) }
+            client.write(Self.refusal)
+            return
+        }
+    }
+
+    /// ErrorResponse, as PostgreSQL words it.
+    private static let refusal: [UInt8] = {
+        var body: [UInt8] = []
+        for field in ["SFATAL", "VFATAL", "C28P01", "Mpassword authentication failed for user \"errand\""] {
+            body += Array(field.utf8)
+            body.append(0)
+        }
+        body.append(0)
+        return [0x45, 0, 0, 0, UInt8(body.count + 4)] + body
+    }()
+}
