@@ -166,7 +166,10 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(
             name: "JobsTests",
-            dependencies: ["Jobs", "ErrandTestKit", "Errand", "Images", "Outbound", "Postgres", "StorageKit"],
+            dependencies: [
+                "Jobs", "ErrandTestKit", "Errand", "Images", "Outbound", "Postgres", "StorageKit",
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
             swiftSettings: strict),
         .testTarget(
             name: "CommandTests",
@@ -175,7 +178,11 @@ let package = Package(
             ],
             swiftSettings: strict),
         .testTarget(
-            name: "EndToEndTests", dependencies: ["ErrandTestKit", "Outbound", "Postgres", "StorageKit"],
+            name: "EndToEndTests",
+            dependencies: [
+                "ErrandTestKit", "Outbound", "Postgres", "StorageKit",
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
             swiftSettings: strict),
     ]
 )

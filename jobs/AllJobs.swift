@@ -4,12 +4,16 @@ import Outbound
 
 /// Every job that `errand` runs, and when those run that run by the clock: one line each.
 package enum AllJobs {
-    package static func handlers(store: any ObjectStore, images: ImageProcessPool) -> [any JobHandler] {
+    package static func handlers(
+        store: any ObjectStore, images: ImageProcessPool, eventsKeptFrom: EventsKeptFrom = .end
+    ) -> [any JobHandler] {
         [
             ImageCompressionHandler(store: store, images: images),
             UploadRetryHandler(store: store),
             InviteExpiryHandler(),
             QuoteRotationHandler(),
+            EventPurgeHandler(keptFrom: eventsKeptFrom),
+            ObjectRemovalHandler(store: store),
         ]
     }
 
@@ -19,6 +23,8 @@ package enum AllJobs {
             [
                 // So often that the wait for a tick leaves most of the minute within which they are to be marked.
                 try ScheduleDefinition("invite_expiry", .every(.seconds(15)), job: InviteExpiry()),
+                // It also has objects removed that the store has refused before.
+                try ScheduleDefinition("event_purge", .every(.seconds(15)), job: EventPurge()),
                 try ScheduleDefinition("quote_rotation", .cron(CronExpression("7 * * * *")), job: QuoteRotation()),
             ]
         }

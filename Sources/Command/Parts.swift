@@ -16,7 +16,8 @@ struct Parts: Sendable {
         let processes = try environment.settings.value(.imageProcesses) { Int($0) }
         images = ImageProcessPool(.init(processes: processes), logger: environment.logger)
         store = try environment.settings.objectStore()
-        handlers = Handlers(AllJobs.handlers(store: store, images: images))
+        let keptFrom = try environment.settings.value(.eventsKeptFrom) { EventsKeptFrom(rawValue: $0) }
+        handlers = Handlers(AllJobs.handlers(store: store, images: images, eventsKeptFrom: keptFrom))
     }
 
     /// Looks whether the store is as it has to be. One that can't be reached, or has to be mended, is waited for by the jobs

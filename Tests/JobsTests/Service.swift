@@ -58,7 +58,7 @@ func withService(
             .appendingPathComponent("errand-image").path
         let images = ImageProcessPool(.init(executable: executable ?? program, processes: 1), logger: logger)
         var configuration = WorkerConfiguration()
-        configuration.queues = uploads ? ["images": 1, "uploads": 16] : ["images": 1]
+        configuration.queues = uploads ? ["default": 2, "images": 1, "uploads": 16] : ["default": 2, "images": 1]
         let running = (0..<workers).map { _ in
             Worker(
                 database: database, configuration: configuration, logger: logger,
@@ -87,11 +87,20 @@ func withService(
     }
 }
 
-/// A part of moto's bucket `photos` that nobody else has.
-func bucket(port: Int? = nil) throws -> S3Store {
-    let server = try BucketServer.moto()
+/// A part of a server's bucket that nobody else has.
+///
+/// - Parameters:
+///   - server: nil is moto.
+///   - prefix: the part, where it isn't a new one.
+///   - port: another port by which it is reached, such as a proxy's.
+///   - options: more of the location's options, such as `&versions=removed`.
+func bucket(
+    _ server: BucketServer? = nil, named name: String = "photos", prefix: String? = nil, port: Int? = nil,
+    options: String = ""
+) throws -> S3Store {
+    let server = try server ?? BucketServer.moto()
     let credentials = Credentials(accessKey: server.accessKey, secretKey: server.secretKey)
-    let url = server.url(prefix: "t-\(UUID().uuidString)", port: port)
+    let url = server.url(bucket: name, prefix: prefix ?? "t-\(UUID().uuidString)", port: port, options: options)
     guard case .bucket(let configuration) = try StorageLocation(url: url, credentials: credentials) else {
         preconditionFailure("the URL names a bucket")
     }

@@ -11,6 +11,8 @@ package final class FaultProxy: Sendable {
         case none
         /// The server is not asked.
         case answer(Int, code: String)
+        /// The server is not asked: it is answered 200, and what the closure makes of the body. It may block.
+        case serve(@Sendable ([UInt8]) -> String)
         /// The server does it, and its answer is lost.
         case loseAnswer
         /// The server does it, and its answer never comes; the connection stays.
@@ -119,11 +121,8 @@ package final class FaultProxy: Sendable {
         case .none: pass(head, body, client)
         case .reset: break
         case .answer(let status, let code):
-            let text = "<Error><Code>\(code)</Code><Message>as the script says</Message></Error>"
-            client.write(
-                Array(
-                    "HTTP/1.1 \(status) Fault\r\nContent-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n\(text)"
-                        .utf8))
+            client.answer(status, "<Error><Code>\(code)</Code><Message>as the script says</Message></Error>")
+        case .serve(let serve): client.answer(200, serve(body))
         case .loseAnswer:
             _ = ask(head, body)
             client.reset()
@@ -162,5 +161,12 @@ package final class FaultProxy: Sendable {
     /// The head with a word that no signature covers: the server closes when it has answered.
     private static func closing(_ head: String) -> [UInt8] {
         Array(head.replacing("\r\n\r\n", with: "\r\nConnection: close\r\n\r\n").utf8)
+    }
+}
+
+extension Socket {
+    fileprivate func answer(_ status: Int, _ text: String) {
+        let head = "HTTP/1.1 \(status) Fault\r\nContent-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n"
+        write(Array((head + text).utf8))
     }
 }

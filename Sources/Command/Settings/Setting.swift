@@ -1,3 +1,4 @@
+import Jobs
 import Logging
 import Web
 
@@ -91,6 +92,10 @@ extension Setting {
         "errand.web.address", "ERRAND_WEB_ADDRESS", "127.0.0.1:8080", expected: "host:port or off",
         "where /healthz, /readyz and /metrics are answered; worker and scheduler do so only where this is set"
     ) { $0 == "off" || Web.Address($0) != nil }
+    static let eventsKeptFrom = Setting(
+        "errand.events.kept.from", "ERRAND_EVENTS_KEPT_FROM", "end", expected: "end or start",
+        "from when on the 8 days are counted after which an event is purged; the same for all workers"
+    ) { EventsKeptFrom(rawValue: $0) != nil }
     static let logLevel = Setting(
         "errand.log.level", "ERRAND_LOG_LEVEL", "info",
         expected: "trace, debug, info, notice, warning, error or critical", "least severe log lines that are written"
@@ -101,7 +106,8 @@ extension Setting {
 
     static let all = [
         databaseURL, queues, pollInterval, listen, lease, beat, grace, memory, connections, storage, storageURL,
-        storageAccessKey, storageSecretKey, storageSessionToken, imageProcesses, webAddress, logLevel, logFormat,
+        storageAccessKey, storageSecretKey, storageSessionToken, imageProcesses, webAddress, eventsKeptFrom, logLevel,
+        logFormat,
     ]
 
     /// Without spaces and line breaks, such as that at the end of a file that was read in: it has to fit into a header.

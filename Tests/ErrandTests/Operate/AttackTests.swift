@@ -96,6 +96,10 @@ import Testing
         "select pairing.redeem_invite('ABCDEF', $1)", "select pairing.disconnect($1)", "select pairing.partner_of($1)",
         "select quotes.put($1, 'a', 'A')", "select quotes.put('a', $1, 'A')", "select quotes.put('a', 'a', $1)",
         "select quotes.put('b', 'a', 'A', $1)", "select quotes.retire(1, $1)",
+        "select events.create($1, 'a')", "select events.create('anna', $1)",
+        "select events.join(gen_random_uuid(), $1)", "select events.leave(gen_random_uuid(), $1)",
+        "select events.add_photo(gen_random_uuid(), $1, 'a')", "select events.add_photo(gen_random_uuid(), 'anna', $1)",
+        "select events.delete_photo(gen_random_uuid(), $1)", "select media.retry_removals($1)",
     ]
 
     /// Ways out of a literal, a name, a comment or a dollar quote, and things to do outside: 200 of them.
@@ -172,7 +176,13 @@ import Testing
                     "select * from pairing.redeem_invite((select code from pairing.invite_status), 'ben')",
                     "select * from pairing.disconnect('anna')", "select * from quotes.of_the_day()",
                     "select quotes.put('a', 'b', 'C')", "select quotes.retire(1, 'x')",
-                    "select * from quotes.quote_status",
+                    "select * from quotes.quote_status", "select events.create('anna', 'a')",
+                    "select events.join(id, 'ben') from events.event_status",
+                    "select events.add_photo(id, 'anna', 'events/' || id || '/1.jpg') from events.event_status",
+                    "select events.delete_photo(photo, 'anna') from events.event_photo_status",
+                    "select events.leave(id, 'anna', true) from events.event_status",
+                    "select media.retry_removals('x')",
+                    "select * from media.removal_status", "select * from media.receipt_status",
                 ] {
                     try await transaction.execute(Statement(call))
                 }
@@ -194,8 +204,8 @@ import Testing
             let loose = """
                 select oid::regprocedure
                 from pg_proc
-                where pronamespace = any ('{errand,media,pairing,quotes}'::regnamespace[]::oid[]) and prokind = 'f'
-                    and not coalesce(proconfig::text ~ 'search_path=pg_catalog, (errand|media|pairing|quotes), pg_temp', false)
+                where pronamespace = any ('{errand,media,pairing,quotes,events}'::regnamespace[]::oid[]) and prokind = 'f'
+                    and not coalesce(proconfig::text ~ 'search_path=pg_catalog, (errand|media|pairing|quotes|events), pg_temp', false)
                 """
             let found = try await database.text(loose)
             #expect(found == "")
@@ -203,7 +213,7 @@ import Testing
                 select distinct oid::regprocedure
                 from pg_proc
                 cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
-                where pronamespace = any ('{errand,media,pairing,quotes}'::regnamespace[]::oid[]) and not prosecdef
+                where pronamespace = any ('{errand,media,pairing,quotes,events}'::regnamespace[]::oid[]) and not prosecdef
                     and has_function_privilege('errand_' || role, oid, 'EXECUTE')
                 """
             #expect(try await database.text(invoker) == "")

@@ -1,0 +1,320 @@
+import Errand
+import ErrandTestKit
+import Foundation
+import NIOHTTP1
+import Postgres
+import StorageKit
+import Testing
+
+@testable import Jobs
+@testable import Outbound
+
+@Suite("Event purge") struct EventPurgeTests {
+    @Test("an event goes 8 days after its end and no sooner; counted from the start, it doesn't go before its end")
+    func due() async throws {
+        let store = try bucket()
+        try await withTestQueue(handlers(store)) { test in
+            let database = test.database
+            let day = 86_400
+            // Of 8 days each: ended as long ago as kept, but for 20 s; just over that; begun 8 days ago; not yet that.
+            let early = try await database.makeEvent()
+            try await database.age(early, by: 16 * day - 20)
+            let late = try await database.makeEvent()
+            try await database.age(late, by: 16 * day)
+            let ended = try await database.makeEvent()
+            try await database.age(ended, by: 8 * day)
+            let live = try await database.makeEvent()
+            try await database.age(live, by: 8 * day - 20)
+            let long = try await database.query(
+                "select events.create('anna', 'A year', now() - interval '30 days', now() + interval '1 day')"
+            ).scalar(UUID.self)
+
+            #expect(try await purge(test).events == 1)
+            #expect(try await left(database) == [early, ended, live, long])
+            #expect(
+                try await database.lines("select purge_at = ends_at + interval '192 hours' from events.event_status")
+                    == ["true", "true", "true", "true"])
+            #expect(try await purge(test, from: .start).events == 2)
+            #expect(try await left(database) == [live, long])
+            #expect(
+                try await database.lines(
+                    "select purge_at = greatest(starts_at + interval '192 hours', ends_at) from events.event_status")
+                    == ["true", "true"])
+        }
+        await store.stop()
+    }
+
+    @Test(
+        "all of an event goes, known and unknown, and nothing of another one; a receipt has counts and nothing else",
+        arguments: ["rclone", "moto", "folder"])
+    func allOfIt(server: String) async throws {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        let store: any ObjectStore =
+            switch server {
+            case "rclone": try bucket(.rclone())
+            case "moto": try bucket(.moto())
+            default: try FolderStore(root: root)
+            }
+        try await withTestQueue(handlers(store)) { test in
+            let database = test.database
+            let (over, live) = (try await database.makeEvent(guests: ["ben"]), try await database.makeEvent())
+            for number in 1...3 { try await addDelivered("\(number).jpg", to: over, by: "ben", database, store) }
+            try await addDelivered("4.jpg", to: over, database, store)
+            for number in 1...3 { try await addDelivered("\(number).jpg", to: live, database, store) }
+            let stray = try ObjectKey(Database.key("stored/and/never-told.heic", in: over))
+            try await store.put([9], at: stray)
+            try await store.put([9], at: ObjectKey("avatars/anna.jpg"))
+            let rowsOfLive = 1 + 1 + 3 * 3
+            let keysOfLive = try await store.all().filter { key in
+                !key.contains(over.uuidString.lowercased()) && !key.hasPrefix("photos/")
+            }
+            let resultsOfLive = try await database.lines(
+                "select result_key from events.event_photo_status where event_id = '\(live)'")
+            try await database.letEnd(over)
+
+            #expect(try await purge(test) == .init(events: 1, photos: 4, areObjectsDue: true))
+            #expect(try await test.drain().outcomes == [.succeeded])
+            // What was registered is gone at once; what may be on its way is looked for when it has arrived.
+            #expect(try await store.all() == (keysOfLive + resultsOfLive + [stray.text]).sorted())
+            #expect(try await database.number("select count(*) from media.removal") == 1)
+            #expect(
+                try await database.lines("select people, photos, objects, objects_left from media.receipt_status")
+                    == ["2|4|8|1"])
+            for _ in 1...2 {
+                try await database.ageRemovals()
+                try await purge(test)
+                try await test.drain()
+            }
+            #expect(try await store.all() == (keysOfLive + resultsOfLive).sorted())
+            #expect(try await database.eventRows == rowsOfLive)
+            #expect(
+                try await database.lines(
+                    "select reason, people, photos, objects, objects_left, finished_at > asked_at from media.receipt_status"
+                )
+                    == ["event_purge|2|4|9|0|true"])
+            try await expectNoTrace(of: [over.uuidString.lowercased(), "ben"], in: database)
+        }
+        await store.stop()
+    }
+
+    @Test("of a thousand objects a store refuses one in twenty, again and again: in the end none is left")
+    func refusals() async throws {
+        let prefix = "t-\(UUID().uuidString)"
+        let direct = try bucket(prefix: prefix)
+        let refusal = DeleteRefusal(oneOf: 20) { names in
+            let failed = try await direct.delete(names.map { try ObjectKey(String($0.dropFirst(prefix.count + 1))) })
+            if let error = failed.values.first { throw error }
+        }
+        let proxy = try FaultProxy(to: BucketServer.moto().port) { refusal.fault(for: $0) }
+        let store = try bucket(prefix: prefix, port: proxy.port)
+        try await withTestQueue(handlers(store)) { test in
+            let database = test.database
+            let live = try await database.makeEvent()
+            let keys = (0..<1000).map { "a/\($0).jpg" }
+            // Their bytes are of no account here: a photo needs no object to have a key that is to go.
+            for number in 0..<5 {
+                let event = try await database.makeEvent(each: 200)
+                for key in keys[number * 200..<number * 200 + 200] {
+                    #expect(try await database.add(key, to: event).status == "added")
+                }
+                for key in keys[number * 200..<number * 200 + 10] {
+                    try await store.put([1], at: ObjectKey(Database.key(key, in: event)))
+                }
+                try await database.letEnd(event)
+            }
+            try await addDelivered("1.jpg", to: live, database, store)
+            let kept = try await direct.all().filter { $0.contains(live.uuidString.lowercased()) }
+
+            var rounds = 0
+            repeat {
+                try await purge(test)
+                try await test.drain()
+                try await database.ageRemovals()
+                rounds += 1
+            } while try await database.number("select count(*) from media.removal") > 0 && rounds < 20
+            #expect(refusal.refused >= 50)
+            #expect(rounds < 20)
+            #expect(try await direct.all().filter { !$0.hasPrefix("photos/") } == kept)
+            #expect(
+                try await database.lines(
+                    "select count(*), sum(photos), sum(objects), count(finished_at) from media.receipt") == [
+                        "5|1000|1000|5"
+                    ])
+            #expect(try await database.number("select count(*) from errand.failed") == 0)
+            #expect(try await database.number("select count(*) from events.event") == 1)
+        }
+        withExtendedLifetime(proxy) {}
+        await store.stop()
+        await direct.stop()
+    }
+
+    @Test("in a bucket that keeps versions every version goes, and none of another event")
+    func versions() async throws {
+        let store = try bucket(named: "versioned", options: "&versions=removed")
+        try await withTestQueue(handlers(store)) { test in
+            let database = test.database
+            let (over, live) = (try await database.makeEvent(), try await database.makeEvent())
+            for round in 1...3 {
+                try await addDelivered("\(round).jpg", to: over, database, store)
+                // The same key again is another version.
+                try await store.put([UInt8(round)], at: ObjectKey(Database.key("1.jpg", in: over)))
+            }
+            try await addDelivered("1.jpg", to: live, database, store)
+            let before = try await versions(in: store)
+            try await database.letEnd(over)
+            try await purge(test)
+            try await test.drain()
+            #expect(before == 11)
+            #expect(try await versions(in: store) == 2)
+        }
+        await store.stop()
+    }
+
+    @Test(
+        "while the store can't be reached the rows go in time, the removal waits and spends nothing, and then it goes on"
+    )
+    func down() async throws {
+        let proxy = try FaultProxy(to: BucketServer.moto().port)
+        let store = try bucket(port: proxy.port)
+        try await withTestQueue(handlers(store)) { test in
+            let database = test.database
+            let event = try await database.makeEvent()
+            try await addDelivered("1.jpg", to: event, database, store)
+            try await database.letEnd(event)
+            proxy.stop()
+            #expect(try await purge(test) == .init(events: 1, photos: 1, areObjectsDue: true))
+            #expect(try await database.number("select count(*) from events.event") == 0)
+            let run = try await test.run(ObjectRemovalHandler(store: store), ObjectRemoval())
+            #expect(run.ended == .parked)
+            #expect(
+                try await database.lines(
+                    "select state, error like 'storage: unreachable%' from media.removal_status "
+                        + "where not is_folder order by id") == ["refused|true", "refused|true"])
+            try proxy.start()
+            try await Task.sleep(for: .seconds(1))
+            try await database.execute("select errand.dependency_close('storage')")
+            let again = try await test.run(ObjectRemovalHandler(store: store), ObjectRemoval())
+            #expect(again.ended == .succeeded)
+            #expect(try await store.all() == [])
+        }
+        withExtendedLifetime(proxy) {}
+        await store.stop()
+    }
+
+    @Test("an answer of the store that is lost, and an attempt that is lost with what it took, cost a minute")
+    func lost() async throws {
+        let store = try bucket()
+        try await withTestQueue(handlers(store)) { test in
+            let database = test.database
+            let event = try await database.makeEvent()
+            for number in 1...5 { try await addDelivered("\(number).jpg", to: event, database, store) }
+            try await database.letEnd(event)
+            try await purge(test)
+            // As an attempt that was killed when the store had removed them.
+            let taken = try await database.query("select id, key from media.removals_v1(100) where not is_folder")
+            #expect(taken.count == 10)
+            let ids = try taken.map { try $0.decode(Int64.self, String.self).0 }
+            _ = try await store.delete(try taken.map { try ObjectKey(try $0.decode(Int64.self, String.self).1) })
+            let early = try await test.run(ObjectRemovalHandler(store: store), ObjectRemoval())
+            #expect(try report(of: early) == ObjectRemovalHandler.Report())
+            try await database.ageRemovals(by: 60)
+            #expect(try await database.number("select count(*) from media.removals_v1(100)") == 10)
+            // They are another one's now. What is gone is gone, whoever says so, and counts once.
+            #expect(try await database.confirm(ids, at: 1) == 10)
+            #expect(try await database.confirm(ids, at: 2) == 0)
+            #expect(try await database.lines("select objects, objects_left from media.receipt_status") == ["10|1"])
+            // A look into the folder that began before all had arrived says nothing of what came later.
+            let folder = try await database.query("select id from media.removal").column(0, as: Int64.self)
+            try await database.ageRemovals()
+            #expect(try await database.number("select count(*) from media.removals_v1(100) where is_ready") == 1)
+            #expect(try await database.confirm(folder, at: 1) == 0)
+            #expect(try await database.confirm(folder, at: 2) == 1)
+        }
+        await store.stop()
+    }
+
+    @Test("a photo that is deleted by its owner is gone from the store, and so are those of one who takes his along")
+    func ownPhotos() async throws {
+        let store = try bucket()
+        try await withTestQueue(handlers(store)) { test in
+            let database = test.database
+            let event = try await database.makeEvent(guests: ["ben"])
+            try await addDelivered("1.jpg", to: event, database, store)
+            let kept = try await store.all()
+            for number in 2...4 { try await addDelivered("\(number).jpg", to: event, by: "ben", database, store) }
+            try await database.execute(
+                "select events.delete_photo(photo, 'ben') from events.photo where source_key like '%/2.jpg'")
+            #expect(try await test.drain().outcomes == [.succeeded])
+            #expect(try await store.all().count == 6)
+            try await database.execute(Statement("select events.leave($1, 'ben', with_photos => true)", [event]))
+            #expect(try await test.drain().outcomes == [.succeeded])
+            #expect(try await store.all() == kept)
+            #expect(try await database.number("select count(*) from media.removal") == 0)
+        }
+        await store.stop()
+    }
+}
+
+// MARK: - How
+extension EventPurgeTests {
+    private func handlers(_ store: any ObjectStore) -> [any JobHandler] {
+        [EventPurgeHandler(keptFrom: .end), ObjectRemovalHandler(store: store)]
+    }
+
+    @discardableResult
+    private func purge(_ test: TestQueue, from keptFrom: EventsKeptFrom = .end) async throws -> EventPurgeHandler.Report
+    {
+        try report(of: await test.run(EventPurgeHandler(keptFrom: keptFrom), EventPurge()))
+    }
+
+    private func report<Report: Decodable>(of run: HandlerRun) throws -> Report {
+        guard case .done(let output?) = run.outcome else { throw Unfinished(run: "\(run)") }
+        return try output.decode(Report.self)
+    }
+
+    private struct Unfinished: Error {
+        let run: String
+    }
+
+    private func left(_ database: Database) async throws -> [UUID] {
+        try await database.query("select id from events.event order by created_at").column(0, as: UUID.self)
+    }
+
+    /// How many versions and marks of deletion the store's part of the bucket has.
+    private func versions(in store: S3Store) async throws -> Int {
+        let prefix = store.client.configuration.prefix
+        let page = try await store.client.ask(
+            .init(method: .GET, query: [("versions", ""), ("prefix", prefix)], what: "versions"))
+        return page.all("Version").count + page.all("DeleteMarker").count
+    }
+
+    /// Looks through every row of the schemas events and media.
+    private func expectNoTrace(of words: [String], in database: Database) async throws {
+        let tables = try await database.query(
+            """
+            select oid::regclass::text from pg_class
+            where relnamespace in ('events'::regnamespace, 'media'::regnamespace) and relkind = 'r'
+            """
+        ).column(0, as: String.self)
+        #expect(tables.count >= 8)
+        for table in tables {
+            for word in words {
+                #expect(
+                    try await database.number(
+                        "select count(*) from \(table) as row where strpos(row::text, '\(word)') > 0")
+                        == 0, "\(word) in \(table)")
+            }
+        }
+    }
+}
+
+extension Database {
+    /// Says that the try of this number has removed these; answers how many are off the list.
+    fileprivate func confirm(_ ids: [Int64], at number: Int) async throws -> Int {
+        try await query(
+            Statement(
+                "select media.removed_v1($1, array_fill($2::int4, array[cardinality($1)]))", [ids, number])
+        ).scalar(Int.self)
+    }
+}

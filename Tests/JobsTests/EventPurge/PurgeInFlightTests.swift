@@ -1,0 +1,114 @@
+import Errand
+import ErrandTestKit
+import Foundation
+import Outbound
+import Postgres
+import StorageKit
+import Synchronization
+import Testing
+
+@testable import Jobs
+
+@Suite("What is on its way when its event is purged") struct PurgeInFlightTests {
+    @Test("a compression that runs ends as cancelled, and leaves neither a row nor an object")
+    func compression() async throws {
+        try await withService { service in
+            let (database, store) = (service.database, service.store)
+            let event = try await database.makeEvent()
+            for name in ["1.jpg", "2.jpg"] {
+                try await store.put(try service.photograph(), at: ObjectKey(Database.key(name, in: event)))
+                try await database.add(name, to: event)
+            }
+            // One at a time: the other one waits.
+            #expect(try await database.becomes("exists (select from errand.job where state = 'running')"))
+            try await purge(event, database)
+            #expect(
+                try await database.lines("select state, reason from errand.history where kind = 'image_compression'")
+                    == ["cancelled|its event is over", "cancelled|its event is over"])
+            try await expectNothingLeft(service)
+            #expect(
+                try await database.lines(
+                    "select photos, objects from media.receipt_status where finished_at is not null")
+                    == ["2|2"])
+        }
+    }
+
+    @Test("an upload that runs comes too late: its object arrives behind the first removal, and goes with the second")
+    func upload() async throws {
+        let wasPut = Mutex(false)
+        let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
+            guard request.method == "PUT", request.path.contains("/photos/") else { return .none }
+            wasPut.withLock { $0 = true }
+            return .delay(.seconds(3))
+        }
+        try await withService(through: proxy) { service in
+            let (database, store) = (service.database, service.store)
+            let event = try await database.makeEvent()
+            try await store.put([1], at: ObjectKey(Database.key("1.jpg", in: event)))
+            let key = try await database.transaction { transaction in
+                let photo = try await transaction.query(
+                    Statement(
+                        "select photo from events.add_photo($1, 'anna', $2)", [event, Database.key("1.jpg", in: event)])
+                ).scalar(UUID.self)
+                try await transaction.execute("delete from errand.job")
+                let key = "photos/\(photo.uuidString.lowercased()).jpg"
+                try await transaction.execute(
+                    Statement("select media.compressed_v2($1, $2, '{}', '\\x0405')", [photo, key]))
+                return key
+            }
+            while !wasPut.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }
+            try await purge(event, database)
+            #expect(try await database.becomes("not exists (select from errand.job)"))
+            #expect(
+                try await database.lines("select key, state from media.removal_status where not is_folder")
+                    == ["\(key)|settling"])
+            // Nobody would ever find it, were it not for the second removal.
+            let start = ContinuousClock.now
+            while try await store.all() != [key], ContinuousClock.now - start < .seconds(40) {
+                try await Task.sleep(for: .milliseconds(50))
+            }
+            #expect(try await store.all() == [key])
+            try await expectNothingLeft(service)
+        }
+    }
+
+    @Test("what waits for a store that is down, and what it has refused for good, goes with its jobs and its bytes")
+    func waiting() async throws {
+        let isBroken = Mutex(true)
+        let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
+            request.method == "PUT" && isBroken.withLock(\.self) ? .answer(400, code: "InvalidRequest") : .none
+        }
+        try await withService(through: proxy) { service in
+            let database = service.database
+            let event = try await database.makeEvent()
+            // An original that the app has handed over, because its own upload failed.
+            try await service.stage([Database.key("1.jpg", in: event)], [1, 2, 3])
+            try await database.add("1.jpg", to: event)
+            #expect(try await database.becomes("(select count(*) from errand.failed) = 2", within: .seconds(40)))
+            try await purge(event, database)
+            #expect(try await database.number("select count(*) from errand.failed where kind = 'upload_retry'") == 0)
+            #expect(try await database.number("select count(*) from media.upload") == 0)
+            isBroken.withLock { $0 = false }
+            try await expectNothingLeft(service)
+        }
+        withExtendedLifetime(proxy) {}
+    }
+
+    private func purge(_ event: UUID, _ database: Database) async throws {
+        try await database.letEnd(event)
+        #expect(try await database.number("select count(*) from events.purge_due_v1('end')") == 1)
+        try await database.execute("select errand.enqueue('object_removal')")
+    }
+
+    /// Lets pass what a removal waits for, and expects neither row nor object.
+    private func expectNothingLeft(_ service: Service) async throws {
+        for _ in 1...2 {
+            #expect(try await service.database.becomes("not exists (select from errand.job)"))
+            try await service.database.ageRemovals()
+            try await service.database.execute("select errand.enqueue('object_removal')")
+            #expect(try await service.database.becomes("not exists (select from errand.job)"))
+        }
+        #expect(try await service.store.all() == [])
+        #expect(try await service.database.eventRows == 0)
+    }
+}

@@ -1,0 +1,93 @@
+import Errand
+import ErrandTestKit
+import Foundation
+import Images
+import Outbound
+import Postgres
+import Testing
+
+@testable import Jobs
+
+extension Database {
+    /// An event that has begun, with these participants besides its host anna.
+    func makeEvent(each: Int = 24, inAll: Int = 5_000, guests: [String] = []) async throws -> UUID {
+        let event = try await query(
+            Statement(
+                "select events.create('anna', 'Summer party', photos_each => $1::int4, photos_in_all => $2::int4)",
+                [each, inAll])
+        ).scalar(UUID.self)
+        for guest in guests { try await execute(Statement("select events.join($1, $2)", [event, guest])) }
+        return event
+    }
+
+    /// Adds a photo under the key; answers its status and id.
+    @discardableResult
+    func add(_ name: String, to event: UUID, by user: String = "anna") async throws -> (status: String, photo: UUID?) {
+        try await query(
+            Statement(
+                "select status, photo from events.add_photo($1, $2, $3)",
+                [event, user, Database.key(name, in: event)])
+        )[0].decode(String.self, UUID?.self)
+    }
+
+    static func key(_ name: String, in event: UUID) -> String { "events/\(event.uuidString.lowercased())/\(name)" }
+
+    /// Moves an event into the past by so many seconds.
+    func age(_ event: UUID, by seconds: Int) async throws {
+        try await execute(
+            Statement(
+                """
+                update events.event
+                set starts_at = starts_at - $2 * interval '1 second', ends_at = ends_at - $2 * interval '1 second'
+                where id = $1
+                """, [event, seconds]))
+    }
+
+    /// Has an event of 8 days end 8 days ago.
+    func letEnd(_ event: UUID) async throws { try await age(event, by: 16 * 86_400) }
+
+    /// Lets so much time pass for what is to be removed.
+    func ageRemovals(by seconds: Int = 90) async throws {
+        try await execute(
+            Statement(
+                """
+                update media.removal
+                set try_at = try_at - $1 * interval '1 second', settles_at = settles_at - $1 * interval '1 second',
+                    tried_at = tried_at - $1 * interval '1 second'
+                """, [seconds]))
+    }
+
+    /// How many rows there are that have to do with events, but for receipts and the rule.
+    var eventRows: Int {
+        get async throws {
+            try await number(
+                """
+                select (select count(*) from events.event) + (select count(*) from events.participant)
+                    + (select count(*) from events.photo) + (select count(*) from media.photo)
+                    + (select count(*) from media.upload) + (select count(*) from media.removal)
+                """)
+        }
+    }
+}
+
+/// A photo of an event as it is when its jobs are done: both objects in the store, both rows.
+func addDelivered(
+    _ name: String, to event: UUID, by user: String = "anna", _ database: Database, _ store: any ObjectStore
+) async throws {
+    try await store.put([1, 2, 3], at: ObjectKey(Database.key(name, in: event)))
+    let photo = try #require(try await database.add(name, to: event, by: user).photo)
+    let result = try ObjectKey("photos/\(photo.uuidString.lowercased()).jpg")
+    try await store.put([4, 5], at: result)
+    try await database.execute(
+        Statement("select media.compressed_v2($1, $2, '{}', '\\x0405')", [photo, result.text]))
+    try await database.execute("delete from errand.job where kind in ('image_compression', 'upload_retry')")
+    try await database.execute(
+        Statement("select media.delivered_v1(id, key) from media.upload where photo = $1", [photo]))
+}
+
+extension ObjectStore {
+    /// Every key in the store.
+    func all() async throws -> [String] {
+        try await keys(beginning: "", after: nil, atMost: 100_000).map(\.text)
+    }
+}

@@ -1,0 +1,31 @@
+-- delete_photo: deletes a user's own photo from an event: its rows at once, its objects within seconds of the commit. It
+-- may be anywhere on its way: a compression or an upload that is under way comes to nothing. Its place is free again.
+--
+--   select events.delete_photo('9f0e…', 'user-18');
+--
+-- Answers deleted; not_yours; no_photo, where there is none (any more). Raises ER422 without a user.
+create or replace function events.delete_photo(photo uuid, user_id text) returns text
+language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
+#variable_conflict use_column
+declare
+    owner text;
+begin
+    perform events.check_user('delete_photo', $2);
+    perform
+    from events.event
+    where id = (select event_id from events.photo where photo = $1)
+    for no key update;
+    select user_id into owner from events.photo where photo = $1;
+    if owner is null then
+        return 'no_photo';
+    elsif owner <> $2 then
+        return 'not_yours';
+    end if;
+    perform media.remove_photos(array[$1], 'its owner has deleted the photo');
+    -- Without a unique key: it would have all who delete wait for each other's commit.
+    perform errand.enqueue('object_removal');
+    return 'deleted';
+end
+$$;
+comment on function events.delete_photo(uuid, text) is
+    'Deletes a user''s own photo, rows and objects. Example: select events.delete_photo(''9f0e…'', ''user-18'')';

@@ -1,0 +1,29 @@
+-- join: makes a user a participant of an event.
+--
+--   select events.join('6c1d…', 'user-18');
+--
+-- Answers joined; already_joined; ended; no_event, where there is none or it was purged. Before its start one may join.
+-- Raises ER422 without a user.
+create or replace function events.join(event_id uuid, user_id text) returns text
+language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
+#variable_conflict use_column
+declare
+    held events.event;
+begin
+    perform events.check_user('join', $2);
+    -- A purge that has begun is waited for, and finds it gone.
+    select * into held from events.event where id = $1 for key share;
+    if not found then
+        return 'no_event';
+    elsif exists (select from events.participant where event_id = $1 and user_id = $2) then
+        return 'already_joined';
+    elsif held.ends_at <= clock_timestamp() then
+        return 'ended';
+    end if;
+    insert into events.participant (event_id, user_id) values ($1, $2)
+    on conflict on constraint participant_pkey do nothing;
+    return case when found then 'joined' else 'already_joined' end;
+end
+$$;
+comment on function events.join(uuid, text) is
+    'Makes a user a participant. Example: select events.join(''6c1d…'', ''user-18'')';

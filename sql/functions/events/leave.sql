@@ -1,0 +1,38 @@
+-- leave: takes a user out of an event. His photos stay for the others, unless he takes them along.
+--
+--   select status, photos from events.leave('6c1d…', 'user-18');
+--   select status, photos from events.leave('6c1d…', 'user-18', with_photos => true);
+--
+-- status is left, with the number of photos that were deleted; not_joined; no_event. Photos that stayed count when he joins
+-- again. Raises ER422 without a user.
+create or replace function events.leave(event_id uuid, user_id text, with_photos boolean default false)
+returns table (status text, photos int)
+language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
+#variable_conflict use_column
+declare
+    own uuid[];
+begin
+    perform events.check_user('leave', $2);
+    photos := 0;
+    perform from events.event where id = $1 for no key update;
+    if not found then
+        status := 'no_event';
+        return next;
+        return;
+    end if;
+    delete from events.participant where event_id = $1 and user_id = $2;
+    status := case when found then 'left' else 'not_joined' end;
+    if $3 then
+        select array_agg(photo) into own from events.photo where event_id = $1 and user_id = $2;
+        if own is not null then
+            perform media.remove_photos(own, 'its owner has left the event');
+            perform errand.enqueue('object_removal');
+            photos := cardinality(own);
+        end if;
+    end if;
+    return next;
+end
+$$;
+comment on function events.leave(uuid, text, boolean) is
+    'Takes a user out of an event, with his photos if he wants. '
+    'Example: select status, photos from events.leave(''6c1d…'', ''user-18'')';

@@ -1,0 +1,51 @@
+-- purge_due_v1: deletes all rows of one event whose time is over, and in the same transaction puts its objects on the list
+-- of those that are to go: its photos' originals and results, and whatever else lies below its folder.
+--
+-- kept_from says from when on the 8 days are counted: end, or start, but never before the end. Answers the receipt, and how
+-- many people and photos it was; no row where no event is due. An event that somebody is writing to in this moment is for
+-- the next call; several that call at once get an event each. Raises ER422 for another word.
+create or replace function events.purge_due_v1(kept_from text) returns table (receipt bigint, people int, photos int)
+language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
+#variable_conflict use_column
+declare
+    kept constant interval := interval '192 hours';
+    held events.event;
+    found_photos uuid[];
+begin
+    if $1 is null or $1 not in ('end', 'start') then
+        raise exception 'purge_due_v1: kept_from: expected end or start, got %', quote_nullable(left($1, 100))
+            using errcode = 'ER422';
+    end if;
+    if not exists (select from events.rule where rule.kept_from = $1) then
+        insert into events.rule as told (kept_from) values ($1)
+        on conflict on constraint rule_pkey do update set kept_from = excluded.kept_from, told_at = clock_timestamp();
+    end if;
+    select * into held
+    from events.event
+    where ends_at <= now() - case $1 when 'end' then kept else interval '0' end
+        and ($1 = 'end' or starts_at <= now() - kept)
+    order by ends_at, id
+    limit 1
+    for update skip locked;
+    if not found then
+        return;
+    end if;
+    select coalesce(array_agg(photo), '{}') into found_photos from events.photo where event_id = held.id;
+    photos := cardinality(found_photos);
+    select count(*) into people
+    from (
+        select user_id from events.participant where event_id = held.id
+        union
+        select user_id from events.photo where event_id = held.id
+    ) as person;
+    insert into media.receipt (reason, people, photos)
+    values ('event_purge', purge_due_v1.people, purge_due_v1.photos)
+    returning id into receipt;
+    perform media.remove_photos(found_photos, 'its event is over', receipt);
+    perform media.remove_folder('events/' || held.id || '/', receipt);
+    delete from events.event where id = held.id;
+    return next;
+end
+$$;
+comment on function events.purge_due_v1(text) is
+    'For the job event_purge: deletes the rows of one event that is due, and lists its objects for removal';

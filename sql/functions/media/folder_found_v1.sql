@@ -1,0 +1,21 @@
+-- folder_found_v1: lists what lies below a folder that is to go for removal, on its receipt. The folder itself stays on the
+-- list until nothing is found there: it is looked at again at once where something new was found, else after 10 s.
+create or replace function media.folder_found_v1(id bigint, keys text[]) returns void
+language sql security definer set search_path = pg_catalog, media, pg_temp as $$
+    with folder as (
+        select removal.receipt_id from media.removal where removal.id = folder_found_v1.id
+    ),
+    added as (
+        insert into media.removal (receipt_id, in_flight, key)
+        select folder.receipt_id, false, found.key
+        from folder
+        cross join unnest(keys) as found (key)
+        on conflict on constraint removal_key do nothing
+        returning removal.id
+    )
+    update media.removal as held
+    set try_at = clock_timestamp() + case when exists (select from added) then interval '1 s' else interval '10 s' end
+    where held.id = folder_found_v1.id
+$$;
+comment on function media.folder_found_v1(bigint, text[]) is
+    'For the job object_removal: lists what lies below a folder for removal';

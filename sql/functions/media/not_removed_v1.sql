@@ -1,0 +1,14 @@
+-- not_removed_v1: records why objects could not be removed. Each is tried again after a pause that doubles, from 2 s to 5
+-- minutes; with is_store_down at once, when somebody asks again: then it was no fault of theirs.
+create or replace function media.not_removed_v1(ids bigint[], errors text[], is_store_down boolean) returns void
+language sql security definer set search_path = pg_catalog, media, pg_temp as $$
+    update media.removal as held
+    set error = left(failed.error, 500),
+        try_at = clock_timestamp() + case
+            when is_store_down then interval '0' else least(power(2, least(tries, 10)), 300) * interval '1 second'
+        end
+    from unnest(ids, errors) as failed (id, error)
+    where held.id = failed.id
+$$;
+comment on function media.not_removed_v1(bigint[], text[], boolean) is
+    'For the job object_removal: records why objects could not be removed, and when they are tried again';

@@ -1,0 +1,29 @@
+-- removals_v1: takes up to `most` objects that are to be removed now, those that wait longest first. For a minute nobody
+-- else gets them: then whoever has them is taken to be lost.
+--
+-- What may be on its way is to be removed now, and once more 90 s later: an upload that had begun when its row was deleted
+-- has ended by then, because an attempt ends after 60 s. try is to be told with what came of it. is_ready is false for a folder
+-- that is not to be looked at yet.
+create or replace function media.removals_v1(most int)
+returns table (id bigint, try int, key text, is_folder boolean, is_ready boolean)
+language sql security definer set search_path = pg_catalog, media, pg_temp as $$
+    with due as (
+        select removal.id
+        from media.removal
+        where try_at <= now()
+        order by try_at, removal.id
+        limit removals_v1.most
+        for update skip locked
+    )
+    update media.removal as held
+    set tries = tries + 1, tried_at = clock_timestamp(),
+        settles_at = case when in_flight then coalesce(settles_at, clock_timestamp() + interval '90 seconds') end,
+        try_at = case
+            when held.is_folder and settles_at is null then clock_timestamp() + interval '90 seconds'
+            else clock_timestamp() + interval '60 seconds'
+        end
+    from due
+    where held.id = due.id
+    returning held.id, held.tries, held.key, held.is_folder, not held.is_folder or held.settles_at <= held.tried_at
+$$;
+comment on function media.removals_v1(int) is 'For the job object_removal: takes objects that are to be removed now';

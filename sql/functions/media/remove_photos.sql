@@ -1,0 +1,66 @@
+-- remove_photos: deletes photos with all that belongs to them, and lists their objects for removal, in one transaction.
+--
+-- What is still on its way comes to nothing: jobs that compress or store them are cancelled, failed ones discarded, and bytes
+-- that wait for the store are deleted. A job that runs is told to stop; what it may be storing in this moment is removed
+-- once more when it can't be storing it any longer. Originals go, too: the caller answers for it that each is the photo's
+-- alone. Nothing is enqueued here: the caller does that. Answers how many objects were listed.
+create or replace function media.remove_photos(photos uuid[], reason text, receipt bigint default null) returns int
+language plpgsql set search_path = pg_catalog, media, pg_temp as $$
+declare
+    uploads uuid[];
+    stored_by bigint[];
+    unfinished bigint[];
+    failed bigint[];
+    listed int;
+begin
+    -- Photos, then uploads, then jobs: the order of those who compress and store. What they commit until then is seen below.
+    perform from media.photo where id = any (remove_photos.photos) order by id for update;
+    perform
+    from media.upload
+    where photo = any (remove_photos.photos)
+        or key in (select source_key from media.photo where id = any (remove_photos.photos))
+    order by id
+    for update;
+    select coalesce(array_agg(id), '{}'), coalesce(array_agg(job_id), '{}') into uploads, stored_by
+    from media.upload
+    where photo = any (remove_photos.photos)
+        or key in (select source_key from media.photo where id = any (remove_photos.photos));
+    insert into media.removal as known (receipt_id, in_flight, key)
+    select remove_photos.receipt, bool_or(object.in_flight), object.key
+    from (
+        select source_key as key, false as in_flight from media.photo where id = any (remove_photos.photos)
+        union all
+        select result_key, false from media.photo where id = any (remove_photos.photos) and result_key is not null
+        union all
+        select key, delivered_at is null from media.upload where id = any (uploads)
+    ) as object
+    group by object.key
+    on conflict on constraint removal_key do nothing;
+    get diagnostics listed = row_count;
+    select array_agg(id) into unfinished
+    from errand.job
+    where id = any (stored_by)
+        or unique_key = any (
+            array(select 'upload_retry/' || id from unnest(uploads) as id)
+            || array(select 'image_compression/' || id from unnest(remove_photos.photos) as id));
+    if unfinished is not null then
+        perform errand.cancel(unfinished, remove_photos.reason);
+    end if;
+    select array_agg(id) into failed from errand.failed where id = any (stored_by);
+    -- Nothing else says which job failed to compress a photo, and to look through all that have failed takes a while.
+    if exists (select from media.photo where id = any (remove_photos.photos) and state = 'failed') then
+        select array_agg(id) into failed
+        from errand.failed
+        where id = any (stored_by)
+            or unique_key = any (array(select 'image_compression/' || id from unnest(remove_photos.photos) as id));
+    end if;
+    if failed is not null then
+        perform errand.discard(failed, remove_photos.reason);
+    end if;
+    delete from media.upload where id = any (uploads);
+    delete from media.photo where id = any (remove_photos.photos);
+    return listed;
+end
+$$;
+comment on function media.remove_photos(uuid[], text, bigint) is
+    'Deletes photos with all that belongs to them, and lists their objects for removal; answers how many';

@@ -1,0 +1,48 @@
+-- removed_v1: records that the store has no object under these keys (any more), and counts it on the receipts. What may be
+-- on its way stays on the list until that has settled, and then takes a try that began after it: `tries` are those that
+-- removals_v1 has answered. Answers how many are off the list.
+create or replace function media.removed_v1(ids bigint[], tries int[]) returns int
+language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
+declare
+    receipts bigint[];
+    gone int;
+begin
+    -- One after the other for each receipt: of two that remove its last objects, one has to see that none is left.
+    select array_agg(held.id) into receipts
+    from (
+        select receipt.id
+        from media.receipt
+        where receipt.id in (select receipt_id from media.removal where removal.id = any (removed_v1.ids))
+        order by receipt.id
+        for update
+    ) as held;
+    update media.removal as held
+    set try_at = settles_at, error = null
+    from unnest(removed_v1.ids, removed_v1.tries) as done (id, try)
+    where held.id = done.id and held.tries = done.try and held.in_flight and held.settles_at > held.tried_at;
+    with confirmed as (
+        delete from media.removal as held
+        using unnest(removed_v1.ids, removed_v1.tries) as done (id, try)
+        -- What is gone and can't come back is gone, though its try had taken too long and others are at it again.
+        where held.id = done.id
+            and (not held.in_flight or held.settles_at <= held.tried_at and held.tries = done.try)
+        returning held.receipt_id, held.is_folder
+    ),
+    counted as (
+        update media.receipt
+        set objects = receipt.objects + part.objects
+        from (
+            select receipt_id, count(*) filter (where not is_folder) as objects from confirmed group by receipt_id
+        ) as part
+        where receipt.id = part.receipt_id
+    )
+    select count(*) into gone from confirmed;
+    update media.receipt
+    set finished_at = clock_timestamp()
+    where id = any (receipts) and finished_at is null
+        and not exists (select from media.removal where receipt_id = receipt.id);
+    return gone;
+end
+$$;
+comment on function media.removed_v1(bigint[], int[]) is
+    'For the job object_removal: records what the store has confirmed; answers how many are off the list';

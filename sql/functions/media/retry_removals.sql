@@ -1,0 +1,22 @@
+-- retry_removals: has objects that the store has refused to remove tried again now, such as when its rights were mended.
+--
+--   select media.retry_removals('the bucket policy is mended');
+--
+-- Returns how many. Raises ER422 without a reason.
+create or replace function media.retry_removals(reason text) returns int
+language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
+declare
+    moved int;
+begin
+    perform errand.check_reason('retry_removals', retry_removals.reason);
+    update media.removal
+    set try_at = clock_timestamp()
+    where error is not null and try_at > clock_timestamp();
+    get diagnostics moved = row_count;
+    perform errand.enqueue('object_removal');
+    perform errand.acted('removal_retry', jsonb_build_object('removals', moved), retry_removals.reason);
+    return moved;
+end
+$$;
+comment on function media.retry_removals(text) is
+    'Has objects that the store refused to remove tried again now. Example: select media.retry_removals(''rights mended'')';
