@@ -1,0 +1,114 @@
+import ErrandTestKit
+import Foundation
+import Outbound
+import Postgres
+import StorageKit
+import Testing
+
+@Suite("Events are purged", .serialized) struct EventPurgeCrashTests {
+    /// How much there is to purge.
+    private struct Size {
+        let events: Int
+        let photos: Int
+        let kills: Int
+    }
+
+    @Test(
+        "kill -9 in between, and one delete in twenty refused: no object and no row is left, and none of others is touched",
+        arguments: ["rclone", "moto, every version"])
+    func killed(server: String) async throws {
+        let isVersioned = server != "rclone"
+        let size =
+            switch (Hardness.isFull, isVersioned) {
+            case (true, false): Size(events: 300, photos: 200, kills: 50)
+            case (true, true): Size(events: 20, photos: 50, kills: 20)
+            default: Size(events: 4, photos: 25, kills: 3)
+            }
+        try await withTestDatabase(connections: 24) { database, configuration in
+            let scene = try PurgeScene(database, configuration, isVersioned: isVersioned)
+            try await scene.make(size.events, photos: size.photos, isOver: true)
+            try await scene.make(5, photos: 10, isOver: false)
+            let others = try await scene.putObjects(twice: isVersioned)
+            let total = size.events * (2 * size.photos + 1)
+            print(
+                "F58 (\(server)): \(size.events) events, \(size.events * size.photos) photos, \(total) keys and folders"
+            )
+
+            var kills = 0
+            while kills < size.kills {
+                let before = try await scene.left()
+                let victim = try scene.program("worker")
+                try await database.execute("select errand.enqueue('event_purge'), errand.enqueue('object_removal')")
+                // Spread over the whole of the work: each has done its part, and is somewhere in the middle of the next.
+                let step = max(1, total / (2 * size.kills))
+                let start = ContinuousClock.now
+                while try await before - scene.left() < step, ContinuousClock.now - start < .seconds(15) {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0...100)))
+                victim.send(SIGKILL)
+                #expect(try await victim.exit() == -SIGKILL)
+                kills += 1
+            }
+
+            let heir = try scene.program("run")
+            let start = ContinuousClock.now
+            while try await scene.left() > 0 {
+                try #require(ContinuousClock.now - start < .seconds(Hardness.isFull ? 900 : 90))
+                if !Hardness.isFull { try await scene.hurry() }
+                try await Task.sleep(for: .seconds(1))
+            }
+            let (receipts, photos, objects) = try await database.query(
+                "select count(finished_at), sum(photos), sum(objects) from media.receipt"
+            )[0].decode(Int.self, Int.self, Int.self)
+            let orphans = try await scene.objects().subtracting(others)
+            print(
+                "F58 (\(server)): \(kills) kills, \(scene.refusal.refused) refusals; \(receipts) receipts of \(photos) photos "
+                    + "and \(objects) objects; objects left \(orphans.count), of others gone "
+                    + "\(others.subtracting(try await scene.objects()).count), \(ContinuousClock.now - start) after the last"
+            )
+            #expect(receipts == size.events && photos == size.events * size.photos && objects == 2 * photos)
+            #expect(orphans.isEmpty)
+            #expect(others.subtracting(try await scene.objects()).isEmpty)
+            #expect(scene.refusal.refused > 0)
+            #expect(try await database.count("from events.event") == 5)
+            #expect(try await database.count("from media.photo") == 50)
+            if isVersioned { #expect(try await scene.versions() == 200) }
+            heir.send(SIGTERM)
+            #expect(try await heir.exit() == 0)
+        }
+    }
+
+    @Test("an event goes when its 8 days are over: its rows within 20 s, its objects within 5 minutes")
+    func inTime() async throws {
+        try await withTestDatabase { database, configuration in
+            let scene = try PurgeScene(database, configuration, isVersioned: false)
+            try await scene.make(1, photos: 20, isOver: true)
+            let others = try await scene.putObjects()
+            #expect(others.isEmpty)
+            let running = try scene.program("run")
+            #expect(try await database.becomes("exists (select from errand.worker)", within: .seconds(30)))
+            // Not due yet: it becomes due in 5 s.
+            try await database.execute(
+                "update events.event set ends_at = now() - interval '192 hours' + interval '5 s'")
+            let due = ContinuousClock.now + .seconds(5)
+            #expect(try await database.becomes("not exists (select from events.event)", within: .seconds(60)))
+            let rows = ContinuousClock.now - due
+            while try await !scene.objects().isEmpty { try #require(ContinuousClock.now - due < .seconds(120)) }
+            let objects = ContinuousClock.now - due
+            #expect(rows > .zero)
+            if Hardness.isFull {
+                #expect(
+                    try await database.becomes(
+                        "exists (select from media.receipt where finished_at is not null)", within: .seconds(300)))
+                let receipt = ContinuousClock.now - due
+                print(
+                    "E1: after it was due rows were gone in \(rows), objects in \(objects), the receipt done in \(receipt)"
+                )
+                #expect(rows <= .seconds(20) && receipt <= .seconds(300))
+            }
+            running.send(SIGTERM)
+            #expect(try await running.exit() == 0)
+        }
+    }
+}
