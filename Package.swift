@@ -182,6 +182,8 @@ let package = Package(
             dependencies: [
                 "ErrandTestKit", "Outbound", "Postgres", "StorageKit",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "Subprocess", package: "swift-subprocess"),
+                .product(name: "SystemPackage", package: "swift-system"),
             ],
             swiftSettings: strict),
     ]

@@ -5,10 +5,11 @@
 # into DIR/venv, once. The command finds them as `PORT ACCESS_KEY SECRET_KEY` in ERRAND_TEST_S3_RCLONE and
 # ERRAND_TEST_S3_MOTO. Each has the bucket photos; moto also has versioned, which keeps versions. A second rclone,
 # ERRAND_TEST_S3_TLS, speaks TLS as BUCKET.errand.test, with a certificate of its own as the fourth word.
+# ERRAND_TEST_RCLONE is the program, for tests that kill a server of their own.
 set -euo pipefail
 
 die() { echo "s3.sh: $*" >&2; exit 69; }
-[ $# -ge 3 ] && [ "$1" = with ] || { sed -n '2,7s/^# \{0,1\}//p' "$0" >&2; exit 64; }
+[ $# -ge 3 ] && [ "$1" = with ] || { sed -n '2,8s/^# \{0,1\}//p' "$0" >&2; exit 64; }
 folder=$(realpath -m "$2")
 shift 2
 venv=$folder/venv
@@ -79,6 +80,7 @@ print(keys["AccessKeyId"], keys["SecretAccessKey"])
 PYTHON
 ) || die "moto made no keys: $(tail -3 "$data/moto.log")"
 
+export ERRAND_TEST_RCLONE=$venv/bin/rclone
 export ERRAND_TEST_S3_RCLONE="$rclone_port ERRANDTESTKEY errand/test+secret"
 export ERRAND_TEST_S3_MOTO="$moto_port $keys"
 export ERRAND_TEST_S3_TLS="$tls_port ERRANDTESTKEY errand/test+secret $data/certificate.pem"

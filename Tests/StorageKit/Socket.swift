@@ -126,3 +126,10 @@ extension Socket {
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
     }
 }
+
+/// A port of loopback on which nobody listens at the moment.
+package func freePort() throws -> Int {
+    let (descriptor, port) = try Socket.listen(on: 0)
+    close(descriptor)
+    return port
+}
