@@ -41,6 +41,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
@@ -146,10 +147,23 @@ let package = Package(
             swiftSettings: strict),
         .testTarget(name: "WebTests", dependencies: ["Web", "ErrandTestKit", "Postgres"], swiftSettings: strict),
         .target(name: "StorageKit", path: "Tests/StorageKit", swiftSettings: strict),
+        .target(
+            name: "PushKit",
+            dependencies: [
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHPACK", package: "swift-nio-http2"),
+                .product(name: "NIOHTTP2", package: "swift-nio-http2"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            path: "Tests/PushKit", swiftSettings: strict),
         .testTarget(
             name: "OutboundTests",
             dependencies: [
-                "Outbound", "StorageKit", .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                "Outbound", "PushKit", "StorageKit",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: strict),
@@ -167,7 +181,7 @@ let package = Package(
         .testTarget(
             name: "JobsTests",
             dependencies: [
-                "Jobs", "ErrandTestKit", "Errand", "Images", "Outbound", "Postgres", "StorageKit",
+                "Jobs", "ErrandTestKit", "Errand", "Images", "Outbound", "Postgres", "PushKit", "StorageKit",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: strict),
@@ -180,7 +194,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "ErrandTestKit", "Outbound", "Postgres", "StorageKit",
+                "ErrandTestKit", "Outbound", "Postgres", "PushKit", "StorageKit",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),

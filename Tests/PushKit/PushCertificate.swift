@@ -1,0 +1,36 @@
+import Foundation
+import NIOSSL
+
+/// A certificate for loopback that openssl makes for this run of the tests.
+struct PushCertificate: Sendable {
+    /// The file with the certificate, which is its own authority.
+    let path: String
+    private let key: String
+
+    /// One for all tests of the process.
+    static let shared = Result { try PushCertificate() }
+
+    private init() throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("push-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        path = folder.appendingPathComponent("certificate.pem").path
+        key = folder.appendingPathComponent("key.pem").path
+        let process = Process()
+        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        process.arguments = [
+            "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+            "-subj", "/CN=errand test", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", path,
+        ]
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        process.waitUntilExit()
+    }
+
+    func serverContext() throws -> NIOSSLContext {
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: try NIOSSLCertificate.fromPEMFile(path).map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
+        configuration.applicationProtocols = ["h2"]
+        return try NIOSSLContext(configuration: configuration)
+    }
+}

@@ -1,0 +1,75 @@
+import Crypto
+import Foundation
+
+/// What has arrived at the stub for one push.
+package struct PushRequest: Sendable {
+    /// Counted from 1, over all.
+    package let number: Int
+    /// Of the connection that it came on, counted from 1.
+    package let connection: Int
+    package let at: Date
+    /// With names in small letters; `:path` and kin among them.
+    package let headers: [String: String]
+    package let body: [UInt8]
+
+    /// The device's token: the end of the path.
+    package var token: String { headers[":path"].map { String($0.split(separator: "/").last ?? "") } ?? "" }
+
+    /// The provider token, as it came.
+    package var bearer: String { String((headers["authorization"] ?? "").dropFirst("bearer ".count)) }
+
+    /// When the provider token says that it was issued, in unix seconds.
+    package var issuedAt: Int? { claims["iat"] as? Int }
+
+    /// The field of `aps`.
+    package func aps(_ name: String) -> Any? {
+        let payload = try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any]
+        return (payload?["aps"] as? [String: Any])?[name]
+    }
+
+    package var event: String { aps("event") as? String ?? "" }
+    package var timestamp: Int { aps("timestamp") as? Int ?? 0 }
+
+    /// Whether the provider token is one that Apple would take: ES256, raw signature, the key's and the team's names.
+    func isSigned(by key: P256.Signing.PublicKey, id: String, team: String) -> Bool {
+        let parts = bearer.split(separator: ".").map(String.init)
+        guard parts.count == 3, let signature = Self.data(parts[2]), signature.count == 64,
+            let signed = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
+            let head = Self.object(parts[0])
+        else { return false }
+        return head["alg"] as? String == "ES256" && head["kid"] as? String == id && claims["iss"] as? String == team
+            && key.isValidSignature(signed, for: Data("\(parts[0]).\(parts[1])".utf8))
+    }
+
+    private var claims: [String: Any] {
+        let parts = bearer.split(separator: ".").map(String.init)
+        return parts.count == 3 ? Self.object(parts[1]) ?? [:] : [:]
+    }
+
+    private static func object(_ text: String) -> [String: Any]? {
+        data(text).flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
+    }
+
+    private static func data(_ text: String) -> Data? {
+        let plain = text.replacing("-", with: "+").replacing("_", with: "/")
+        return Data(base64Encoded: plain + String(repeating: "=", count: (4 - plain.count % 4) % 4))
+    }
+}
+
+/// What becomes of one request.
+package indirect enum PushAnswer: Sendable {
+    /// `200`.
+    case accepted
+    /// Another status, with a reason and, of a token that is gone, since when.
+    case status(Int, String, since: Date? = nil)
+    /// Later.
+    case after(Duration, PushAnswer)
+    /// The connection is ended in good order: what came before is answered, this one was not looked at.
+    case goAway
+    /// The stream is reset: not looked at, or accepted all the same.
+    case reset(accepting: Bool)
+    /// The connection breaks: not looked at, or accepted all the same.
+    case close(accepting: Bool)
+    /// Nothing ever comes.
+    case silence
+}

@@ -1,0 +1,167 @@
+import Crypto
+import Foundation
+import NIOCore
+import NIOHTTP2
+import NIOPosix
+import NIOSSL
+import Synchronization
+
+/// A stub of APNs: a real HTTP/2 server behind TLS on loopback that answers by script, and keeps a record of what came.
+///
+/// It takes provider tokens of its own key only, as Apple does, and one request at a time until a first one was accepted.
+package final class PushServer: Sendable {
+    package struct Options: Sendable {
+        /// Requests at once on a connection before a first one was accepted, and after that.
+        package var firstStreams = 1
+        package var streams = 1000
+        /// Ends a connection on which nothing has come for so long.
+        package var idle: Duration?
+
+        package init() {}
+    }
+
+    /// A request and what became of it: 200 where it was accepted, whether or not the answer has got through.
+    package struct Receipt: Sendable {
+        package let request: PushRequest
+        package let status: Int
+    }
+
+    private struct State {
+        var receipts: [Receipt] = []
+        var requests = 0
+        var connections = 0
+        var listener: (any Channel)?
+        var open: [Int: any Channel] = [:]
+    }
+
+    package static let keyID = "ABC123DEFG"
+    package static let team = "TEAM123456"
+    package static let topic = "com.example.moments"
+
+    package let port: Int
+    let options: Options
+    private let key = P256.Signing.PrivateKey()
+    private let script: @Sendable (PushRequest) -> PushAnswer
+    private let tls: NIOSSLContext
+    private let group = MultiThreadedEventLoopGroup.singleton
+    private let state = Mutex(State())
+
+    /// Starts to listen, on a port of its own.
+    package init(
+        options: Options = Options(), _ script: @escaping @Sendable (PushRequest) -> PushAnswer = { _ in .accepted }
+    ) async throws {
+        self.options = options
+        self.script = script
+        tls = try PushCertificate.shared.get().serverContext()
+        let box = Weak()
+        let listener = try await Self.bootstrap(group, tls, box).bind(host: "127.0.0.1", port: 0).get()
+        port = listener.localAddress?.port ?? 0
+        state.withLock { $0.listener = listener }
+        box.set(self)
+    }
+
+    deinit {
+        let (listener, open) = state.withLock { ($0.listener, Array($0.open.values)) }
+        listener?.close(promise: nil)
+        for channel in open { channel.close(promise: nil) }
+    }
+
+    /// The key's text, as Apple's .p8 file has it.
+    package var pem: String { key.pemRepresentation }
+    /// The file of the authority that its certificate is from.
+    package var authorities: String { get throws { try PushCertificate.shared.get().path } }
+    /// Where it is.
+    package var url: String { "https://127.0.0.1:\(port)" }
+
+    /// Every request that has come, in the order of their answers.
+    package var receipts: [Receipt] { state.withLock(\.receipts) }
+    /// The requests that were accepted.
+    package var accepted: [PushRequest] { receipts.filter { $0.status == 200 }.map(\.request) }
+    /// How many connections were made.
+    package var connections: Int { state.withLock(\.connections) }
+    /// How many connections there are.
+    package var openConnections: Int { state.withLock(\.open.count) }
+
+    /// Refuses connections from now on, and ends those that there are.
+    package func stop() async throws {
+        let (listener, open) = state.withLock { state in
+            defer { state.listener = nil }
+            return (state.listener, Array(state.open.values))
+        }
+        try await listener?.close()
+        for channel in open { try? await channel.close() }
+    }
+
+    /// Accepts connections again, on the same port.
+    package func start() async throws {
+        let box = Weak()
+        box.set(self)
+        let listener = try await Self.bootstrap(group, tls, box).bind(host: "127.0.0.1", port: port).get()
+        state.withLock { $0.listener = listener }
+    }
+
+    private static func bootstrap(
+        _ group: any EventLoopGroup, _ tls: NIOSSLContext, _ server: Weak
+    ) -> ServerBootstrap {
+        ServerBootstrap(group: group)
+            .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+            .serverChannelOption(.backlog, value: 512)
+            .childChannelInitializer { channel in
+                channel.eventLoop.makeCompletedFuture {
+                    guard let server = server.value else { return }
+                    let handlers = channel.pipeline.syncOperations
+                    try handlers.addHandler(NIOSSLServerHandler(context: tls))
+                    try handlers.addHandler(
+                        NIOHTTP2Handler(
+                            mode: .server,
+                            initialSettings: [
+                                HTTP2Setting(
+                                    parameter: .maxConcurrentStreams, value: server.options.firstStreams)
+                            ]))
+                    try handlers.addHandler(PushConnection(number: server.connected(channel), of: server))
+                }
+            }
+    }
+
+    /// Knows the server without keeping it.
+    private final class Weak: Sendable {
+        private struct Reference {
+            weak var server: PushServer?
+        }
+        private let reference = Mutex(Reference())
+
+        var value: PushServer? { reference.withLock { $0.server } }
+
+        func set(_ server: PushServer) { reference.withLock { $0.server = server } }
+    }
+}
+
+// MARK: - For its connections
+extension PushServer {
+    func connected(_ channel: any Channel) -> Int {
+        state.withLock { state in
+            state.connections += 1
+            state.open[state.connections] = channel
+            return state.connections
+        }
+    }
+
+    func disconnected(_ connection: Int) { state.withLock { _ = $0.open.removeValue(forKey: connection) } }
+
+    /// What is to become of a request, which is given its number here.
+    func answer(headers: [String: String], body: [UInt8], connection: Int) -> (PushRequest, PushAnswer) {
+        let number = state.withLock { state in
+            state.requests += 1
+            return state.requests
+        }
+        let request = PushRequest(number: number, connection: connection, at: Date(), headers: headers, body: body)
+        guard request.isSigned(by: key.publicKey, id: Self.keyID, team: Self.team) else {
+            return (request, .status(403, "InvalidProviderToken"))
+        }
+        return (request, script(request))
+    }
+
+    func record(_ request: PushRequest, status: Int) {
+        state.withLock { $0.receipts.append(Receipt(request: request, status: status)) }
+    }
+}
