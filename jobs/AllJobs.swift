@@ -5,7 +5,8 @@ import Outbound
 /// Every job that `errand` runs, and when those run that run by the clock: one line each.
 package enum AllJobs {
     package static func handlers(
-        store: any ObjectStore, images: ImageProcessPool, eventsKeptFrom: EventsKeptFrom = .end
+        store: any ObjectStore, images: ImageProcessPool, pushes: any PushService,
+        eventsKeptFrom: EventsKeptFrom = .end
     ) -> [any JobHandler] {
         [
             ImageCompressionHandler(store: store, images: images),
@@ -14,6 +15,9 @@ package enum AllJobs {
             QuoteRotationHandler(),
             EventPurgeHandler(keptFrom: eventsKeptFrom),
             ObjectRemovalHandler(store: store),
+            ActivityEndHandler(pushes: pushes),
+            ActivityPushHandler(pushes: pushes),
+            ActivitySweepHandler(),
         ]
     }
 
@@ -26,6 +30,7 @@ package enum AllJobs {
                 // It also has objects removed that the store has refused before.
                 try ScheduleDefinition("event_purge", .every(.seconds(15)), job: EventPurge()),
                 try ScheduleDefinition("quote_rotation", .cron(CronExpression("7 * * * *")), job: QuoteRotation()),
+                try ScheduleDefinition("activity_sweep", .every(.seconds(60)), job: ActivitySweep()),
             ]
         }
     }

@@ -12,7 +12,7 @@
 -- namespaces: the schemas that are ours, those that are there.
 create or replace function errand.namespaces() returns oid[]
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
-    select array_agg(oid) from pg_namespace where nspname in ('errand', 'media', 'pairing', 'quotes', 'events')
+    select array_agg(oid) from pg_namespace where nspname in ('errand', 'media', 'pairing', 'quotes', 'events', 'activity')
 $$;
 comment on function errand.namespaces() is 'The schemas whose rights and owner errand.apply_rights looks after';
 
@@ -30,6 +30,9 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('errand_enqueuer', 'view', 'pairing.invite_status pairing.pair_status quotes.quote_days'),
             ('errand_enqueuer', 'function', 'events.create events.join events.leave events.add_photo events.delete_photo'),
             ('errand_enqueuer', 'view', 'events.event_status events.event_photo_status'),
+            ('errand_enqueuer', 'function', 'activity.start activity.start_demo activity.update activity.end_now '
+                'activity.set_token'),
+            ('errand_enqueuer', 'view', 'activity.activity_status activity.change_record activity.push_record'),
             ('errand_worker', 'function', 'errand.enqueue errand.enqueue_many errand.metrics errand.schema_version'),
             ('errand_worker', 'view', 'errand.migration errand.script errand.upgrade'),
             ('errand_ops', 'function', 'errand.enqueue errand.enqueue_many errand.cancel errand.cancel_where errand.retry '
@@ -50,6 +53,9 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('errand_ops', 'function', 'events.create events.join events.leave events.add_photo events.delete_photo '
                 'media.retry_removals'),
             ('errand_ops', 'view', 'events.event_status events.event_photo_status media.removal_status media.receipt_status'),
+            ('errand_ops', 'function', 'activity.start activity.start_demo activity.update activity.end_now '
+                'activity.set_token activity.set_margin'),
+            ('errand_ops', 'view', 'activity.activity_status activity.change_record activity.push_record'),
             ('errand_monitor', 'function', 'errand.explain errand.schedule_preview errand.health errand.metrics '
                 'errand.horizon errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of'),
             ('errand_monitor', 'view', 'errand.queue_status errand.kind_status errand.worker_status errand.schedule_status '

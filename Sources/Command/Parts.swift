@@ -10,6 +10,7 @@ struct Parts: Sendable {
     let handlers: Handlers
     private let images: ImageProcessPool
     private let store: any ObjectStore
+    private let pushes: any PushService
 
     /// Opens no connection.
     init(_ environment: Environment) throws {
@@ -17,7 +18,9 @@ struct Parts: Sendable {
         images = ImageProcessPool(.init(processes: processes), logger: environment.logger)
         store = try environment.settings.objectStore()
         let keptFrom = try environment.settings.value(.eventsKeptFrom) { EventsKeptFrom(rawValue: $0) }
-        handlers = Handlers(AllJobs.handlers(store: store, images: images, eventsKeptFrom: keptFrom))
+        pushes = try environment.settings.pushService(environment.logger)
+        handlers = Handlers(
+            AllJobs.handlers(store: store, images: images, pushes: pushes, eventsKeptFrom: keptFrom))
     }
 
     /// Looks whether the store is as it has to be. One that can't be reached, or has to be mended, is waited for by the jobs
@@ -41,6 +44,7 @@ struct Parts: Sendable {
     func stop() async {
         await images.stop()
         await store.stop()
+        await pushes.stop()
     }
 }
 
@@ -78,5 +82,41 @@ extension Settings {
         guard let (access, _) = value(.storageAccessKey), let (secret, _) = value(.storageSecretKey) else { return nil }
         return Credentials(
             accessKey: access, secretKey: secret, sessionToken: value(.storageSessionToken)?.text)
+    }
+}
+
+extension Settings {
+    /// Apple's push service where APNS_KEY and its companions are set, else the log.
+    func pushService(_ logger: Logger) throws -> any PushService {
+        let needed: [Setting] = [.apnsKey, .apnsKeyID, .apnsTeamID, .apnsTopic]
+        let values = needed.map { value($0)?.text }
+        guard values.contains(where: { $0 != nil }) else { return PushLog(logger: logger) }
+        for (setting, value) in zip(needed, values) where value == nil {
+            throw ConfigurationError(
+                "\(setting.variable) is not set: expected \(setting.expected), beside the other settings of APNs")
+        }
+        let texts = values.compactMap(\.self)
+        do {
+            let key = try APNsKey(pem: try keyText(texts[0]), id: texts[1], team: texts[2])
+            let (server, _) = value(.apnsServer) ?? ("production", .fallback)
+            var configuration = try APNsConfiguration(server: server, topic: texts[3], key: key)
+            configuration.authorities = value(.apnsAuthorities)?.text
+            return try APNsService(configuration)
+        } catch let error as MalformedPushKey {
+            throw ConfigurationError("APNS_KEY: \(error)")
+        } catch let error as MalformedPushServer {
+            throw ConfigurationError("APNS_SERVER: \(error)")
+        } catch let error as PushError {
+            throw ConfigurationError("APNS_AUTHORITIES: \(error.reason)")
+        }
+    }
+
+    /// The key itself, or that in the file of this name.
+    private func keyText(_ text: String) throws -> String {
+        if text.contains("-----BEGIN") { return text }
+        guard let bytes = FileManager.default.contents(atPath: text) else {
+            throw ConfigurationError("APNS_KEY: expected a .p8 file's text or path, got none that can be read")
+        }
+        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -62,7 +62,8 @@ func withService(
         let running = (0..<workers).map { _ in
             Worker(
                 database: database, configuration: configuration, logger: logger,
-                handlers: Handlers(AllJobs.handlers(store: store, images: images)))
+                handlers: Handlers(
+                    AllJobs.handlers(store: store, images: images, pushes: PushLog(logger: logger))))
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in running { group.addTask { try await worker.run() } }

@@ -38,7 +38,7 @@ extension Setting {
         "the database with the queue"
     ) { _ in true }
     static let queues = Setting(
-        "errand.queues", "ERRAND_QUEUES", "default=10,images=2,uploads=16", expected: "queue=number,…",
+        "errand.queues", "ERRAND_QUEUES", "default=10,images=2,uploads=16,pushes=50", expected: "queue=number,…",
         "queues to claim from, and how many jobs of each run here at once"
     ) { parseQueues($0) != nil }
     static let pollInterval = Setting(
@@ -85,6 +85,28 @@ extension Setting {
     static let storageSessionToken = Setting(
         "storage.session.token", "STORAGE_SESSION_TOKEN", nil, expected: "a session token", isSecret: true,
         "comes with temporary keys", accepts: isKey)
+    // Hidden, because it may be the key itself; judged where it is used.
+    static let apnsKey = Setting(
+        "apns.key", "APNS_KEY", nil, expected: "a .p8 file's path or text", isSecret: true,
+        "what pushes to Apple are signed with; unset: pushes go to the log"
+    ) { !$0.isEmpty }
+    static let apnsKeyID = Setting(
+        "apns.keyId", "APNS_KEY_ID", nil, expected: "ten capital letters and digits", "the name of that key",
+        accepts: isAppleName)
+    static let apnsTeamID = Setting(
+        "apns.teamId", "APNS_TEAM_ID", nil, expected: "ten capital letters and digits", "whose key it is",
+        accepts: isAppleName)
+    static let apnsTopic = Setting(
+        "apns.topic", "APNS_TOPIC", nil, expected: "a bundle id such as com.example.app", "the app that pushes are for"
+    ) { $0.wholeMatch(of: /[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)+/) != nil }
+    static let apnsServer = Setting(
+        "apns.server", "APNS_SERVER", "production", expected: "production, sandbox or https://host:port",
+        "where pushes are sent"
+    ) { ["production", "sandbox"].contains($0) || $0.hasPrefix("https://") }
+    static let apnsAuthorities = Setting(
+        "apns.authorities", "APNS_AUTHORITIES", nil, expected: "a file of PEM certificates",
+        "authorities to trust besides the system's, for a server of one's own"
+    ) { !$0.isEmpty }
     static let imageProcesses = Setting(
         "errand.image.processes", "ERRAND_IMAGE_PROCESSES", "2", expected: "a number of 1 to 1000",
         "errand-image processes at once", accepts: isCount)
@@ -106,13 +128,17 @@ extension Setting {
 
     static let all = [
         databaseURL, queues, pollInterval, listen, lease, beat, grace, memory, connections, storage, storageURL,
-        storageAccessKey, storageSecretKey, storageSessionToken, imageProcesses, webAddress, eventsKeptFrom, logLevel,
-        logFormat,
+        storageAccessKey, storageSecretKey, storageSessionToken, apnsKey, apnsKeyID, apnsTeamID, apnsTopic, apnsServer,
+        apnsAuthorities, imageProcesses, webAddress, eventsKeptFrom, logLevel, logFormat,
     ]
 
     /// Without spaces and line breaks, such as that at the end of a file that was read in: it has to fit into a header.
     @Sendable private static func isKey(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
+    @Sendable private static func isAppleName(_ text: String) -> Bool {
+        text.wholeMatch(of: /[A-Z0-9]{10}/) != nil
     }
 
     @Sendable private static func isCount(_ text: String) -> Bool { Int(text).map { (1...1000).contains($0) } ?? false }

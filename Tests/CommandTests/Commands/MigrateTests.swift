@@ -9,7 +9,7 @@ import Testing
     func twice() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
-            for schema in ["errand", "media", "pairing", "quotes", "events"] {
+            for schema in ["errand", "media", "pairing", "quotes", "events", "activity"] {
                 try await database.execute(Statement("drop schema \(schema) cascade"))
             }
             let plan = try await Program.run(["migrate", "--dry-run"], settings: settings)

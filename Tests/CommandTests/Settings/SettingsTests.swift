@@ -29,7 +29,8 @@ import Testing
         #expect(settings.value(.grace)?.origin.description == "file \(path)")
         #expect(settings.value(.beat)?.origin.description == "default")
         for setting in Setting.all {
-            let text = try #require(["postgresql:///x", "512MB"].filter(setting.accepts).first ?? setting.fallback)
+            let samples = ["postgresql:///x", "512MB", "ABC123DEFG", "com.example.app"]
+            let text = try #require(samples.filter(setting.accepts).first ?? setting.fallback)
             let settings = try Settings.load(environment: ["ERRAND_CONFIG": path, setting.variable: text])
             #expect(settings.value(setting)?.origin.description == "environment \(setting.variable)")
         }

@@ -100,6 +100,14 @@ import Testing
         "select events.join(gen_random_uuid(), $1)", "select events.leave(gen_random_uuid(), $1)",
         "select events.add_photo(gen_random_uuid(), $1, 'a')", "select events.add_photo(gen_random_uuid(), 'anna', $1)",
         "select events.delete_photo(gen_random_uuid(), $1)", "select media.retry_removals($1)",
+        "select activity.start($1, 'a', 'b')", "select activity.start('u', $1, 'b')",
+        "select activity.start('u', 'a', $1)", "select activity.start('u', 'a', 'b', start_token => $1)",
+        "select activity.start('u', 'a', 'b', attributes_type => $1)",
+        "select activity.start('u', 'a', 'b', attributes => jsonb_build_object($1, $1))",
+        "select activity.start('u', 'a', 'b', who => $1)", "select activity.start_demo($1)",
+        "select activity.set_token(gen_random_uuid(), $1)", "select activity.set_margin('60 s', $1)",
+        "select activity.update(id, $1, who => $1, why => $1) from activity.activity_status limit 1",
+        "select activity.end_now(id, $1, why => $1) from activity.activity_status order by id limit 1",
     ]
 
     /// Ways out of a literal, a name, a comment or a dollar quote, and things to do outside: 200 of them.
@@ -204,8 +212,8 @@ import Testing
             let loose = """
                 select oid::regprocedure
                 from pg_proc
-                where pronamespace = any ('{errand,media,pairing,quotes,events}'::regnamespace[]::oid[]) and prokind = 'f'
-                    and not coalesce(proconfig::text ~ 'search_path=pg_catalog, (errand|media|pairing|quotes|events), pg_temp', false)
+                where pronamespace = any ('{errand,media,pairing,quotes,events,activity}'::regnamespace[]::oid[]) and prokind = 'f'
+                    and not coalesce(proconfig::text ~ 'search_path=pg_catalog, (errand|media|pairing|quotes|events|activity), pg_temp', false)
                 """
             let found = try await database.text(loose)
             #expect(found == "")
@@ -213,7 +221,7 @@ import Testing
                 select distinct oid::regprocedure
                 from pg_proc
                 cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
-                where pronamespace = any ('{errand,media,pairing,quotes,events}'::regnamespace[]::oid[]) and not prosecdef
+                where pronamespace = any ('{errand,media,pairing,quotes,events,activity}'::regnamespace[]::oid[]) and not prosecdef
                     and has_function_privilege('errand_' || role, oid, 'EXECUTE')
                 """
             #expect(try await database.text(invoker) == "")

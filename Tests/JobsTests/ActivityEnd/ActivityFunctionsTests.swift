@@ -1,0 +1,171 @@
+import Errand
+import ErrandTestKit
+import Foundation
+import Outbound
+import Postgres
+import Testing
+
+@testable import Jobs
+
+@Suite("Live Activities in SQL") struct ActivityFunctionsTests {
+    @Test(
+        "a start commits with the job for its end: due 60 s before its 8 hours are over, never started later, guarded")
+    func starts() async throws {
+        try await withTestDatabase { database, _ in
+            let activity = try await database.startActivity()
+            #expect(
+                try await database.lines(
+                    """
+                    select ends_at - status.started_at as life, ends_at - due_at as margin, job.run_at = due_at as due,
+                        job.not_after = ends_at as last, job.guard, job.queue, status.state
+                    from activity.activity_status as status
+                    join errand.job on job.id = end_job_id
+                    where status.id = '\(activity)'
+                    """) == ["08:00:00|00:01:00|true|true|activity_wants_end|pushes|live"])
+            // Rolled back, neither is there.
+            await #expect(throws: PostgresError.self) {
+                try await database.transaction { transaction in
+                    try await transaction.execute("select activity.start('u', 'a', 'b', token => repeat('ab', 32))")
+                    try await transaction.execute("select 1 / 0")
+                }
+            }
+            #expect(try await database.number("select count(*) from activity.activity_status") == 1)
+            #expect(try await database.number("select count(*) from errand.job") == 1)
+            // The margin is a setting, for those that start from then on.
+            try await database.execute("select activity.set_margin('5 minutes', 'slow today')")
+            let later = try await database.startActivity()
+            #expect(
+                try await database.lines(
+                    "select ends_at - due_at from activity.activity_status where id = '\(later)'") == ["00:05:00"])
+            #expect(
+                try await database.lines("select reason from errand.audit where action = 'activity.set_margin'")
+                    == ["slow today"])
+        }
+    }
+
+    @Test("each call answers what became of it, with its reason")
+    func answers() async throws {
+        try await withTestDatabase { database, _ in
+            let activity = try await database.startActivity("start_token => repeat('cd', 32)")
+            let unknown = UUID()
+            func answer(_ call: String) async throws -> String {
+                try await database.lines("select ok, reason from activity.\(call)")[0]
+            }
+            #expect(try await answer("update('\(unknown)', 'x')") == "false|unknown")
+            #expect(try await answer("end_now('\(unknown)')") == "false|unknown")
+            #expect(try await answer("set_token('\(unknown)', repeat('ab', 32))") == "false|unknown")
+            #expect(try await answer("start('u', 'a', 'b', started_at => now() - interval '8 hours')") == "false|over")
+            #expect(try await answer("set_token('\(activity)', repeat('AB', 32))") == "true|")
+            #expect(
+                try await answer("update('\(activity)', 'On my way', who => 'anna', why => 'she wrote')") == "true|")
+            let due = try await database.lines("select due_at, ends_at from activity.activity_status")
+            #expect(try await answer("update('\(activity)', 'Soon')") == "true|")
+            #expect(try await database.lines("select due_at, ends_at from activity.activity_status") == due)
+            #expect(try await answer("end_now('\(activity)', why => 'read')") == "true|")
+            #expect(try await answer("end_now('\(activity)')") == "true|", "a second time does no harm")
+            #expect(try await answer("update('\(activity)', 'Late')") == "false|ending")
+            #expect(
+                try await database.lines(
+                    "select who, reason from activity.change_record where what = 'updated' limit 1")
+                    == ["anna|she wrote"])
+            try await database.age(activity, by: "8 hours")
+            #expect(try await answer("end_now('\(activity)')") == "false|over")
+            #expect(try await answer("set_token('\(activity)', repeat('12', 32))") == "false|over")
+        }
+    }
+
+    @Test("ending early brings the 8-hour job forward; where nothing was sent yet, it and the start are cancelled")
+    func endsEarly() async throws {
+        try await withTestDatabase { database, _ in
+            let sent = try await database.startActivity()
+            try await database.execute(Statement("select activity.end_now($1)", [sent]))
+            #expect(
+                try await database.lines("select kind, state, run_at <= now() from errand.job")
+                    == ["activity_end|available|true"])
+            try await database.execute("delete from errand.job")
+            let unsent = try await database.startActivity("start_token => repeat('cd', 32)")
+            #expect(try await database.number("select count(*) from errand.job") == 2)
+            try await database.execute(Statement("select activity.end_now($1, why => 'a mistake')", [unsent]))
+            #expect(try await database.number("select count(*) from errand.job") == 0)
+            #expect(try await database.state(of: unsent) == "ended|ended before it was started")
+            #expect(try await database.number("select count(*) from errand.history where state = 'cancelled'") == 2)
+        }
+    }
+
+    @Test("the token that was reported last counts, and what can't be one is refused")
+    func tokens() async throws {
+        try await withTestDatabase { database, _ in
+            let activity = try await database.startActivity("start_token => repeat('cd', 32)")
+            for token in ["aa", "bb"] {
+                try await database.execute(
+                    Statement("select activity.set_token($1, repeat($2, 32))", [activity, token]))
+            }
+            #expect(
+                try await database.lines("select token from activity.activity") == [String(repeating: "bb", count: 32)])
+            for (call, state) in [
+                ("set_token('\(activity)', 'xyz')", "ER422"), ("set_token('\(activity)', null)", "ER422"),
+                ("start('', 'a', 'b')", "ER422"), ("start('u', null, 'b')", "ER422"), ("start('u', 'a', '')", "ER422"),
+                ("start('u', 'a', 'b', token => 'abc')", "ER422"),
+                ("start('u', 'a', 'b', attributes => '[]')", "ER422"),
+                ("start('u', 'a', 'b', attributes_type => 'a b')", "ER422"),
+                ("start('u', 'a', 'b', dismiss_after => '5 hours')", "ER422"),
+                ("start('u', 'a', 'b', started_at => 'infinity')", "ER422"),
+                ("start('u', 'a', 'b', content_state => jsonb_build_object('a', repeat('x', 3600)))", "ER413"),
+                ("update('\(activity)')", "ER422"), ("start_demo(ends_in => '8 hours')", "ER422"),
+                ("set_margin('0 s', 'why')", "ER422"), ("set_margin('60 s', '')", "ER422"),
+            ] {
+                let error = await #expect(throws: PostgresError.self, "\(call)") {
+                    try await database.execute(Statement("select activity.\(call)"))
+                }
+                #expect(error?.sqlState == state, "\(call)")
+            }
+        }
+    }
+
+    @Test(
+        "an activity that has lost its job gets another one, once; one whose 8 hours are over is ended with the reason")
+    func mends() async throws {
+        try await withTestQueue([ActivitySweepHandler()]) { test in
+            let database = test.database
+            let soon = try await database.startActivity()
+            let late = try await database.startActivity()
+            let over = try await database.startActivity()
+            let ended = try await database.startActivity()
+            try await database.execute("delete from errand.job")
+            try await database.age(soon, by: "7 hours 50 minutes")
+            try await database.age(over, by: "8 hours")
+            try await database.execute(
+                Statement(
+                    """
+                    update activity.activity
+                    set state = 'ended', ended_at = now() - interval '30 days', end_reason = 'x'
+                    where id = $1
+                    """, [ended]))
+            let run = try await test.run(ActivitySweepHandler(), ActivitySweep())
+            #expect(try run.report() == .init(mended: 1, closed: 1, forgotten: 1))
+            #expect(
+                try await database.lines(
+                    "select unique_key, run_at > now() + interval '8 minutes' from errand.job where kind = 'activity_end'"
+                )
+                    == ["activity_end/\(soon.uuidString.lowercased())|true"])
+            #expect(try await database.state(of: over) == "ended|its 8 hours were over: no push was answered")
+            #expect(try await database.changes(of: soon) == ["started", "mended"])
+            #expect(try await database.changes(of: late) == ["started"])
+            let again = try await test.run(ActivitySweepHandler(), ActivitySweep())
+            #expect(try again.report() == .init())
+        }
+    }
+}
+
+extension HandlerRun {
+    /// What the sweep has answered.
+    fileprivate func report() throws -> ActivitySweepHandler.Report {
+        guard case .done(output: let output?) = outcome else { throw UnmetReport(outcome: "\(self)") }
+        return try output.decode(ActivitySweepHandler.Report.self)
+    }
+}
+
+/// A run that answered something else.
+private struct UnmetReport: Error {
+    let outcome: String
+}

@@ -1,0 +1,154 @@
+import Errand
+import Foundation
+import Logging
+import Outbound
+import Postgres
+
+/// One attempt to send what an activity has to say: asks the database what that is, sends it, and records what came of it
+/// together with the end of the job.
+///
+/// Each push has a timestamp later than all before it, committed before it is sent, and the phone ignores what is older
+/// than the newest it has had. So a push that comes twice does no harm: where a worker dies between the answer and its
+/// record, the next one sends it again.
+struct ActivityPushing {
+    static let retry = RetryPolicy.exponential(attempts: 30, first: .seconds(1), cap: .seconds(900))
+
+    /// Nothing is sent in the last moment: on its way it would be too late.
+    static let lastMoment: Duration = .milliseconds(500)
+
+    let activity: UUID
+    /// Whether its end is to be sent, and nothing else.
+    let ends: Bool
+    let pushes: any PushService
+    let context: JobContext
+
+    func run() async throws -> Outcome {
+        let asked = ContinuousClock.now
+        let answer = try await context.database.query(
+            Statement(
+                """
+                select problem, event, device_token, sent_timestamp, expires_at, remaining_ms, present, dismissal, version,
+                    alerts, sender, message, content_state, attributes_type, attributes
+                from activity.begin_push_v1($1, $2, $3)
+                """, [activity, context.id, ends]))
+        let plan: ActivityPlan
+        switch try ActivityPlan.read(answer) {
+        case .send(let read): plan = read
+        case .nothing: return try await rest()
+        case .gone: return .cancel(reason: "activity \(activity) is gone")
+        case .ended: return .cancel(reason: "the activity is over, or about to be")
+        case .over: return .cancel(reason: "its 8 hours are over")
+        }
+        let push = plan.push(of: activity)
+        let apnsID: String?
+        do throws(PushError) {
+            let deadline = asked + plan.remaining - Self.lastMoment
+            apnsID = try await pushes.send(push, at: plan.present.date, by: deadline)
+        } catch {
+            // Stopped in the middle: whoever runs it next finds out what is to be done.
+            try Task.checkCancellation()
+            return try await notAccepted(error, plan, push, left: plan.remaining - (.now - asked))
+        }
+        return try await accepted(plan, push, apnsID)
+    }
+}
+
+// MARK: - What came of it
+extension ActivityPushing {
+    /// Nothing is to be sent now: whoever brings something enqueues it again, once this has ended.
+    private func rest() async throws -> Outcome {
+        try await context.transaction { transaction in
+            let rows = try await transaction.query(
+                Statement("select next, until from activity.rest_v1($1, $2)", [activity, ends]))
+            let (next, until) = try rows[0].decode(String.self, Timestamp?.self)
+            switch (next, until) {
+            case ("again", _): return .snooze(for: .zero)
+            case ("wait", let until?): return .snooze(until: until)
+            default: return .done
+            }
+        }
+    }
+
+    private func accepted(_ plan: ActivityPlan, _ push: Push, _ apnsID: String?) async throws -> Outcome {
+        let account = try account(of: plan, push, status: pushes.route == .apns ? 200 : nil, apnsID: apnsID)
+        return try await context.transaction { transaction in
+            let next = try await transaction.query(
+                Statement("select activity.accepted_v1($1, $2)", [activity, account])
+            ).scalar(String.self)
+            if next == "again" { return .snooze(for: .zero) }
+            return try .done(["event": plan.event.rawValue, "timestamp": "\(plan.timestamp)"])
+        }
+    }
+
+    private func notAccepted(
+        _ error: PushError, _ plan: ActivityPlan, _ push: Push, left: Duration
+    ) async throws -> Outcome {
+        if let down = try await PushDependency.parking(error, in: context) { throw down }
+        let account = try account(of: plan, push, status: error.status, reason: error.reason)
+        switch error.code {
+        case .expired: return .cancel(reason: "not sent: its 8 hours are over")
+        case .tokenGone: return try await tokenGone(error, plan, account)
+        case .refused: return try await refused(error, account)
+        default: break
+        }
+        try await context.database.execute(
+            Statement("select activity.not_sent_v1($1, false, $2)", [activity, account]))
+        var random = SystemRandomNumberGenerator()
+        guard let pause = PushPause.pause(after: error.code, attempt: context.attempt, left: left, using: &random)
+        else {
+            return .cancel(reason: "no time is left for another try: \(error)")
+        }
+        return .retry(after: pause, reason: "\(error)")
+    }
+
+    private func tokenGone(_ error: PushError, _ plan: ActivityPlan, _ account: JSONB) async throws -> Outcome {
+        try await context.transaction { transaction in
+            let since = error.since.map { Timestamp($0) }
+            let became = try await transaction.query(
+                Statement(
+                    "select activity.token_gone_v1($1, $2, $3, $4)", [activity, plan.deviceToken, since, account])
+            ).scalar(String.self)
+            return became == "newer"
+                ? .retry(after: .zero, reason: "\(error); there is a newer one") : .cancel(reason: "\(error)")
+        }
+    }
+
+    private func refused(_ error: PushError, _ account: JSONB) async throws -> Outcome {
+        context.logger.error("a push was refused for good", metadata: ["error": "\(error)"])
+        return try await context.transaction { transaction in
+            try await transaction.execute(Statement("select activity.not_sent_v1($1, true, $2)", [activity, account]))
+            return .fail(reason: "\(error)")
+        }
+    }
+
+    /// What is on record of a push, with the columns' names.
+    private func account(
+        of plan: ActivityPlan, _ push: Push, status: Int?, reason: String? = nil, apnsID: String? = nil
+    ) throws -> JSONB {
+        let account = try JSONB(
+            encoding: Account(
+                jobID: context.id, timestamp: plan.timestamp, version: plan.version, status: status,
+                event: plan.event.rawValue, via: pushes.route.rawValue, reason: reason, apnsID: apnsID))
+        guard pushes.route == .log else { return account }
+        // As it was written: a number that went through a `Double` would be another one.
+        return JSONB(bytes: account.bytes.dropLast() + Array(#","payload":"#.utf8) + push.payload + Array("}".utf8))
+    }
+
+    private struct Account: Encodable {
+        let jobID: Int64
+        let timestamp: Int64
+        let version: Int
+        let status: Int?
+        let event: String
+        let via: String
+        let reason: String?
+        let apnsID: String?
+
+        enum CodingKeys: String, CodingKey {
+            case jobID = "job_id"
+            case timestamp = "sent_timestamp"
+            case version, status, event, via, reason
+            case apnsID = "apns_id"
+        }
+    }
+}

@@ -1,0 +1,16 @@
+-- cancel_jobs: takes the jobs of an activity that is over out of line; the one that runs this stays.
+create or replace function activity.cancel_jobs(activity uuid, reason text, except_job bigint default null) returns void
+language plpgsql set search_path = pg_catalog, activity, pg_temp as $$
+declare
+    ids constant bigint[] := array(
+        select id
+        from errand.job
+        where unique_key in ('activity_end/' || cancel_jobs.activity, 'activity_push/' || cancel_jobs.activity)
+            and id is distinct from except_job);
+begin
+    if ids <> '{}' then
+        perform errand.cancel(ids, cancel_jobs.reason);
+    end if;
+end
+$$;
+comment on function activity.cancel_jobs(uuid, text, bigint) is 'Cancels the jobs of an activity that is over';

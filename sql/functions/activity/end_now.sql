@@ -1,0 +1,58 @@
+-- end_now: ends an activity before its 8 hours are over; the job that waits for them does it now instead.
+--
+--   select ok, reason from activity.end_now('6c1d…', why => 'it was read');
+--
+-- message and content_state: the last thing that it shows, as of activity.update. dismiss_after: how long that stays on the
+-- lock screen, 0 to 4 hours; as its start said by default. Calling it twice does no harm. One whose end was refused is tried
+-- again. Where the start was not sent yet, nothing ever is.
+-- ok is false, and reason says why: unknown (no such activity), over (its 8 hours), ended.
+create or replace function activity.end_now(
+    activity_id uuid, message text default null, content_state jsonb default null, dismiss_after interval default null,
+    who text default null, why text default null
+) returns table (ok boolean, reason text)
+language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
+#variable_conflict use_variable
+declare
+    known activity.activity;
+    present timestamptz;
+    never_sent boolean;
+begin
+    if dismiss_after not between interval '0' and interval '4 hours' then
+        raise exception 'end_now: dismiss_after: expected 0 to 4 hours, got %', dismiss_after using errcode = 'ER422';
+    end if;
+    select * into known from activity.activity as held where held.id = activity_id for update;
+    present := clock_timestamp();
+    reason := case
+        when known.id is null then 'unknown'
+        when known.state = 'ended' then 'ended'
+        when present >= known.ends_at then 'over'
+    end;
+    ok := reason is null;
+    if ok and known.state <> 'ending' then
+        known.message := coalesce(message, known.message);
+        known.content_state := coalesce(content_state, known.content_state)
+            || case when message is null then '{}' else jsonb_build_object('message', message) end;
+        perform activity.check_content(
+            'end_now', known.sender, known.message, known.attributes, known.content_state);
+        never_sent := known.token is null and known.start_token is not null and known.start_tried_at is null;
+        update activity.activity as held
+        set state = case when never_sent then 'ended' else 'ending' end,
+            ended_at = case when never_sent then present end,
+            end_reason = case when never_sent then 'ended before it was started' end,
+            due_at = greatest(held.started_at, least(held.due_at, present)),
+            message = known.message, content_state = known.content_state,
+            dismiss_after = coalesce(dismiss_after, held.dismiss_after)
+        where held.id = activity_id;
+        if never_sent then
+            perform activity.record_change(activity_id, 'ended', 'ended', who, coalesce(why, 'before it was started'));
+            perform activity.cancel_jobs(activity_id, 'the activity was ended before it was started');
+        else
+            perform activity.record_change(activity_id, 'ending', 'ending', who, why);
+            perform activity.enqueue_end(activity_id, now(), known.ends_at);
+        end if;
+    end if;
+    return next;
+end
+$$;
+comment on function activity.end_now(uuid, text, jsonb, interval, text, text) is
+    'Ends an activity before its 8 hours are over. Example: select ok, reason from activity.end_now(''6c1d…'')';

@@ -1,0 +1,17 @@
+-- enqueue_end: puts the job in line that ends an activity, or moves the one that it has to that time. Answers its id.
+--
+-- It is never started at the 8 hours or later, and only while the activity isn't over: see activity.wants_end.
+create or replace function activity.enqueue_end(activity uuid, run_at timestamptz, ends_at timestamptz) returns bigint
+language plpgsql set search_path = pg_catalog, activity, pg_temp as $$
+begin
+    return (
+        select job_id
+        from errand.enqueue(
+            'activity_end', jsonb_build_object('activity', enqueue_end.activity), queue => 'pushes',
+            run_at => enqueue_end.run_at, not_after => enqueue_end.ends_at, priority => 1, max_attempts => 30,
+            unique_key => 'activity_end/' || enqueue_end.activity, on_conflict => 'reschedule',
+            guard => 'activity_wants_end'));
+end
+$$;
+comment on function activity.enqueue_end(uuid, timestamptz, timestamptz) is
+    'Enqueues the job that ends an activity, or moves it; answers its id';

@@ -1,0 +1,32 @@
+-- not_sent_v1: records a push that was not accepted. for_good: APNs will never take it; an activity whose start or end that
+-- was has failed, and an update is given up. Else it is tried again.
+create or replace function activity.not_sent_v1(activity uuid, for_good boolean, push jsonb) returns void
+language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
+#variable_conflict use_variable
+declare
+    known activity.activity;
+    event constant text := push ->> 'event';
+    said constant text := format('%s refused: %s', event, coalesce(push ->> 'reason', 'without a reason'));
+begin
+    select * into known from activity.activity as held where held.id = activity for update;
+    if not found then
+        return;
+    end if;
+    perform activity.record_push(activity, case when for_good then 'refused' else 'put off' end, push);
+    if not for_good or known.ended_at is not null then
+        return;
+    elsif event = 'update' then
+        update activity.activity as held
+        set sent_version = greatest(held.sent_version, (push ->> 'version')::int)
+        where held.id = activity;
+        return;
+    end if;
+    update activity.activity as held
+    set state = 'failed', ended_at = clock_timestamp(), end_reason = said, ended_in = pg_current_xact_id()
+    where held.id = activity;
+    perform activity.record_change(activity, 'failed', 'failed', 'job ' || (push ->> 'job_id'), said);
+    perform activity.cancel_jobs(activity, said, (push ->> 'job_id')::bigint);
+end
+$$;
+comment on function activity.not_sent_v1(uuid, boolean, jsonb) is
+    'For the jobs activity_end and activity_push: records a push that was put off, or refused for good';

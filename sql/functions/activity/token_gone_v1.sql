@@ -1,0 +1,42 @@
+-- token_gone_v1: records that a push's token is dead: the activity is over, the token is forgotten, and no job of it is left.
+-- For the transaction in which the job ends.
+--
+-- since: from when on it was dead, where APNs says so. Answers ended; newer where the activity has another token by now, or
+-- this one was registered again after that: then it is to be sent again.
+create or replace function activity.token_gone_v1(activity uuid, token text, since timestamptz, push jsonb) returns text
+language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
+#variable_conflict use_variable
+declare
+    known activity.activity;
+    is_start constant boolean := push ->> 'event' = 'start';
+    current_token text;
+    known_since timestamptz;
+    said constant text := 'token gone: ' || coalesce(push ->> 'reason', 'without a reason');
+    who constant text := 'job ' || (push ->> 'job_id');
+begin
+    select * into known from activity.activity as held where held.id = activity for update;
+    if not found then
+        return 'ended';
+    end if;
+    perform activity.record_push(activity, 'token gone', push);
+    current_token := case when is_start then known.start_token else known.token end;
+    known_since := case when is_start then known.started_at else known.token_set_at end;
+    if known.ended_at is not null then
+        return 'ended';
+    -- With an update token that the app has reported meanwhile, it was started all the same.
+    elsif current_token is distinct from token or since < known_since or is_start and known.token is not null then
+        return 'newer';
+    end if;
+    update activity.activity as held
+    set start_token = case when is_start then null else held.start_token end,
+        token = case when is_start then held.token end,
+        state = 'ended', ended_at = clock_timestamp(), end_reason = said, ended_in = pg_current_xact_id()
+    where held.id = activity;
+    perform activity.record_change(activity, 'token forgotten', 'ended', who, said);
+    perform activity.record_change(activity, 'ended', 'ended', who, said);
+    perform activity.cancel_jobs(activity, said, (push ->> 'job_id')::bigint);
+    return 'ended';
+end
+$$;
+comment on function activity.token_gone_v1(uuid, text, timestamptz, jsonb) is
+    'For the jobs activity_end and activity_push: ends an activity whose token is dead; answers ended or newer';

@@ -1,0 +1,47 @@
+-- update: changes what an activity shows. Its end stays where it is.
+--
+--   select ok, reason from activity.update('6c1d…', message => 'On my way');
+--
+-- A message goes into the content_state as "message"; a content_state replaces all of it. alert: the phone makes a sound.
+-- Of several that wait, the newest is sent. Where the activity waits for its update token, it is sent when that comes.
+-- ok is false, and reason says why: unknown (no such activity), ending, over (its 8 hours), ended, failed.
+-- Raises ER422 without a message and a content_state, ER422 and ER413 for what can't be shown.
+create or replace function activity.update(
+    activity_id uuid, message text default null, content_state jsonb default null, alert boolean default false,
+    who text default null, why text default null
+) returns table (ok boolean, reason text)
+language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
+#variable_conflict use_variable
+declare
+    known activity.activity;
+begin
+    if num_nonnulls(message, content_state) = 0 then
+        raise exception 'update: expected a message or a content_state, got neither' using errcode = 'ER422';
+    end if;
+    select * into known from activity.activity as held where held.id = activity_id for update;
+    reason := case
+        when known.id is null then 'unknown'
+        when known.state in ('ending', 'ended', 'failed') then known.state
+        when clock_timestamp() >= known.ends_at then 'over'
+    end;
+    ok := reason is null;
+    if ok then
+        known.message := coalesce(message, known.message);
+        known.content_state := coalesce(content_state, known.content_state)
+            || case when message is null then '{}' else jsonb_build_object('message', message) end;
+        perform activity.check_content(
+            'update', known.sender, known.message, known.attributes, known.content_state);
+        update activity.activity as held
+        set message = known.message, content_state = known.content_state, version = held.version + 1,
+            alerts = held.alerts or coalesce(alert, false)
+        where held.id = activity_id;
+        perform activity.record_change(activity_id, 'updated', known.state, who, why);
+        if known.token is not null then
+            perform activity.enqueue_push(activity_id, known.ends_at);
+        end if;
+    end if;
+    return next;
+end
+$$;
+comment on function activity.update(uuid, text, jsonb, boolean, text, text) is
+    'Changes what an activity shows. Example: select ok, reason from activity.update(''6c1d…'', message => ''On my way'')';
