@@ -1,0 +1,176 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import PushKit
+import Synchronization
+import Testing
+
+@Suite("Live Activities from their start to the stub of APNs", .serialized) struct ActivityEndToEndTests {
+    @Test("ends arrive at once when they are due, each once, and workers killed in between cost none")
+    func killed() async throws {
+        let count = Hardness.isFull ? 10_000 : 300
+        let span = Hardness.isFull ? Duration.seconds(60) : .seconds(6)
+        try await withTestDatabase { database, configuration in
+            let scene = try await PushScene(database, configuration)
+            var workers = [try scene.worker(), try scene.worker()]
+            try await scene.start(count, dueIn: Hardness.isFull ? .seconds(20) : .seconds(3), over: span)
+            // Killed where they run jobs: what is at risk is what runs at that moment.
+            var running = 0
+            for part in 1...3 {
+                #expect(
+                    try await database.becomes(
+                        "count(*) >= \(count * part / 5) from errand.history where kind = 'activity_end'",
+                        within: .seconds(120)))
+                workers[0].send(SIGKILL)
+                #expect(try await workers[0].exit() == -SIGKILL)
+                running += try await database.count("from errand.job where state = 'running'")
+                workers.removeFirst()
+                workers.append(try scene.worker())
+            }
+            #expect(
+                try await database.becomes(
+                    "not exists (select from errand.job where kind = 'activity_end')",
+                    within: Hardness.rescue + .seconds(90)))
+            let ends = scene.ends
+            let again = ends.values.reduce(0) { $0 + $1 - 1 }
+            let delays = try await scene.delays()
+            let inTime = delays.filter { $0 <= 1 }.count
+            print(
+                """
+                A1: \(ends.count) of \(count) ended, \(again) of at most \(running) twice; \(inTime) within 1 s of due, \
+                p50 \(delays[delays.count / 2]) s, p99 \(delays[delays.count * 99 / 100]) s
+                """)
+            #expect(ends.count == count)
+            #expect(again <= running)
+            #expect(try await database.count("from activity.activity where state <> 'ended'") == 0)
+            if Hardness.isFull { #expect(count - inTime <= running) }
+            try expectGrowingTimestamps(scene)
+            for worker in workers {
+                worker.send(SIGTERM)
+                #expect(try await worker.exit() == 0)
+            }
+        }
+    }
+
+    @Test("dead tokens end their activities at the first answer, and no job of theirs is left")
+    func dead() async throws {
+        try await withTestDatabase { database, configuration in
+            let count = 60
+            let scene = try await PushScene(database, configuration) { request in
+                switch (Int(request.token, radix: 16) ?? 0) % 3 {
+                case 0: .status(410, "Unregistered")
+                case 1: .status(400, "BadDeviceToken")
+                default: .accepted
+                }
+            }
+            try await scene.start(count, dueIn: .seconds(1))
+            let worker = try scene.worker()
+            #expect(
+                try await database.becomes(
+                    "not exists (select from errand.job where queue = 'pushes')", within: .seconds(60)))
+            print("F60: \(scene.server.receipts.count) requests for \(count) activities, \(count * 2 / 3) of them dead")
+            #expect(scene.server.receipts.count == count)
+            #expect(
+                try await database.count(
+                    "from activity.activity where end_reason like 'token gone: %' and token is null")
+                    == count * 2 / 3)
+            #expect(try await database.count("from errand.history where state = 'cancelled'") == count * 2 / 3)
+            #expect(try await database.count("from errand.failed") == 0)
+            worker.send(SIGTERM)
+            #expect(try await worker.exit() == 0)
+        }
+    }
+
+    @Test("5xx, GOAWAY, resets and lost connections in the last minute: none lost, and none seen twice")
+    func faults() async throws {
+        let seen = Mutex([String: Int]())
+        try await withTestDatabase { database, configuration in
+            let count = Hardness.isFull ? 500 : 60
+            let scene = try await PushScene(database, configuration) { request in
+                let number = seen.withLock { seen in
+                    seen[request.token, default: 0] += 1
+                    return seen[request.token] ?? 0
+                }
+                guard number == 1 else { return .accepted }
+                switch (Int(request.token, radix: 16) ?? 0) % 12 {
+                case 0: return .status(503, "ServiceUnavailable")
+                case 1: return .status(500, "InternalServerError")
+                case 2: return .goAway
+                case 3: return .reset(accepting: true)
+                case 4: return .close(accepting: true)
+                case 5: return .status(429, "TooManyRequests")
+                default: return .after(.milliseconds(5), .accepted)
+                }
+            }
+            try await scene.start(count, dueIn: .seconds(1))
+            let worker = try scene.worker()
+            #expect(
+                try await database.becomes(
+                    "not exists (select from errand.job where queue = 'pushes')", within: .seconds(70)))
+            print("F62: \(scene.ends.count) of \(count) ended over \(scene.server.connections) connections")
+            #expect(scene.ends.count == count)
+            #expect(try await database.count("from activity.activity where state = 'ended'") == count)
+            try expectGrowingTimestamps(scene)
+            worker.send(SIGTERM)
+            #expect(try await worker.exit() == 0)
+        }
+    }
+
+    @Test("a key that Apple doesn't take holds all pushes, spends nothing and raises an alarm; no key is ever shown")
+    func wrongKey() async throws {
+        try await withTestDatabase { database, configuration in
+            let scene = try await PushScene(database, configuration)
+            let other = try await PushServer()
+            try await scene.start(30, dueIn: .milliseconds(100))
+            let wrong = try scene.worker(["APNS_KEY": other.pem])
+            #expect(
+                try await database.becomes(
+                    "(select count(*) from errand.job where state = 'parked' and attempt = 0) = 30",
+                    within: .seconds(30)))
+            print("F63: \(scene.server.receipts.count) requests with the wrong key")
+            #expect(
+                try await database.count(
+                    "from errand.health() where check_name = 'dependencies' and not ok and detail like '%apns%'") == 1)
+            let secret = String(other.pem.split(separator: "\n")[1])
+            #expect(!wrong.output.contains(secret) && wrong.output.contains("has to be set up right"))
+            wrong.send(SIGTERM)
+            #expect(try await wrong.exit() == 0)
+            let right = try scene.worker()
+            try await database.execute("select errand.dependency_close('apns')")
+            #expect(
+                try await database.becomes(
+                    "not exists (select from errand.job where queue = 'pushes')", within: .seconds(40)))
+            #expect(scene.ends.count == 30)
+            right.send(SIGTERM)
+            #expect(try await right.exit() == 0)
+        }
+    }
+
+    @Test("while APNs is down until the 8 hours are over, nothing is sent after them")
+    func never() async throws {
+        try await withTestDatabase { database, configuration in
+            let scene = try await PushScene(database, configuration)
+            try await scene.server.stop()
+            // Due 58 s ago: their 8 hours are over in 2 s.
+            try await scene.start(20, dueIn: .seconds(-58))
+            let worker = try scene.worker()
+            try await Task.sleep(for: .seconds(3))
+            try await scene.server.start()
+            #expect(
+                try await database.becomes(
+                    "not exists (select from errand.job where queue = 'pushes')", within: .seconds(40)))
+            #expect(scene.server.receipts.isEmpty)
+            #expect(try await database.count("from errand.history where state = 'obsolete'") == 20)
+            worker.send(SIGTERM)
+            #expect(try await worker.exit() == 0)
+        }
+    }
+
+    /// For a phone, the one that arrives later is never the older one.
+    private func expectGrowingTimestamps(_ scene: PushScene) throws {
+        for (_, requests) in Dictionary(grouping: scene.server.receipts.map(\.request), by: \.token) {
+            let stamps = requests.sorted { $0.number < $1.number }.map(\.timestamp)
+            #expect(stamps == stamps.sorted())
+        }
+    }
+}
