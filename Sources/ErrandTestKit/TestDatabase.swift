@@ -25,7 +25,8 @@ public func withTestDatabase<T: Sendable>(
     let name = try await server.makeDatabase(schema: schema)
     let configuration = server.clients.with(database: name)
     let database = Database(
-        configuration: configuration, maximumConnections: connections, logger: logger ?? .test)
+        configuration: configuration, maximumConnections: connections, waitLimit: .seconds(60),
+        logger: logger ?? .test)
     do {
         let result = try await body(database, configuration)
         await database.close()

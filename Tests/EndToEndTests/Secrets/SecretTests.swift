@@ -49,6 +49,8 @@ import Testing
 
             // Wrong keys: the store says so at length, and what needs it waits.
             let wrong = scene.wrongKeys
+            try await database.execute(
+                Statement("select media.submit_upload('photos/wrong.jpg', $1)", [Bytes([1, 2, 3])]))
             let failing = try scene.start("run", log: "text", wrong)
             #expect(
                 try await database.becomes(

@@ -36,10 +36,13 @@ import Testing
     @Test("an upload that runs comes too late: its object arrives behind the first removal, and goes with the second")
     func upload() async throws {
         let wasPut = Mutex(false)
+        let mayArrive = Mutex(false)
         let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
-            guard request.method == "PUT", request.path.contains("/photos/") else { return .none }
+            guard request.method == "PUT", !request.path.contains("/events/") else { return .none }
             wasPut.withLock { $0 = true }
-            return .delay(.seconds(3))
+            // On a thread of the proxy's own: until the first removal has been, or the test has failed.
+            for _ in 0..<6000 where !mayArrive.withLock(\.self) { usleep(10_000) }
+            return .none
         }
         try await withService(through: proxy) { service in
             let (database, store) = (service.database, service.store)
@@ -62,6 +65,8 @@ import Testing
             #expect(
                 try await database.lines("select key, state from media.removal_status where not is_folder")
                     == ["\(key)|settling"])
+            #expect(try await store.all() == [])
+            mayArrive.withLock { $0 = true }
             // Nobody would ever find it, were it not for the second removal.
             let start = ContinuousClock.now
             while try await store.all() != [key], ContinuousClock.now - start < .seconds(40) {
