@@ -1,6 +1,8 @@
 #!/usr/bin/env bash
 # run.sh: from a checkout to a service that works: builds it, starts a private PostgreSQL below .errand/run, brings its
-# schema up to date, starts `errand run`, shows photos being compressed, and serves until Ctrl-C.
+# schema up to date, starts `errand run`, shows its six jobs at work, and serves until Ctrl-C.
+#
+# Photos are kept below .errand/storage, or where STORAGE_URL says.
 #
 # The database stays for the next run; `make clean` removes it.
 set -euo pipefail
@@ -34,7 +36,7 @@ scripts/demo.sh || shown=$?
 if [ "$shown" -eq 0 ]; then
     cat << END
 
-Errand is running. Enqueue a job from another shell:
+Errand is running, and what it stored lies in ${STORAGE_URL:-$ERRAND_STORAGE}. Enqueue a job from another shell:
 
     psql '$DATABASE_URL' -c "select * from errand.enqueue('noop')"
     DATABASE_URL='$DATABASE_URL' $ERRAND_BIN/errand status
