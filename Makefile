@@ -25,7 +25,8 @@ bench:   ## measures the queue on a database of its own
 	@scripts/bench.sh
 
 faults:  ## kills, stops and starves the program, and counts what was lost
-	@ERRAND_FAULTS=full scripts/test.sh --filter EndToEndTests
+	@export ERRAND_TEST_PROGRAM=$$(scripts/release.sh --quiet)/errand && \
+		ERRAND_FAULTS=full scripts/test.sh --filter EndToEndTests
 
 checks:  ## checks the rules of the house that no test sees
 	@scripts/checks.sh

@@ -16,7 +16,9 @@ final class Program {
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         log = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString).log")
         try Data().write(to: log)
-        process.executableURL = program ?? folder.appendingPathComponent("errand")
+        // What is promised is promised of the release build: `make faults` names it.
+        let named = ProcessInfo.processInfo.environment["ERRAND_TEST_PROGRAM"].map { URL(fileURLWithPath: $0) }
+        process.executableURL = program ?? named ?? folder.appendingPathComponent("errand")
         process.arguments = arguments
         var environment = settings.merging(["PATH": "/usr/bin:/bin"]) { one, _ in one }
         if let database, environment["DATABASE_URL"] == nil { environment["DATABASE_URL"] = database }

@@ -88,15 +88,22 @@ extension PurgeScene {
                 """, [events, photos, isOver]))
     }
 
-    /// Puts an original and a result for each photo; answers the keys of those that stay.
-    func putObjects(twice: Bool = false) async throws -> Set<String> {
+    /// Puts an original for each photo, and a result for each or for one of so many that are to go: rclone gets slow with
+    /// ten thousands of them in one folder. Answers the keys of those that stay.
+    func putObjects(twice: Bool = false, resultsOneIn share: Int = 1) async throws -> Set<String> {
         let rows = try await database.query(
-            """
-            select unnest(array[photo.source_key, photo.result_key]), ends_at > now()
-            from media.photo
-            join events.photo as known on known.photo = photo.id
-            join events.event on event.id = known.event_id
-            """
+            Statement(
+                """
+                with known as (
+                    select photo.source_key, photo.result_key, ends_at > now() as stays, row_number() over () as number
+                    from media.photo
+                    join events.photo as known on known.photo = photo.id
+                    join events.event on event.id = known.event_id
+                )
+                select source_key, stays from known
+                union all
+                select result_key, stays from known where stays or number % $1 = 0
+                """, [share])
         ).map { try $0.decode(String.self, Bool.self) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (number, (key, _)) in rows.enumerated() {
