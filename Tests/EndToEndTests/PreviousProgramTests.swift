@@ -17,7 +17,20 @@ struct PreviousProgramTests {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
             let previous = try #require(previous)
-            try await database.execute("drop schema errand, media cascade")
+            // All of ours: whatever this version has brought.
+            try await database.execute(
+                """
+                do $$
+                declare
+                    ours text := (
+                        select string_agg(quote_ident(nspname), ', ')
+                        from pg_namespace
+                        where nspname !~ '^pg_' and nspname not in ('public', 'information_schema'));
+                begin
+                    execute 'drop schema ' || ours || ' cascade';
+                end
+                $$
+                """)
             try await runs(["migrate"], of: previous, on: url)
             func start(_ program: URL?, _ command: String) async throws -> Program {
                 let started = try Program([command], of: program, database: url, settings: settings)
