@@ -83,7 +83,7 @@ extension ActivityPushing {
     private func notAccepted(
         _ error: PushError, _ plan: ActivityPlan, _ push: Push, left: Duration
     ) async throws -> Outcome {
-        if let down = try await PushDependency.parking(error, in: context) { throw down }
+        if let down = try await OutboundDependency.apns.parking(error, in: context) { throw down }
         let account = try account(of: plan, push, status: error.status, reason: error.reason)
         switch error.code {
         case .expired: return .cancel(reason: "not sent: its 8 hours are over")

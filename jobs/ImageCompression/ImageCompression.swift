@@ -10,7 +10,7 @@ struct ImageCompression: Job {
     static let kind: JobKind = "image_compression"
     static let policy = JobPolicy(
         queue: "images", deadline: .seconds(90), retry: .exponential(attempts: 4, first: .seconds(2)),
-        dependency: StorageDependency.name)
+        dependency: OutboundDependency.storage.name)
 
     /// The id in `media.photo`.
     var photo: UUID
@@ -32,7 +32,7 @@ struct ImageCompressionHandler: JobHandler {
         } catch let error as StorageError where error.isPermanent {
             return try await failed(job, "\(error)", in: context)
         } catch {
-            if let down = try await StorageDependency.parking(error, in: context) { throw down }
+            if let down = try await OutboundDependency.storage.parking(error, in: context) { throw down }
             if context.attempt >= context.maxAttempts { await recordLast(error, of: job, in: context) }
             throw error
         }

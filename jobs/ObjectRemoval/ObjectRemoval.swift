@@ -7,7 +7,7 @@ import Postgres
 struct ObjectRemoval: Job {
     static let kind: JobKind = "object_removal"
     static let policy = JobPolicy(
-        retry: .exponential(attempts: 5, first: .seconds(2)), dependency: StorageDependency.name)
+        retry: .exponential(attempts: 5, first: .seconds(2)), dependency: OutboundDependency.storage.name)
 }
 
 /// Takes what is due from the list in `media.removal`, removes it, and takes it off the list, portion by portion.
@@ -51,7 +51,8 @@ struct ObjectRemovalHandler: JobHandler {
                 for folder in entries where folder.isFolder { try await look(into: folder, &report, in: context) }
             } catch let error as StorageError {
                 try await giveBack(entries, after: error, in: context)
-                throw error.code == .unreachable ? DependencyDown(StorageDependency.name, reason: "\(error)") : error
+                throw error.code == .unreachable
+                    ? DependencyDown(OutboundDependency.storage.name, reason: "\(error)") : error
             }
         }
         return try .done(report)

@@ -10,7 +10,7 @@ struct UploadRetry: Job {
     // Failed ones stay on record for ten years: there is a photo of somebody in each.
     static let policy = JobPolicy(
         queue: "uploads", deadline: .seconds(60), retry: .pauses(.seconds(2), .seconds(8), .seconds(30)),
-        dependency: StorageDependency.name, retention: JobRetention(failed: .seconds(10 * 365 * 86_400)))
+        dependency: OutboundDependency.storage.name, retention: JobRetention(failed: .seconds(10 * 365 * 86_400)))
 
     /// The id in `media.upload`.
     var upload: UUID
@@ -30,7 +30,7 @@ struct UploadRetryHandler: JobHandler {
         } catch let error as StorageError where error.isPermanent {
             return .fail(reason: "\(error)")
         } catch {
-            if let down = try await StorageDependency.parking(error, in: context) { throw down }
+            if let down = try await OutboundDependency.storage.parking(error, in: context) { throw down }
             throw error
         }
     }

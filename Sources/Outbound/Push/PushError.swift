@@ -1,7 +1,7 @@
 import Foundation
 
 /// Why a push was not accepted.
-package struct PushError: Error, Sendable, Hashable {
+package struct PushError: OutboundError, Sendable, Hashable {
     /// What kind of failure it was. More may come: compare, and have a default.
     package struct Code: Hashable, Sendable {
         let name: String
@@ -27,16 +27,6 @@ package struct PushError: Error, Sendable, Hashable {
         package static let expired = Code(name: "expired")
     }
 
-    /// Whose matter a failure is, and so what is of use.
-    package enum Fault: Sendable, Hashable {
-        /// The service's, for a while: the same push may be accepted later.
-        case transient
-        /// The operator's: no push will be accepted until somebody has mended settings or clock.
-        case configuration
-        /// That of this one push: it would be refused again.
-        case ours
-    }
-
     package let code: Code
     /// The HTTP status; nil where no answer came.
     package let status: Int?
@@ -52,7 +42,9 @@ package struct PushError: Error, Sendable, Hashable {
         self.since = since
     }
 
-    package var fault: Fault {
+    package var isUnreachable: Bool { code == .unreachable }
+
+    package var fault: OutboundFault {
         switch code {
         case .misconfigured: .configuration
         case .tokenGone, .refused, .expired: .ours
@@ -61,7 +53,7 @@ package struct PushError: Error, Sendable, Hashable {
     }
 }
 
-extension PushError: CustomStringConvertible {
+extension PushError {
     package var description: String { "push: \(code.name): \(said)" }
 
     /// Status and reason: `410 Unregistered`.

@@ -1,7 +1,7 @@
 import Glibc
 
 /// What went wrong between us and an object store.
-package struct StorageError: Error, Sendable, Hashable {
+package struct StorageError: OutboundError, Sendable, Hashable {
     /// What kind of failure it was. More may come: compare, and have a default.
     package struct Code: Hashable, Sendable {
         let name: String
@@ -35,16 +35,6 @@ package struct StorageError: Error, Sendable, Hashable {
         package static let failed = Code(name: "failed")
     }
 
-    /// Whose matter a failure is, and so what is of use.
-    package enum Fault: Sendable, Hashable {
-        /// Its own, for a while: the same call may succeed later.
-        case transient
-        /// The operator's: no call will succeed until somebody has mended settings, rights or bucket.
-        case configuration
-        /// That of this one call: the same would fail again.
-        case ours
-    }
-
     package let code: Code
     package let detail: String
 
@@ -53,7 +43,9 @@ package struct StorageError: Error, Sendable, Hashable {
         self.detail = detail
     }
 
-    package var fault: Fault {
+    package var isUnreachable: Bool { code == .unreachable }
+
+    package var fault: OutboundFault {
         switch code {
         case .misconfigured, .keepsVersions: .configuration
         case .notFound, .badKey, .denied, .corrupt, .taken, .rejected: .ours
@@ -84,6 +76,6 @@ extension StorageError {
     }
 }
 
-extension StorageError: CustomStringConvertible {
+extension StorageError {
     package var description: String { "storage: \(code.name): \(detail)" }
 }

@@ -26,8 +26,7 @@ import Testing
             for part in parts {
                 switch part {
                 case .sql(let sql):
-                    // Directly: the role comes in `options`, which poolers refuse.
-                    answer = try Self.psql(sql, at: TestServer.url(of: configuration, directly: true))
+                    answer = try psql(sql, of: configuration, as: "errand_ops")
                 case .answer(let expected): #expect(answer == expected)
                 case .meanwhile(let event):
                     try await database.take(worker, queue: "images", kinds: "image_compression")
@@ -50,25 +49,5 @@ import Testing
             let body = String(match.2 ?? "")
             return match.1 == "sql" ? .sql(body) : .answer(body)
         }
-    }
-
-    /// What psql answers to a script, for somebody who has the role errand_ops.
-    private static func psql(_ script: String, at url: String) throws -> String {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        process.arguments = ["psql", "--no-psqlrc", "--quiet", "--set", "ON_ERROR_STOP=1", url]
-        process.environment = [
-            "PATH": ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin", "PGOPTIONS": "-c role=errand_ops",
-        ]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        process.standardError = output
-        try process.run()
-        try input.fileHandleForWriting.write(contentsOf: Data(script.utf8))
-        try input.fileHandleForWriting.close()
-        let answer = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return String(decoding: answer, as: UTF8.self)
     }
 }

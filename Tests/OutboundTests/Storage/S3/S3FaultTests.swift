@@ -39,7 +39,7 @@ import Testing
     @Test(
         "what the server says is told apart: to be tried again, to be mended, ours",
         arguments: [
-            (500, "InternalError", StorageError.Fault.transient), (503, "SlowDown", .transient),
+            (500, "InternalError", OutboundFault.transient), (503, "SlowDown", .transient),
             (503, "", .transient), (429, "", .transient), (400, "RequestTimeout", .transient),
             (409, "ConditionalRequestConflict", .transient), (502, "", .transient), (504, "", .transient),
             (403, "AccessDenied", .configuration), (403, "SignatureDoesNotMatch", .configuration),
@@ -48,7 +48,7 @@ import Testing
             (400, "EntityTooLarge", .ours), (400, "InvalidDigest", .ours), (400, "BadDigest", .ours),
             (405, "MethodNotAllowed", .ours),
         ])
-    func classes(status: Int, code: String, fault: StorageError.Fault) async throws {
+    func classes(status: Int, code: String, fault: OutboundFault) async throws {
         let proxy = try FaultProxy(to: 1) { _ in .answer(status, code: code) }
         try await withBucket(try .moto(), through: proxy) { store in
             let error = await #expect(throws: StorageError.self) { try await store.put([1], at: key) }
