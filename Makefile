@@ -21,8 +21,9 @@ test-pooled: ## runs the tests of the engine again, behind PgBouncer in transact
 test-previous: ## runs the last released program beside this one, on one database, under load
 	@scripts/test-previous.sh
 
-bench:   ## measures the queue on a database of its own
-	@scripts/bench.sh
+bench:   ## measures Errand beside its peers; SCENARIO=drain CONTENDERS=errand,c ROUNDS=5 FULL=1 choose
+	@scripts/bench.sh $(SCENARIO) $(if $(CONTENDERS),--contenders '$(CONTENDERS)') \
+		$(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(FULL),--full) $(if $(PINNED),--pinned '$(PINNED)')
 
 faults:  ## kills, stops and starves the program, and counts what was lost
 	@export ERRAND_TEST_PROGRAM=$$(scripts/release.sh --quiet)/errand && \
@@ -35,7 +36,7 @@ release: ## enters what this commit has of the schema as released; NEXT=0.3.0 is
 	@scripts/released.sh add '$(NEXT)'
 
 format:  ## lays out all Swift files
-	swift format --in-place --parallel --recursive Package.swift Sources Tests Examples jobs sql
+	swift format --in-place --parallel --recursive Package.swift Sources Tests Examples Benchmarks jobs sql
 
 clean:   ## removes what was built, and the databases of make run, make test and make bench
 	@for folder in .errand/*/; do [ ! -d "$$folder" ] || scripts/cluster.sh drop "$$folder"; done

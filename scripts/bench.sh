@@ -1,14 +1,20 @@
 #!/usr/bin/env bash
-# bench.sh [ARGUMENT...]: measures the release build on a PostgreSQL of its own; the arguments go to `errand bench`.
+# bench.sh [SCENARIO...] [OPTION...]: measures Errand beside its baselines and peers; the arguments go to `bench`.
+#
+# Builds both programs in release mode, puts the peers into a Python environment below .build-benchmarks, and runs the
+# bench on a PostgreSQL of its own in .errand/bench. Results are kept in .errand/bench-results.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+build=(--package-path Benchmarks --scratch-path .build-benchmarks --configuration release --quiet)
+
 if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
-    scripts/need.sh build database
+    scripts/need.sh build database bench
+    echo "Building in release mode; the first time takes some minutes." >&2
     ERRAND_BIN=$(scripts/release.sh --quiet)
     export ERRAND_BIN
+    swift build "${build[@]}" >&2
+    Benchmarks/Peers/venv.sh .build-benchmarks/venv > /dev/null
     exec scripts/cluster.sh with .errand/bench scripts/bench.sh "$@"
 fi
-export DATABASE_URL=$ERRAND_CLUSTER_URL
-"$ERRAND_BIN/errand" migrate
-exec "$ERRAND_BIN/errand" bench "$@"
+exec "$(swift build "${build[@]}" --show-bin-path)/bench" "$@"

@@ -7,15 +7,15 @@ cd "$(dirname "$0")/.."
 
 scripts/need.sh build database checks deploy || exit
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(layout imports environment ctypes tests jobs words length links snippets peers released comments twice deploy examples checkout)
+[ ${#names[@]} -gt 0 ] || names=(layout imports environment ctypes tests jobs words length links snippets peers released comments twice deploy examples benchmarks checkout)
 
 run() {
     case $1 in
-        layout) swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples jobs sql ;;
+        layout) swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples Benchmarks jobs sql ;;
         comments | twice) scripts/checks/schema.sh "$1" ;;
         peers) python3 -m unittest discover --start-directory Benchmarks/Peers ;;
         released) scripts/released.sh check ;;
-        deploy | examples | checkout) "scripts/checks/$1.sh" ;;
+        deploy | examples | benchmarks | checkout) "scripts/checks/$1.sh" ;;
         *) python3 scripts/checks/source.py "$1" ;;
     esac
 }

@@ -20,8 +20,11 @@ for waiting in "$@"; do
     if [ -z "$(psql "$admin" -c "select 1 from pg_database where datname = '$database'")" ]; then
         psql "$admin" -c "drop database if exists ${database}_draft" -c "create database ${database}_draft"
         draft=$(scripts/cluster.sh url "$cluster" "${database}_draft")
-        swift build --product errand --quiet
-        DATABASE_URL=$draft "$(swift build --show-bin-path)/errand" migrate > /dev/null
+        if [ -z "${ERRAND_BIN:-}" ]; then
+            swift build --product errand --quiet
+            ERRAND_BIN=$(swift build --show-bin-path)
+        fi
+        DATABASE_URL=$draft "$ERRAND_BIN/errand" migrate > /dev/null
         echo "Filling $database"
         psql "$draft" -v waiting="$waiting" -f Benchmarks/Backlog/fill.sql
         psql "$admin" -c "alter database ${database}_draft rename to $database"

@@ -4,6 +4,8 @@
 //   claim   : $1 int4 limit, $2 int8 hint (low-water mark on seq), $3 int4 worker
 //             -> id int8, seq int8, created_at timestamptz, payload, xmin int8, xmax int8 (snapshot bounds)
 //   complete: $1 int8[] ids, $2 int4 worker
+// With -lines 1 it speaks as a contender of the bench does (contender.sh): of a prefill its seconds, of workers `ready`,
+// `first` and `ran N`, until SIGTERM. -burn US lets each job cost so much CPU between claim and end.
 #define _GNU_SOURCE
 #include <libpq-fe.h>
 #include <pthread.h>
@@ -16,6 +18,7 @@
 #include <endian.h>
 #include <stdatomic.h>
 #include <math.h>
+#include <signal.h>
 
 #define MAXSEC 1200
 #define NB 640
@@ -31,9 +34,13 @@ static const char *design=NULL,*ddir="designs"; static char root_[512]=".";
 static int n_enq=2,n_work=2,batch=100,ebatch=100,secs=15,hints=0,fuse=0,pin_at=-1,pinx=0,persec=0,async_ack=0,unpin_at=-1,rot=0,shards=0,paylen=100,synced=1;
 static long prefill=0,maxlag=20000,rate=0,stop_after=0; static int txdelay_us=0; static int warm=2; static int idle_us=500; static int keep=0; static int holdus=0;static int sweep_ms=0; static int grace=0; static atomic_int stop_enq;
 static const char*preset="";
+static int lines=0,burn_us=0; static atomic_long begun_total;
 static atomic_long enq_total,done_total; static atomic_int stop_;
 static atomic_long enq_sec[MAXSEC],done_sec[MAXSEC],claims_sec[MAXSEC];
 static double t0;
+static void on_term(int s){ (void)s; stop_=1; }
+static void say(const char*w){ puts(w); fflush(stdout); }
+static double cpu(){ struct timespec t; clock_gettime(CLOCK_THREAD_CPUTIME_ID,&t); return t.tv_sec+t.tv_nsec*1e-9; }
 static double now(){ struct timespec t; clock_gettime(CLOCK_MONOTONIC,&t); return t.tv_sec+t.tv_nsec*1e-9; }
 static int64_t pgnow(){ struct timespec t; clock_gettime(CLOCK_REALTIME,&t); return ((int64_t)t.tv_sec-946684800LL)*1000000+t.tv_nsec/1000; }
 static char* slurp(const char*n){ char p[1024]; snprintf(p,sizeof p,"%s/%s/%s/%s",root_,ddir,design,n); FILE*f=fopen(p,"r"); if(!f){return NULL;} char*b=calloc(1,65536); size_t k=fread(b,1,65535,f); b[k]=0; fclose(f); return b; }
@@ -104,6 +111,9 @@ static void* work_main(void*a){ T*t=a; PGconn*c=conn(); char*q=slurp("claim.sql"
           if(ring[rh%65536].h>hint)hint=ring[rh%65536].h; rh++; } } }
     PQclear(r);
     nids=n;
+    if(n && begun_total==0 && lines) say("first");
+    begun_total+=n;
+    if(burn_us){ double end=cpu()+n*burn_us*1e-6; while(cpu()<end); }
     if(stop_after && done_total>=stop_after) stop_=1;
     if(n==0){ if(rot){ slotoff=(slotoff+1)%3; if(slotoff==0) usleep(idle_us);} else usleep(idle_us); continue; } 
     if(txdelay_us) usleep(txdelay_us);
@@ -118,23 +128,29 @@ static void* rot_main(void*a){ (void)a; PGconn*c=conn(); ex(c,"set lock_timeout=
 
 int main(int ac,char**av){ for(int i=1;i<ac;i++){ char*k=av[i]; char*v=i+1<ac?av[i+1]:"";
 #define O(n,x) if(!strcmp(k,n)){ x; i++; continue; }
-  O("-d",design=v) O("-ddir",ddir=v) O("-root",snprintf(root_,512,"%s",v)) O("-e",n_enq=atoi(v)) O("-w",n_work=atoi(v)) O("-b",batch=atoi(v)) O("-eb",ebatch=atoi(v)) O("-t",secs=atoi(v)) O("-hints",hints=atoi(v)) O("-fuse",fuse=atoi(v)) O("-pin",pin_at=atoi(v)) O("-unpin",unpin_at=atoi(v)) O("-pinx",pinx=atoi(v)) O("-persec",persec=atoi(v)) O("-async",async_ack=atoi(v)) O("-prefill",prefill=atol(v)) O("-maxlag",maxlag=atol(v)) O("-rate",rate=atol(v)) O("-stop",stop_after=atol(v)) O("-delay",txdelay_us=atoi(v)) O("-warm",warm=atoi(v)) O("-idle",idle_us=atoi(v)) O("-rot",rot=atoi(v)) O("-shards",shards=atoi(v)) O("-keep",keep=atoi(v)) O("-conn",conninfo=v) O("-pay",paylen=atoi(v)) O("-hold",holdus=atoi(v)) O("-sweep",sweep_ms=atoi(v)) O("-set",preset=v) O("-grace",grace=atoi(v))
+  O("-d",design=v) O("-ddir",ddir=v) O("-root",snprintf(root_,512,"%s",v)) O("-e",n_enq=atoi(v)) O("-w",n_work=atoi(v)) O("-b",batch=atoi(v)) O("-eb",ebatch=atoi(v)) O("-t",secs=atoi(v)) O("-hints",hints=atoi(v)) O("-fuse",fuse=atoi(v)) O("-pin",pin_at=atoi(v)) O("-unpin",unpin_at=atoi(v)) O("-pinx",pinx=atoi(v)) O("-persec",persec=atoi(v)) O("-async",async_ack=atoi(v)) O("-prefill",prefill=atol(v)) O("-maxlag",maxlag=atol(v)) O("-rate",rate=atol(v)) O("-stop",stop_after=atol(v)) O("-delay",txdelay_us=atoi(v)) O("-warm",warm=atoi(v)) O("-idle",idle_us=atoi(v)) O("-rot",rot=atoi(v)) O("-shards",shards=atoi(v)) O("-keep",keep=atoi(v)) O("-conn",conninfo=v) O("-pay",paylen=atoi(v)) O("-hold",holdus=atoi(v)) O("-sweep",sweep_ms=atoi(v)) O("-set",preset=v) O("-grace",grace=atoi(v)) O("-lines",lines=atoi(v)) O("-burn",burn_us=atoi(v))
   fprintf(stderr,"unknown %s\n",k); return 1; }
   PGconn*c=conn(); if(!keep){ char*s=slurp("schema.sql"); ex(c,s); }
   if(*preset) ex(c,preset);
-  if(prefill){ char q[512]; for(long k=0;k<prefill;k+=100000){ char*s=slurp("enqueue.sql"); PGresult*r=PQprepare(c,"",s,0,NULL); chk(c,r,"p"); PQclear(r); char pay[4096]; char fill[4096]; int L=paylen-20; if(L<1)L=1; memset(fill,'x',L); fill[L]=0; snprintf(pay,sizeof pay,"{\"n\":0,\"p\":\"%s\"}",fill); int n=prefill-k<100000?prefill-k:100000; char*b=malloc(n*(strlen(pay)+8)+64); size_t len=mkarrtext(b,pay,n); const char*v[1]={b}; int l[1]={(int)len},f[1]={1}; r=PQexecPrepared(c,"",1,v,l,f,1); chk(c,r,"prefill"); PQclear(r); free(b); free(s);} (void)q; ex(c,"vacuum analyze"); enq_total=prefill; }
+  double p0=now();
+  if(prefill){ char q[512]; for(long k=0;k<prefill;k+=100000){ char*s=slurp("enqueue.sql"); PGresult*r=PQprepare(c,"",s,0,NULL); chk(c,r,"p"); PQclear(r); char pay[4096]; char fill[4096]; int L=paylen-20; if(L<1)L=1; memset(fill,'x',L); fill[L]=0; snprintf(pay,sizeof pay,"{\"n\":0,\"p\":\"%s\"}",fill); int n=prefill-k<100000?prefill-k:100000; char*b=malloc(n*(strlen(pay)+8)+64); size_t len=mkarrtext(b,pay,n); const char*v[1]={b}; int l[1]={(int)len},f[1]={1}; r=PQexecPrepared(c,"",1,v,l,f,1); chk(c,r,"prefill"); PQclear(r); free(b); free(s);} (void)q; if(lines){ printf("{\"seconds\": %f}\n",now()-p0); return 0; } ex(c,"vacuum analyze"); enq_total=prefill; }
   if(!keep) { ex(c,"checkpoint"); }
+  if(lines) signal(SIGTERM,on_term);
   if(stop_after==-1) stop_after=prefill;
   T*E=calloc(n_enq+1,sizeof(T)),*W=calloc(n_work+1,sizeof(T)); 
   double lsn0=scalar(c,"select pg_current_wal_lsn()-'0/0'"); t0=now();
   for(int i=0;i<n_work;i++){W[i].id=i;pthread_create(&W[i].th,0,work_main,&W[i]);} for(int i=0;i<n_enq;i++){E[i].id=i;pthread_create(&E[i].th,0,enq_main,&E[i]);}
+  if(lines) say("ready");
+  long told=0;
   pthread_t rth; if(rot) pthread_create(&rth,0,rot_main,NULL);
   PGconn*pc=NULL; double lsnw=0; long dw=0,ew=0; int warmed=0;
   while(!stop_){ usleep(50000); double t=now()-t0; if(!warmed&&t>=warm){ warmed=1; lsnw=scalar(c,"select pg_current_wal_lsn()-'0/0'"); dw=done_total; ew=enq_total; }
     if(pin_at>=0&&!pc&&t>=pin_at&&(unpin_at<0||t<unpin_at)){ pc=conn(); ex(pc,"begin isolation level repeatable read"); ex(pc,pinx?"select pg_current_xact_id()":"select 1"); }
     if(pc&&unpin_at>0&&t>=unpin_at){ ex(pc,"commit"); PQfinish(pc); pc=NULL; }
+    if(lines && begun_total!=told){ told=begun_total; printf("ran %ld\n",told); fflush(stdout); }
     if(t>=secs) stop_enq=1; if(t>=secs+grace) stop_=1; }
   double el=now()-t0; for(int i=0;i<n_work;i++)pthread_join(W[i].th,0); for(int i=0;i<n_enq;i++)pthread_join(E[i].th,0);
+  if(lines){ if(begun_total!=told) printf("ran %ld\n",(long)begun_total); return 0; }
   double lsn1=scalar(c,"select pg_current_wal_lsn()-'0/0'");
   Hist*all=calloc(1,sizeof(Hist)),*e2e=calloc(1,sizeof(Hist)),*cp=calloc(1,sizeof(Hist)),*eh=calloc(1,sizeof(Hist)); for(int i=0;i<n_work;i++){ for(int s=warm;s<MAXSEC;s++)hmerge(all,&W[i].claim[s]); hmerge(e2e,&W[i].e2e); hmerge(cp,&W[i].comp);} for(int i=0;i<n_enq;i++)hmerge(eh,&E[i].enq);
   if(persec){ printf("sec,enq,done,claims,claim_p50_us,claim_p99_us,claim_max_us\n"); for(int s=0;s<(int)el;s++){ Hist h; memset(&h,0,sizeof h); for(int i=0;i<n_work;i++)hmerge(&h,&W[i].claim[s]); printf("%d,%ld,%ld,%ld,%.0f,%.0f,%u\n",s,(long)enq_sec[s],(long)done_sec[s],(long)claims_sec[s],hq(&h,.5),hq(&h,.99),h.max);} }

@@ -99,7 +99,7 @@ def tests():
     Looked at are the functions of suites, and those that stand alone. Suspect is one without @Test that nothing in the
     tests calls, and a suite's own without parameters: helpers are private, or stand outside.
     """
-    texts = {path: lines(path) for path in files("Tests/*.swift")}
+    texts = {path: lines(path) for path in files("Tests/*.swift", "Benchmarks/Tests/*.swift")}
     everything = "\n".join(line for numbered in texts.values() for _, line in numbered)
     declaration = re.compile(r"^(\s*)((?:[@\w()]+\s+)*)func\s+(`[^`]+`|\w+)\s*(?:<[^>]*>)?\(\s*(\)?)")
     for path, numbered in texts.items():

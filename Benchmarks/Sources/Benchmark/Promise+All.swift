@@ -1,0 +1,54 @@
+extension Promise {
+    /// What Errand promises. Which contender and scenario each name means is in README.md.
+    public static let all: [Promise] = [
+        Promise(
+            "drain, one worker, against C on the bare tables", errand("drain-1", .rate),
+            .atLeast(0.8, times: key("drain-1", "c", .rate))),
+        Promise(
+            "drain, one worker, against PgQueuer", errand("drain-1", .rate),
+            .atLeast(5, times: key("drain-1", "pgqueuer", .rate))),
+        Promise(
+            "drain, two workers against one", errand("drain-2", .rate), .atLeast(0.95, times: errand("drain-1", .rate))),
+        Promise(
+            "two workers against one, 200 us a job", errand("drain-cpu-2", .rate),
+            .atLeast(1.5, times: errand("drain-cpu-1", .rate))),
+        Promise(
+            "rate while a snapshot is held", errand("pinned/held", .rate),
+            .atLeast(0.8, times: errand("pinned/before", .rate))),
+        Promise("claim while a snapshot is held", errand("pinned/held", .p99), .noMore(10)),
+        Promise(
+            "16 producers, workers busy, against no trigger", errand("enqueue-16-busy", .rate),
+            .atLeast(0.9, times: key("enqueue-16-busy", "untriggered", .rate))),
+        Promise(
+            "bulk enqueue against bare COPY", errand("enqueue-bulk", .rate),
+            .atLeast(0.5, times: key("enqueue-bulk", "bare", .rate))),
+        Promise(
+            "single enqueue against bare INSERT", errand("enqueue-1", .rate),
+            .atLeast(0.6, times: key("enqueue-1", "bare", .rate))),
+        Promise("Swift's own cost", errand("drain-1", .workerCPU), .noMore(8)),
+        Promise(
+            "enqueue to start at 20/s against PgQueuer", errand("latency-20", .p50),
+            .atMost(0.7, times: key("latency-20", "pgqueuer", .p50))),
+        Promise(
+            "the same, p99", errand("latency-20", .p99), .below(key("latency-20", "pgqueuer", .p99))),
+        Promise(
+            "claim of 20 with 1 M waiting against 1 k", errand("backlog/1000000", .p50),
+            .atMost(1.2, times: errand("backlog/1000", .p50))),
+        Promise(
+            "claim of 20 with 10 M waiting against 1 k", errand("backlog/10000000", .p50),
+            .atMost(1.2, times: errand("backlog/1000", .p50))),
+        Promise("WAL a job", errand("footprint", .log), .noMore(1_100)),
+        Promise("worker's memory at the end", errand("memory/last", .peakMemory), .noMore(60)),
+        Promise(
+            "worker's memory stays flat", errand("memory/last", .memory),
+            .atMost(1.1, times: errand("memory/first", .memory))),
+        Promise("idle worker, queries", errand("idle", .queries), .noMore(5)),
+        Promise("idle worker, CPU", errand("idle", .workerShare), .noMore(0.5)),
+    ]
+
+    private static func errand(_ scenario: String, _ metric: Metric) -> Results.Key { key(scenario, "errand", metric) }
+
+    private static func key(_ scenario: String, _ contender: String, _ metric: Metric) -> Results.Key {
+        Results.Key(scenario, contender, metric)
+    }
+}

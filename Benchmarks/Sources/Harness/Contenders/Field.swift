@@ -1,0 +1,40 @@
+import Foundation
+import SystemPackage
+
+/// Who can take part, and how much each is given to do.
+struct Field: Sendable {
+    let all: [Contender]
+
+    /// - Parameters:
+    ///   - root: the checkout.
+    ///   - programs: the folder of `errand-contender`.
+    ///   - log: where standard error of all goes.
+    init(root: FilePath, programs: FilePath, log: FilePath) {
+        let errand = programs.appending("errand-contender").string
+        var all = [
+            Contender(name: "errand", command: [errand], log: log),
+            Contender(name: "c", command: [root.appending("Benchmarks/Queue/contender.sh").string], log: log),
+            Contender(name: "bare", command: [errand], options: ["--variant", "bare"], log: log),
+            Contender(name: "untriggered", command: [errand], options: ["--variant", "untriggered"], log: log),
+        ]
+        let peers = root.appending("Benchmarks/Peers").string
+        let python = root.appending(".build-benchmarks/venv/bin/python").string
+        for file in ((try? FileManager.default.contentsOfDirectory(atPath: peers)) ?? []).sorted() {
+            let path = FilePath(peers).appending(file)
+            guard path.extension == "py", let stem = path.stem, stem.hasPrefix("peer_") else { continue }
+            all.append(Contender(name: String(stem.dropFirst(5)), command: [python, path.string], log: log))
+        }
+        self.all = all
+    }
+
+    /// Jobs that a peer drains in a second, about: it is given no more than it can do in some seconds.
+    static func pace(of name: String) -> Double { own.contains(name) ? .infinity : paces[name] ?? 500 }
+
+    private static let paces: [String: Double] = [
+        "pgqueuer": 13_000, "awa": 6_500, "oban": 1_300, "chancy": 1_000, "procrastinate": 700, "absurd": 500,
+    ]
+
+    /// The baselines, which are no queues for everybody.
+    static let own: Set = ["errand", "c", "bare", "untriggered"]
+    static let leading: Set = ["pgqueuer"]
+}

@@ -1,0 +1,27 @@
+import Benchmark
+import Foundation
+
+/// Where results are kept: a file a run, named by when it began.
+struct ResultsFolder {
+    let path: String
+
+    func make() throws {
+        try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    }
+
+    func file(_ name: String, _ ending: String) -> String { "\(path)/\(name).\(ending)" }
+
+    func write(_ results: Results) throws {
+        try results.json().write(to: URL(fileURLWithPath: file(results.started, "json")), options: .atomic)
+    }
+
+    func read(_ file: String) throws -> (name: String, results: Results) {
+        (file, try Results(json: Data(contentsOf: URL(fileURLWithPath: file))))
+    }
+
+    /// The latest run of all; nil in an empty folder.
+    func newest() throws -> (name: String, results: Results)? {
+        let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".json") }
+        return try names.max().map { try read("\(path)/\($0)") }
+    }
+}

@@ -1,0 +1,33 @@
+import Benchmark
+import Errand
+
+/// A line of jobs, enqueued and vacuumed before, worked off by some worker processes.
+struct Drain: Scenario {
+    let workers: Int
+    /// Microseconds of CPU that each job burns in its handler.
+    var burns = 0
+    let peers: Peers
+
+    var name: String { burns > 0 ? "drain-cpu-\(workers)" : "drain-\(workers)" }
+    var about: String {
+        let jobs = burns > 0 ? "jobs of \(burns) us of CPU" : "no-op jobs"
+        return "\(jobs) in line, worked off by \(workers) worker process\(workers == 1 ? "" : "es")"
+    }
+    var baselines: Set<String> { ["c"] }
+    var seconds: Double { 9 }
+
+    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
+        // Not fewer for peers of which two are faster: whoever drains for a second has been seen.
+        let jobs = arena.jobs(burns > 0 ? 15_000 : 200_000, for: contender, processorTime: Double(burns))
+        return try await arena.withDatabase(for: contender) { place in
+            _ = try await contender.enqueue(jobs, on: place.url)
+            // As old as a real backlog: statistics are there, and pages are logged whole when they change.
+            try await place.database.execute("vacuum analyze")
+            try await arena.cluster.checkpoint()
+            let draining = Draining(
+                contender: contender, cluster: arena.cluster, place: place, workers: workers,
+                arguments: burns > 0 ? ["--handler-us", "\(burns)"] : [])
+            return ["": try await draining.run(jobs)]
+        }
+    }
+}

@@ -1,0 +1,61 @@
+import Benchmark
+
+/// Jobs enqueued one a transaction, as fast as the clients go.
+struct Enqueue: Scenario {
+    let name: String
+    let about: String
+    var clients = 1
+    /// Worker processes beside them.
+    var workers = 0
+    var isTransactional = false
+    var peers = Peers.leading
+    let baselines: Set<String>
+    var seconds: Double { 6 }
+
+    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
+        try await arena.withDatabase(for: contender) { place in
+            let written = try await arena.cluster.written()
+            let (produced, server, worker) = try await Crew.with(workers, of: contender, on: place.url) { crew in
+                let (server, worker) = (arena.cluster.processorTime, crew.processorTime)
+                let produced = try await contender.produce(
+                    clients: clients, seconds: arena.isFull ? 20 : 3, isTransactional: isTransactional, on: place.url)
+                return (produced, arena.cluster.processorTime - server, crew.processorTime - worker)
+            }
+            let after = try await arena.cluster.written()
+            let jobs = Double(max(produced.jobs, 1))
+            var values = Latencies(microseconds: produced.latency_us).values
+            values[.rate] = jobs / produced.seconds
+            values[.serverCPU] = server / jobs
+            if workers > 0 { values[.workerCPU] = worker / jobs }
+            values[.log] = (after.bytes - written.bytes) / jobs
+            values[.pageImages] = (after.pageImages - written.pageImages) / jobs * 1000
+            return ["": values]
+        }
+    }
+}
+
+/// Many jobs in one call, by each contender's fastest documented way.
+struct EnqueueBulk: Scenario {
+    let name = "enqueue-bulk"
+    let about = "many jobs in one call, by the fastest documented way"
+    let peers = Peers.all
+    let baselines: Set<String> = ["bare", "c"]
+    let seconds = 7.0
+
+    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
+        let jobs = Field.own.contains(contender.name) ? 200_000 : arena.isFull ? 100_000 : 20_000
+        return try await arena.withDatabase(for: contender) { place in
+            let (written, server) = (try await arena.cluster.written(), arena.cluster.processorTime)
+            let seconds = try await contender.enqueue(jobs, on: place.url)
+            let cost = arena.cluster.processorTime - server
+            let after = try await arena.cluster.written()
+            return [
+                "": [
+                    .rate: Double(jobs) / seconds, .serverCPU: cost / Double(jobs),
+                    .log: (after.bytes - written.bytes) / Double(jobs),
+                    .pageImages: (after.pageImages - written.pageImages) / Double(jobs) * 1000,
+                ]
+            ]
+        }
+    }
+}

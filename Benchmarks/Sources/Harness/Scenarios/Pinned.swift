@@ -1,0 +1,71 @@
+import Benchmark
+import Errand
+
+/// The same load before and while a session holds an old snapshot, by `errand bench --pinned`.
+struct Pinned: Scenario {
+    /// Seconds, twice.
+    let duration: Int
+    let name = "pinned"
+    let about = "a steady load before and while an old snapshot is held; times are of claims"
+    let peers = Peers.none
+    let isRepeated = false
+    var seconds: Double { Double(duration) * 2 + 15 }
+
+    private struct Answer: Decodable {
+        let before: ErrandFigures
+        let pinned: ErrandFigures
+    }
+
+    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
+        try await arena.withDatabase(for: contender) { place in
+            let answer = try await arena.errandBench(
+                ["--jobs", "20000", "--skip-idle", "--pinned", "\(duration)"], on: place.url, as: Answer.self)
+            return ["/before": answer.before.values, "/held": answer.pinned.values]
+        }
+    }
+}
+
+/// The same load beside a transaction of somebody else that has written and doesn't end.
+struct LongWriter: Scenario {
+    let name = "long-writer"
+    let about = "a steady load before and beside a transaction that has written and stays open; times are of claims"
+    let peers = Peers.none
+    let isRepeated = false
+    let seconds = 20.0
+
+    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
+        try await arena.withDatabase(for: contender) { place in
+            let load = ["--jobs", arena.isFull ? "2000000" : "300000", "--skip-idle"]
+            let before = try await arena.errandBench(load, on: place.url, as: ErrandFigures.self)
+            let during = try await place.holding("select pg_current_xact_id()") {
+                try await arena.errandBench(load, on: place.url, as: ErrandFigures.self)
+            }
+            return ["/before": before.values, "/held": during.values]
+        }
+    }
+}
+
+/// Portions of jobs, enqueued and worked off one after the other while a session holds an old snapshot.
+struct Held: Scenario {
+    let name = "held"
+    let about = "portions of jobs enqueued and worked off while an old snapshot is held: the first and the last one"
+    let peers = Peers.leading
+    let baselines: Set<String> = ["c"]
+    let isRepeated = false
+    let seconds = 40.0
+
+    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
+        let jobs = arena.jobs(arena.isFull ? 100_000 : 40_000, for: contender)
+        return try await arena.withDatabase(for: contender) { place in
+            try await place.holding("select count(*) from pg_class") {
+                var portions: [Values] = []
+                for _ in 0..<(arena.isFull ? 10 : 5) {
+                    _ = try await contender.enqueue(jobs, on: place.url)
+                    let draining = Draining(contender: contender, cluster: arena.cluster, place: place)
+                    portions.append(try await draining.run(jobs))
+                }
+                return ["/first": portions[0], "/last": portions[portions.count - 1]]
+            }
+        }
+    }
+}

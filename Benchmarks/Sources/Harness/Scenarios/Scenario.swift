@@ -1,0 +1,78 @@
+import Benchmark
+
+/// One thing to measure. It measures one contender at a time, in a database made for that run.
+protocol Scenario: Sendable {
+    /// What it is called by `make bench SCENARIO=…` and in the table. `drain` chooses `drain-1`, `drain-2`, …
+    var name: String { get }
+    /// What it does, in one line.
+    var about: String { get }
+    var peers: Peers { get }
+    /// Which of the baselines take part: `c`, `bare`, `untriggered`.
+    var baselines: Set<String> { get }
+    /// False where one round is enough: what it counts doesn't vary, or it has rounds of its own.
+    var isRepeated: Bool { get }
+    /// What one run of one contender takes, about.
+    var seconds: Double { get }
+
+    /// Measures one contender once; more than one result is told apart by what is appended to the scenario's name.
+    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values]
+}
+
+extension Scenario {
+    var baselines: Set<String> { [] }
+    var isRepeated: Bool { true }
+
+    func takesPart(_ name: String, isFull: Bool) -> Bool {
+        if name == "errand" || baselines.contains(name) { return true }
+        guard !Field.own.contains(name) else { return false }
+        return switch peers {
+        case .all: true
+        case .leading: isFull || Field.leading.contains(name)
+        case .none: false
+        }
+    }
+}
+
+/// Which peers take part. `leading` are all of them in a full run.
+enum Peers {
+    case all, leading, none
+}
+
+extension [any Scenario] {
+    /// In the order in which they run. Scenarios of the scheduler and of images belong at the end of this list.
+    static func all(isFull: Bool) -> [any Scenario] {
+        [
+            Enqueue(name: "enqueue-1", about: "one client, one job a transaction", peers: .all, baselines: ["bare"]),
+            Enqueue(
+                name: "enqueue-order", about: "one client, each job in a transaction with a row of the application's",
+                isTransactional: true, baselines: ["bare"]),
+            Enqueue(
+                name: "enqueue-16", about: "16 producers, one job a transaction, no worker", clients: 16,
+                baselines: ["bare"]),
+            Enqueue(
+                name: "enqueue-16-busy", about: "16 producers, one job a transaction, beside a busy worker",
+                clients: 16,
+                workers: 1, baselines: ["untriggered"]),
+            EnqueueBulk(),
+            Drain(workers: 1, peers: .all),
+            Drain(workers: 2, peers: .all),
+            Drain(workers: 4, peers: .leading),
+            Drain(workers: 1, burns: 200, peers: .leading),
+            Drain(workers: 2, burns: 200, peers: .leading),
+            Footprint(),
+            Latency(name: "latency-20", rate: 20, duration: 10, peers: .leading),
+            Latency(name: "latency-1000", rate: 1_000, duration: 5, peers: .leading),
+            Latency(name: "latency-idle", rate: 0.5, duration: 16, peers: .leading),
+            Steady(batch: 1, jobs: 10_000),
+            Steady(batch: 10, jobs: 60_000),
+            Steady(batch: 100, jobs: 200_000),
+            Steady(batch: 1_000, jobs: 200_000),
+            Backlog(lengths: isFull ? [1_000, 100_000, 1_000_000, 10_000_000] : [1_000, 100_000, 1_000_000]),
+            Pinned(duration: isFull ? 600 : 60),
+            LongWriter(),
+            Held(),
+            Memory(portions: isFull ? 10 : 4, portion: isFull ? 100_000 : 50_000),
+            Idle(),
+        ]
+    }
+}
