@@ -56,7 +56,7 @@ let package = Package(
                 .product(name: "UnixSignals", package: "swift-service-lifecycle"),
             ],
             swiftSettings: strict),
-        .testTarget(
-            name: "BenchmarkTests", dependencies: ["Benchmark"], path: "Tests/BenchmarkTests", swiftSettings: strict),
+        .testTarget(name: "BenchmarkTests", dependencies: ["Benchmark"], swiftSettings: strict),
+        .testTarget(name: "HarnessTests", dependencies: ["Benchmark", "Harness"], swiftSettings: strict),
     ]
 )

@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-build=(--package-path Benchmarks --scratch-path .build-benchmarks --configuration release --quiet)
+build=(--package-path Benchmarks --scratch-path .build-benchmarks --configuration release --static-swift-stdlib --quiet)
 
 if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
     scripts/need.sh build database bench

@@ -4,13 +4,16 @@ import Foundation
 public struct Results: Codable, Sendable, Equatable {
     /// When it began, UTC: also the file's name.
     public var started: String
+    /// Whether it was a full run, whose numbers aren't those of another.
+    public var isFull: Bool
     /// The machine and the server's settings that matter, by name.
     public var machine: [String: String]
     public var contenders: [Facts]
     public var samples: [Sample] = []
 
-    public init(started: String, machine: [String: String], contenders: [Facts]) {
+    public init(started: String, isFull: Bool, machine: [String: String], contenders: [Facts]) {
         self.started = started
+        self.isFull = isFull
         self.machine = machine
         self.contenders = contenders
     }

@@ -26,7 +26,7 @@ import SystemPackage
     @Option(help: "The folder of the results.")
     var out = ".errand/bench-results"
 
-    @Option(help: "Compare with this results file; the newest one of the folder by default.")
+    @Option(help: "Compare with this results file; with the newest one of the folder by default.")
     var against: String?
 
     @Flag(help: "Say what there is, and end.")
@@ -58,7 +58,8 @@ import SystemPackage
         }
         let folder = ResultsFolder(path: out)
         try folder.make()
-        let earlier = try against.map(folder.read) ?? folder.newest()
+        // Read first: a name that is wrong shall be told before the measuring, not after.
+        let chosen = try against.map(folder.read)
         let root = FilePath(FileManager.default.currentDirectoryPath)
         let started = Date.now.formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
         let field = Field(
@@ -73,7 +74,7 @@ import SystemPackage
 
         let report = Report(run.results)
         print("\n" + (report.head + [""] + report.tables + report.promises).joined(separator: "\n"))
-        if let (name, results) = earlier {
+        if let (name, results) = try chosen ?? folder.newest(before: run.results) {
             print("\nagainst \(name):")
             print(Comparison(before: results, after: run.results).lines.joined(separator: "\n"))
         }

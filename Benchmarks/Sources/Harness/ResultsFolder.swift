@@ -19,9 +19,12 @@ struct ResultsFolder {
         (file, try Results(json: Data(contentsOf: URL(fileURLWithPath: file))))
     }
 
-    /// The latest run of all; nil in an empty folder.
-    func newest() throws -> (name: String, results: Results)? {
+    /// The latest of the other runs that has numbers to compare with; files that this version can't read are passed over.
+    func newest(before results: Results) throws -> (name: String, results: Results)? {
         let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".json") }
-        return try names.max().map { try read("\(path)/\($0)") }
+        return names.sorted(by: >).lazy.compactMap { try? read("\(path)/\($0)") }.first { _, earlier in
+            earlier.started < results.started && earlier.isFull == results.isFull
+                && Comparison(before: earlier, after: results).compared > 0
+        }
     }
 }

@@ -39,7 +39,7 @@ struct Run {
         self.rounds = rounds
         self.arena = arena
         let machine = try await arena.cluster.settings().merging(Host.facts) { setting, _ in setting }
-        results = Results(started: started, machine: machine, contenders: facts)
+        results = Results(started: started, isFull: arena.isFull, machine: machine, contenders: facts)
     }
 
     /// - Parameter save: is called after each scenario, so that an interrupted run leaves what it has.

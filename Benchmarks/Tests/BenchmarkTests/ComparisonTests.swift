@@ -3,7 +3,7 @@ import Testing
 
 @Suite("Comparison") struct ComparisonTests {
     private func results(_ rates: [Double], memory: [Double] = [], scenario: String = "drain-1") -> Results {
-        var results = Results(started: "20260101T000000Z", machine: [:], contenders: [])
+        var results = Results(started: "20260101T000000Z", isFull: false, machine: [:], contenders: [])
         for (round, rate) in rates.enumerated() {
             var values: Values = [.rate: rate]
             if round < memory.count { values[.memory] = memory[round] }

@@ -5,7 +5,7 @@ import Testing
 @Suite("Report") struct ReportTests {
     private var results: Results {
         var results = Results(
-            started: "20260101T000000Z", machine: ["fsync": "on"],
+            started: "20260101T000000Z", isFull: false, machine: ["fsync": "on"],
             contenders: [
                 Results.Facts(
                     name: "errand", version: "0.2.0", settings: "defaults", finished_job_is: "kept",

@@ -25,7 +25,7 @@ struct Backlog: Scenario {
     }
 
     /// The lines `WAITING p50 p95 p99 …` of its table.
-    private static func rows(of text: String) -> [String: Values] {
+    static func rows(of text: String) -> [String: Values] {
         var rows: [String: Values] = [:]
         for line in text.split(separator: "\n") {
             let words = line.split(separator: " ")

@@ -14,11 +14,10 @@ struct Drain: Scenario {
         return "\(jobs) in line, worked off by \(workers) worker process\(workers == 1 ? "" : "es")"
     }
     var baselines: Set<String> { ["c"] }
-    var seconds: Double { 9 }
+    var seconds: Double { 7 }
 
     func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        // Not fewer for peers of which two are faster: whoever drains for a second has been seen.
-        let jobs = arena.jobs(burns > 0 ? 15_000 : 200_000, for: contender, processorTime: Double(burns))
+        let jobs = arena.jobs(burns > 0 ? 10_000 : 200_000, for: contender, processorTime: Double(burns))
         return try await arena.withDatabase(for: contender) { place in
             _ = try await contender.enqueue(jobs, on: place.url)
             // As old as a real backlog: statistics are there, and pages are logged whole when they change.

@@ -10,7 +10,7 @@ struct Enqueue: Scenario {
     var isTransactional = false
     var peers = Peers.leading
     let baselines: Set<String>
-    var seconds: Double { 6 }
+    var seconds: Double { 4 }
 
     func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
         try await arena.withDatabase(for: contender) { place in
@@ -18,7 +18,7 @@ struct Enqueue: Scenario {
             let (produced, server, worker) = try await Crew.with(workers, of: contender, on: place.url) { crew in
                 let (server, worker) = (arena.cluster.processorTime, crew.processorTime)
                 let produced = try await contender.produce(
-                    clients: clients, seconds: arena.isFull ? 20 : 3, isTransactional: isTransactional, on: place.url)
+                    clients: clients, seconds: arena.isFull ? 20 : 2, isTransactional: isTransactional, on: place.url)
                 return (produced, arena.cluster.processorTime - server, crew.processorTime - worker)
             }
             let after = try await arena.cluster.written()
@@ -40,7 +40,7 @@ struct EnqueueBulk: Scenario {
     let about = "many jobs in one call, by the fastest documented way"
     let peers = Peers.all
     let baselines: Set<String> = ["bare", "c"]
-    let seconds = 7.0
+    let seconds = 4.0
 
     func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
         let jobs = Field.own.contains(contender.name) ? 200_000 : arena.isFull ? 100_000 : 20_000

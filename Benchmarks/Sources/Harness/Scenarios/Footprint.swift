@@ -7,7 +7,7 @@ struct Footprint: Scenario {
     let peers = Peers.all
     let baselines: Set<String> = ["c"]
     let isRepeated = false
-    let seconds = 8.0
+    let seconds = 5.0
 
     func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
         let jobs = arena.jobs(arena.isFull ? 200_000 : 50_000, for: contender)

@@ -8,6 +8,7 @@ struct Latency: Scenario {
     /// Seconds; a full run takes four times as long.
     let duration: Double
     let peers: Peers
+    var isRepeated = true
 
     var about: String { "from the call of an enqueue to the start of its job, at \(rate)/s, one worker" }
     var seconds: Double { duration + 4 }

@@ -52,14 +52,14 @@ struct Held: Scenario {
     let peers = Peers.leading
     let baselines: Set<String> = ["c"]
     let isRepeated = false
-    let seconds = 40.0
+    let seconds = 15.0
 
     func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
         let jobs = arena.jobs(arena.isFull ? 100_000 : 40_000, for: contender)
         return try await arena.withDatabase(for: contender) { place in
             try await place.holding("select count(*) from pg_class") {
                 var portions: [Values] = []
-                for _ in 0..<(arena.isFull ? 10 : 5) {
+                for _ in 0..<(arena.isFull ? 10 : 3) {
                     _ = try await contender.enqueue(jobs, on: place.url)
                     let draining = Draining(contender: contender, cluster: arena.cluster, place: place)
                     portions.append(try await draining.run(jobs))

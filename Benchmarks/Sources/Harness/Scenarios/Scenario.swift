@@ -28,24 +28,25 @@ extension Scenario {
         return switch peers {
         case .all: true
         case .leading: isFull || Field.leading.contains(name)
+        case .inFull: isFull
         case .none: false
         }
     }
 }
 
-/// Which peers take part. `leading` are all of them in a full run.
+/// Which peers take part. In a full run it is all of them, but for `none`.
 enum Peers {
-    case all, leading, none
+    case all, leading, inFull, none
 }
 
 extension [any Scenario] {
     /// In the order in which they run. Scenarios of the scheduler and of images belong at the end of this list.
     static func all(isFull: Bool) -> [any Scenario] {
         [
-            Enqueue(name: "enqueue-1", about: "one client, one job a transaction", peers: .all, baselines: ["bare"]),
+            Enqueue(name: "enqueue-1", about: "one client, one job a transaction", baselines: ["bare"]),
             Enqueue(
                 name: "enqueue-order", about: "one client, each job in a transaction with a row of the application's",
-                isTransactional: true, baselines: ["bare"]),
+                isTransactional: true, peers: .inFull, baselines: ["bare"]),
             Enqueue(
                 name: "enqueue-16", about: "16 producers, one job a transaction, no worker", clients: 16,
                 baselines: ["bare"]),
@@ -55,14 +56,14 @@ extension [any Scenario] {
                 workers: 1, baselines: ["untriggered"]),
             EnqueueBulk(),
             Drain(workers: 1, peers: .all),
-            Drain(workers: 2, peers: .all),
-            Drain(workers: 4, peers: .leading),
-            Drain(workers: 1, burns: 200, peers: .leading),
-            Drain(workers: 2, burns: 200, peers: .leading),
+            Drain(workers: 2, peers: .leading),
+            Drain(workers: 4, peers: .inFull),
+            Drain(workers: 1, burns: 200, peers: .inFull),
+            Drain(workers: 2, burns: 200, peers: .inFull),
             Footprint(),
             Latency(name: "latency-20", rate: 20, duration: 10, peers: .leading),
             Latency(name: "latency-1000", rate: 1_000, duration: 5, peers: .leading),
-            Latency(name: "latency-idle", rate: 0.5, duration: 16, peers: .leading),
+            Latency(name: "latency-idle", rate: 0.5, duration: 16, peers: .leading, isRepeated: isFull),
             Steady(batch: 1, jobs: 10_000),
             Steady(batch: 10, jobs: 60_000),
             Steady(batch: 100, jobs: 200_000),

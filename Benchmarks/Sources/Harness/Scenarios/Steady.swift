@@ -5,6 +5,7 @@ struct Steady: Scenario {
     let batch: Int
     let jobs: Int
     let peers = Peers.none
+    let isRepeated = false
     let seconds = 8.0
 
     var name: String { "steady-\(batch)" }
