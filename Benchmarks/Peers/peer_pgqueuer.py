@@ -7,12 +7,13 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import asyncpg
-from contender import INSERT_ORDER, MAKE_ORDERS, Enqueue, EnqueueMany, Meter, Payload, Peer, first_of, main, text
 from pgqueuer.db import AsyncpgPoolDriver
 from pgqueuer.models import Job
 from pgqueuer.ports.driver import NotifyCallback
 from pgqueuer.qm import QueueManager
 from pgqueuer.queries import Queries
+
+from contender import INSERT_ORDER, MAKE_ORDERS, Enqueue, EnqueueMany, Meter, Payload, Peer, first_of, main, text
 
 KIND = "noop"
 BATCH = 1_000
