@@ -16,11 +16,15 @@ struct Work: AsyncParsableCommand {
     @Flag(help: "Print for each job that carries its time how long it took to its start.")
     var latencies = false
 
+    @Option(help: "Take jobs from this queue, and so none of those of the bench.")
+    var queue: String?
+
     func run() async throws {
         let database = try target.database(connections: 8)
         let record = Record(keepsLatencies: latencies)
         var configuration = WorkerConfiguration()
         configuration.name = "bench:\(ProcessInfo.processInfo.processIdentifier)"
+        if let queue { configuration.queues = [queue: configuration.queues["default"] ?? 1] }
         let worker = Worker(database: database, configuration: configuration, logger: Target.logger) {
             BenchHandler(record: record, burns: handlerUs)
         }

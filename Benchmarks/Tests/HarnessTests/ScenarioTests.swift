@@ -28,7 +28,7 @@ import Testing
         }
         #expect(chosen("drain") == ["drain-1", "drain-2", "drain-4", "drain-cpu-1", "drain-cpu-2"])
         #expect(chosen("drain-1") == ["drain-1"])
-        #expect(chosen("enqueue-16") == ["enqueue-16", "enqueue-16-busy"])
+        #expect(chosen("enqueue-16") == ["enqueue-16", "enqueue-16-busy", "enqueue-16-idle"])
         #expect(chosen("dra").isEmpty)
     }
 

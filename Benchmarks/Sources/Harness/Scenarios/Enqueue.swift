@@ -7,6 +7,7 @@ struct Enqueue: Scenario {
     var clients = 1
     /// Worker processes beside them.
     var workers = 0
+    var workerArguments: [String] = []
     var isTransactional = false
     var peers = Peers.leading
     let baselines: Set<String>
@@ -15,7 +16,9 @@ struct Enqueue: Scenario {
     func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
         try await arena.withDatabase(for: contender) { place in
             let written = try await arena.cluster.written()
-            let (produced, server, worker) = try await Crew.with(workers, of: contender, on: place.url) { crew in
+            let (produced, server, worker) = try await Crew.with(
+                workers, of: contender, on: place.url, arguments: workerArguments
+            ) { crew in
                 let (server, worker) = (arena.cluster.processorTime, crew.processorTime)
                 let produced = try await contender.produce(
                     clients: clients, seconds: arena.isFull ? 20 : 2, isTransactional: isTransactional, on: place.url)

@@ -54,6 +54,11 @@ extension [any Scenario] {
                 name: "enqueue-16-busy", about: "16 producers, one job a transaction, beside a busy worker",
                 clients: 16,
                 workers: 1, baselines: ["untriggered"]),
+            Enqueue(
+                name: "enqueue-16-idle",
+                about: "16 producers, one job a transaction, while a worker of another queue sleeps and is woken",
+                clients: 16,
+                workers: 1, workerArguments: ["--queue", "elsewhere"], peers: .none, baselines: ["untriggered"]),
             EnqueueBulk(),
             Drain(workers: 1, peers: .all),
             Drain(workers: 2, peers: .leading),
