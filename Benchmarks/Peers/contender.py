@@ -207,10 +207,10 @@ async def produce(peer: Peer, clients: int, timetable: Timetable, transactional:
     print(json.dumps({"jobs": len(latencies), "seconds": seconds, "latency_us": latencies}))
 
 
-async def first_of(stop: asyncio.Event, runs: Sequence[asyncio.Future[object]]) -> None:
+async def first_of(stop: asyncio.Event, runs: Sequence[asyncio.Task[None]]) -> None:
     """Waits until the worker is to stop, or one of its parts has ended, which none does but by failing."""
-    stopped = asyncio.ensure_future(stop.wait())
-    await asyncio.wait((*runs, stopped), return_when=asyncio.FIRST_COMPLETED)
+    stopped = asyncio.create_task(stop.wait())
+    await asyncio.wait({*runs, stopped}, return_when=asyncio.FIRST_COMPLETED)
     stopped.cancel()
 
 

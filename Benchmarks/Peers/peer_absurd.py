@@ -70,7 +70,7 @@ class Absurd(Peer):
         async def noop(job: Payload, _context: AsyncTaskContext) -> None:
             meter.began(job)
 
-        run = asyncio.ensure_future(absurd.start_worker(concurrency=TASKS, poll_interval=POLL_SECONDS))
+        run = asyncio.create_task(absurd.start_worker(concurrency=TASKS, poll_interval=POLL_SECONDS))
         meter.ready()
         await first_of(stop, [run])
         absurd.stop_worker()

@@ -87,7 +87,7 @@ class Awa(Peer):
         client = self.client(CONNECTIONS)
 
         @client.task(Noop, queue=QUEUE)
-        async def noop(job: awa.Job) -> None:
+        async def noop(job: awa.Job[Noop]) -> None:
             meter.began(vars(job.args))
 
         await client.start([WORKERS])

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import ClassVar
 
-from oban import Oban, worker
-from oban.job import Job
-from oban.schema import install
+try:
+    from oban import Oban, worker
+    from oban.job import Job
+    from oban.schema import install
+except ImportError:
+    sys.exit("oban: is not here; it needs Python 3.12 or newer")
 
 from contender import INSERT_ORDER, MAKE_ORDERS, Enqueue, EnqueueMany, Meter, Payload, Peer, main
 

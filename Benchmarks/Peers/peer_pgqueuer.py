@@ -85,7 +85,7 @@ class PgQueuer(Peer):
             async def noop(job: Job) -> None:
                 meter.began(job.payload or b"{}")
 
-            run = asyncio.ensure_future(manager.run(batch_size=BATCH))
+            run = asyncio.create_task(manager.run(batch_size=BATCH))
             await first_of(stop, [run])
             manager.shutdown.set()
             await run

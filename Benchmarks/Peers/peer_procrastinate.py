@@ -88,7 +88,7 @@ class Procrastinate(Peer):
 
     async def work(self, meter: Meter, stop: asyncio.Event) -> None:
         async with self.app(Listening(meter, self.url, CONNECTIONS), meter).open_async() as app:
-            run = asyncio.ensure_future(app.run_worker_async(
+            run = asyncio.create_task(app.run_worker_async(
                 queues=["bench"], concurrency=JOBS, install_signal_handlers=False))
             await first_of(stop, [run])
             run.cancel()

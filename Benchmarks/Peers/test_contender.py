@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 import unittest
 from unittest.mock import patch
 
@@ -63,9 +64,9 @@ class Meters(unittest.TestCase):
 
     def test_burn_processor_time_in_the_handler(self) -> None:
         meter = Meter(handler_us=2_000, latencies=False, out=io.StringIO())
-        begun = contender.time.thread_time_ns()
+        begun = time.thread_time_ns()
         meter.began(payload())
-        self.assertGreaterEqual(contender.time.thread_time_ns() - begun, 2_000_000)
+        self.assertGreaterEqual(time.thread_time_ns() - begun, 2_000_000)
 
 
 class CommandLine(unittest.TestCase):

@@ -31,7 +31,7 @@ struct Field: Sendable {
     static func pace(of name: String) -> Double { own.contains(name) ? .infinity : paces[name] ?? 500 }
 
     private static let paces: [String: Double] = [
-        "pgqueuer": 13_000, "awa": 6_500, "oban": 1_300, "chancy": 1_000, "procrastinate": 700, "absurd": 500,
+        "pgqueuer": 13_000, "awa": 6_500, "oban": 1_300, "chancy": 2_500, "procrastinate": 250, "absurd": 500,
     ]
 
     /// The baselines, which are no queues for everybody.
