@@ -49,7 +49,7 @@ class Awa(Peer):
         # Its driver wants a host in the URL, even where the parameter `host` names the folder of a socket.
         parts = urlsplit(self.url)
         if not parts.hostname:
-            parts = parts._replace(netloc=f"{parts.netloc or 'postgres@'}localhost")
+            parts = parts._replace(netloc=f"{parts.netloc}localhost")
         return awa.AsyncClient(urlunsplit(parts), max_connections=connections)
 
     async def setup(self) -> None:
