@@ -8,13 +8,14 @@ public struct Report: Sendable {
         series = results.series
     }
 
-    /// The machine, the settings of the server, and who takes part in which version.
+    /// The machine, the settings of the server, and who takes part in which version with which settings.
     public var head: [String] {
-        var table = Table(head: ["contender", "version", "finished job is", "language", "settings"])
+        var table = Table(head: ["contender", "version", "finished job is", "bulk", "language"])
         for facts in results.contenders {
-            table.add([facts.name, facts.version, facts.finished_job_is, facts.language, facts.settings])
+            table.add([facts.name, facts.version, facts.finished_job_is, facts.bulk, facts.language])
         }
         return results.machine.sorted { $0.key < $1.key }.map { "\($0.key): \($0.value)" } + [""] + table.lines
+            + [""] + results.contenders.map { "\($0.name): \($0.settings)" }
     }
 
     /// A table of one scenario: medians, and behind the rate how far its rounds differ.
@@ -23,10 +24,12 @@ public struct Report: Sendable {
         let metrics = Metric.allCases.filter { metric in
             contenders.contains { series[Results.Key(scenario, $0, metric)] != nil }
         }
-        var table = Table(head: [scenario, "rounds"] + metrics.flatMap { $0 == .rate ? [$0.title, "±"] : [$0.title] })
+        var table = Table(
+            head: [scenario, "rounds", "load"] + metrics.flatMap { $0 == .rate ? [$0.title, "±"] : [$0.title] })
         for contender in contenders {
-            let rounds = results.samples.count { $0.scenario == scenario && $0.contender == contender }
-            var row = [contender, "\(rounds)"]
+            let loads = results.samples.filter { $0.scenario == scenario && $0.contender == contender }.map(\.load)
+            let load = Series(loads).map { Metric.text($0.median, digits: 1) } ?? ""
+            var row = [contender, "\(loads.count)", load]
             for metric in metrics {
                 let number = series[Results.Key(scenario, contender, metric)]
                 row.append(number.map { metric.text($0.median) } ?? "")
@@ -47,7 +50,7 @@ public struct Report: Sendable {
         let open = verdicts.count { $0.0 == .open }
         return verdicts.filter { $0.0 != .open }.map { verdict, text in
             verdict.rawValue.padded(to: 6) + text
-        } + (open == 0 ? [] : ["\(open) of \(verdicts.count) promises were not measured in this run"])
+        } + (open == 0 ? [] : ["\(open) of \(verdicts.count) promises have no numbers in this run"])
     }
 }
 

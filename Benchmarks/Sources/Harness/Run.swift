@@ -44,6 +44,7 @@ struct Run {
 
     /// - Parameter save: is called after each scenario, so that an interrupted run leaves what it has.
     mutating func run(save: (Results) throws -> Void) async throws {
+        let start = ContinuousClock.now
         let seconds = scenarios.reduce(0) { $0 + $1.seconds * Double(rounds(of: $1) * takingPart(in: $1).count) }
         note("\(scenarios.count) scenarios, \(contenders.count) contenders, about \(Int(seconds / 60) + 1) minutes")
         for scenario in scenarios {
@@ -53,6 +54,7 @@ struct Run {
             }
             try save(results)
         }
+        note("done in \(Int((ContinuousClock.now - start) / .seconds(60)) + 1) minutes")
     }
 
     private func rounds(of scenario: any Scenario) -> Int { scenario.isRepeated ? rounds : 1 }

@@ -51,6 +51,8 @@ struct ProcessFigures: Sendable {
             let line = status.split(separator: "\n").first { $0.hasPrefix(name + ":") }
             return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Double($0) } ?? 0
         }
-        return (kilobytes("VmRSS") * 1024, kilobytes("VmHWM") * 1024)
+        let now = kilobytes("VmRSS") * 1024
+        // The kernel brings its mark up to date now and then only.
+        return (now, max(now, kilobytes("VmHWM") * 1024))
     }
 }

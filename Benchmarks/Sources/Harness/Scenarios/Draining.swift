@@ -57,7 +57,7 @@ struct Draining {
                 }
                 try await Task.sleep(for: max(.milliseconds(isStill ? 250 : 4), clock.now - asked))
             } else {
-                try await Task.sleep(for: .milliseconds(5))
+                try await Task.sleep(for: .milliseconds(20))
             }
             guard clock.now - changed < limit else {
                 throw BenchError("\(contender.name): \(ran) of \(jobs) jobs had begun, and no more for \(limit)")

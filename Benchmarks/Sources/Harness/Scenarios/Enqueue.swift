@@ -46,7 +46,7 @@ struct EnqueueBulk: Scenario {
     let seconds = 4.0
 
     func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        let jobs = Field.own.contains(contender.name) ? 200_000 : arena.isFull ? 100_000 : 20_000
+        let jobs = Field.own.contains(contender.name) ? 200_000 : arena.jobs(30_000, for: contender)
         return try await arena.withDatabase(for: contender) { place in
             let (written, server) = (try await arena.cluster.written(), arena.cluster.processorTime)
             let seconds = try await contender.enqueue(jobs, on: place.url)
