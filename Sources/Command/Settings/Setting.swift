@@ -43,7 +43,7 @@ extension Setting {
     ) { parseQueues($0) != nil }
     static let pollInterval = Setting(
         "errand.poll.interval", "ERRAND_POLL_INTERVAL", "250ms", expected: "a duration of at least 5ms",
-        "longest wait of a due job whose wake-up was lost"
+        "time between two looks for due jobs where wake-ups don't arrive; twice that is the longest wait of a job whose wake-up was lost"
     ) { Duration(setting: $0, atLeast: .milliseconds(5)) != nil }
     static let listen = Setting(
         "errand.listen", "ERRAND_LISTEN", "true", expected: "true or false", "whether to use wake-ups by NOTIFY"

@@ -99,6 +99,7 @@ final class AttemptControl: Sendable {
     private struct State {
         var interruption: Interruption?
         var task: Task<Void, Never>?
+        var begunAt: ContinuousClock.Instant?
         /// The end that is written already, with what the handler wrote.
         var committed: String?
     }
@@ -106,6 +107,11 @@ final class AttemptControl: Sendable {
     private let state = Mutex(State())
 
     var interruption: Interruption? { state.withLock { $0.interruption } }
+
+    /// When the attempt began; nil while it waits for a slot.
+    var begunAt: ContinuousClock.Instant? { state.withLock(\.begunAt) }
+
+    func begin(at now: ContinuousClock.Instant) { state.withLock { $0.begunAt = now } }
 
     /// The outcome that was committed together with the handler's writes; nil while there is none.
     var committed: String? {

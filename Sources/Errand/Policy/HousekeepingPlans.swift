@@ -6,6 +6,9 @@ import Postgres
 /// A transaction that commits late proves that wrong now and then: once a minute the look is at everything.
 struct PromotePlan {
     static let interval: Duration = .milliseconds(200)
+    /// While nothing waits for its time: a job that is enqueued for later is noticed within this, and from then on is on
+    /// time.
+    static let idleInterval: Duration = .seconds(1)
     /// The most jobs a call puts in line.
     static let batch = 1000
     private static let overlap: Int64 = 10_000_000
@@ -23,10 +26,11 @@ struct PromotePlan {
         return .minusInfinity
     }
 
-    /// A call put `count` jobs in line; answers the pause before the next call.
-    mutating func promoted(_ count: Int, lastRunAt: Timestamp?, took: Duration) -> Duration {
+    /// A call put `count` jobs in line, and others wait for their time or not; answers the pause before the next call.
+    mutating func promoted(_ count: Int, lastRunAt: Timestamp?, othersWait: Bool, took: Duration) -> Duration {
         if let lastRunAt { self.lastRunAt = max(lastRunAt, self.lastRunAt ?? lastRunAt) }
-        return count == Self.batch ? .zero : Share.pause(after: took, atLeast: Self.interval)
+        let interval = othersWait ? Self.interval : Self.idleInterval
+        return count == Self.batch ? .zero : Share.pause(after: took, atLeast: interval)
     }
 
     /// The call failed: what it did is unknown, so the next one looks at everything.

@@ -71,6 +71,10 @@ extension Settlement {
         if case .succeeded(output: nil) = ending { job.options?.guardName == nil } else { false }
     }
 
+    var isReleased: Bool {
+        if case .released = ending { true } else { false }
+    }
+
     private var isCommitted: Bool {
         if case .committed = ending { true } else { false }
     }

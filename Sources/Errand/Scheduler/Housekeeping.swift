@@ -82,11 +82,11 @@ private struct Promotion: Duty {
         let called = ContinuousClock.now
         let since = plan.since(at: called - start)
         let rows = try await database.query(
-            Statement("select * from errand.promote_v1($1::int4, $2)", [PromotePlan.batch, since]))
-        guard let (count, lastRunAt) = try rows.first?.decode(Int.self, Timestamp?.self) else {
-            throw UnexpectedAnswer("errand.promote_v1", expected: "one row", came: "none")
+            Statement("select * from errand.promote_v2($1::int4, $2)", [PromotePlan.batch, since]))
+        guard let (count, lastRunAt, waits) = try rows.first?.decode(Int.self, Timestamp?.self, Bool.self) else {
+            throw UnexpectedAnswer("errand.promote_v2", expected: "one row", came: "none")
         }
-        return plan.promoted(count, lastRunAt: lastRunAt, took: .now - called)
+        return plan.promoted(count, lastRunAt: lastRunAt, othersWait: waits, took: .now - called)
     }
 
     mutating func failed() { plan.failed() }

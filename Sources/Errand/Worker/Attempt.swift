@@ -6,24 +6,25 @@ final class Attempt: Sendable {
     let job: ClaimedJob
     let entry: Handlers.Entry?
     let context: JobContext
-    let startedAt: ContinuousClock.Instant
-    let deadline: ContinuousClock.Instant
+    let claimedAt: ContinuousClock.Instant
     /// Takes its end, and its slot where it is dropped.
     let loop: ClaimLoop
 
     init(
-        _ job: ClaimedJob, entry: Handlers.Entry?, context: JobContext, startedAt: ContinuousClock.Instant,
+        _ job: ClaimedJob, entry: Handlers.Entry?, context: JobContext, claimedAt: ContinuousClock.Instant,
         loop: ClaimLoop
     ) {
         self.job = job
         self.entry = entry
         self.context = context
-        self.startedAt = startedAt
+        self.claimedAt = claimedAt
         self.loop = loop
-        deadline = startedAt + (entry?.policy.deadline ?? .zero)
     }
 
     var control: AttemptControl { context.control }
+
+    /// Nil while it has not begun.
+    var deadline: ContinuousClock.Instant? { control.begunAt.map { $0 + (entry?.policy.deadline ?? .zero) } }
 
     func run() async -> Settlement {
         let start = ContinuousClock.now

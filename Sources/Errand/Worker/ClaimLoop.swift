@@ -4,29 +4,48 @@ import Synchronization
 
 /// Claims from one queue and starts what it got; writes ends with the next claim, in one round trip and one commit.
 ///
-/// There is no timer between an end and its write: while one round trip is under way the next group of ends forms.
+/// There is no timer between an end and its write: while one round trip is under way the next group of ends forms. While the
+/// line is deep a second connection takes turns with the first, so that the server works on one group while another runs.
 final class ClaimLoop: Sendable {
     let queue: String
-    private let slots: Int
-    private let shared: WorkerState
-    private let metrics: QueueMetrics?
+    let slots: Int
+    let shared: WorkerState
+    let metrics: QueueMetrics?
     /// Rings when an attempt has ended, when a wake-up came, and when the worker stops.
     let signal = Signal()
+    /// Rings when there is enough for a second connection.
+    let deep = Signal()
 
-    private struct State {
+    /// The two connections of a queue. Each has marks of its own, as two workers have: what a claim proves holds from the
+    /// marks on that it began at.
+    enum Turn: Int, CaseIterable { case first, second }
+
+    struct State {
         var ended: [Settlement] = []
-        /// Attempts that hold a slot: started, and their end not yet taken to be written.
+        /// Jobs claimed or being claimed whose end isn't taken to be written yet.
+        var held = 0
+        /// Attempts that run, at most `slots`.
         var running = 0
-        var mark = LowWaterMark()
+        /// Claimed, and begun as soon as a slot is free.
+        var waiting: ArraySlice<Attempt> = []
+        /// Tasks that begin what waits.
+        var starters = 0
+        var ahead = ClaimAhead()
+        var marks = [LowWaterMark](repeating: LowWaterMark(), count: Turn.allCases.count)
+        /// The last claim got a whole batch.
+        var isDeep = false
         var claims = 0
         var wasWoken = false
-        /// Ends have been taken and their write is under way.
-        var isWriting = false
+        /// Claims nothing until it is woken or told that there is something.
+        var isAsleep = false
+        var isTold = false
+        /// Writes of ends that are under way.
+        var writes = 0
         /// A write failed for a reason of its own: the ends are written one by one, to find the one that it was.
         var isolates = false
     }
 
-    private let state = Mutex(State())
+    let state = Mutex(State())
 
     init(queue: String, slots: Int, shared: WorkerState) {
         self.queue = queue
@@ -37,173 +56,134 @@ final class ClaimLoop: Sendable {
 
     /// Runs until the worker stops and every end is written.
     func run() async {
-        var poll = PollPolicy(interval: shared.configuration.pollInterval, listens: shared.listens)
-        var backoff = Backoff()
-        var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "claim"))
-        var nextLook = ContinuousClock.now
-        while true {
-            poll.listens = shared.listens
-            let (ended, running, wasWoken) = takeEnded()
-            if wasWoken { poll.woken(at: shared.uptime) }
-            let room = shared.isStopping ? 0 : min(slots - running, shared.configuration.batch)
-            let mayClaim = room > 0 && (wasWoken || !ended.isEmpty || nextLook <= .now)
-            if ended.isEmpty && !mayClaim {
-                if shared.isStopping && running == 0 { return }
-                let isRoomLeft = room > 0
-                await signal.wait(atMost: isRoomLeft ? max(.zero, nextLook - .now) : nil)
-                if isRoomLeft && nextLook <= .now { poll.slept() }
-                continue
-            }
-            do {
-                let claimed = try await roundTrip(ended: ended, limit: mayClaim ? room : 0)
-                backoff.reset()
-                reconnects.succeeded()
-                guard let claimed else {
-                    nextLook = .now + (mayClaim ? shared.configuration.pollInterval : .zero)
-                    continue
-                }
-                switch poll.claimed(claimed, of: room, at: shared.uptime) {
-                case .now: nextLook = .now
-                case .after(let pause): nextLook = .now + pause
-                case .arm:
-                    try await shared.control.execute(Statement("select errand.set_wake_flag_v1(true)"))
-                    nextLook = .now
-                }
-            } catch {
-                reconnects.failed(with: error)
-                await recover(from: error, pause: &backoff)
-            }
+        await withTaskGroup { group in
+            group.addTask { await self.assist() }
+            await lead()
+            deep.raise()
         }
     }
 
-    func ended(_ settlement: Settlement) {
-        state.withLock { $0.ended.append(settlement) }
-        signal.raise()
-    }
-
+    /// A wake-up came, or the worker stops.
     func wake() {
-        state.withLock { $0.wasWoken = true }
+        state.withLock { state in
+            state.wasWoken = true
+            state.isAsleep = false
+        }
         signal.raise()
     }
 
-    /// An attempt was dropped: its slot is free, and there is no end to write.
-    func dropped() {
-        state.withLock { $0.running -= 1 }
+    /// Something is due: it claims, and sleeps on if it gets nothing.
+    func look() {
+        state.withLock { state in
+            state.isTold = true
+            state.isAsleep = false
+        }
         signal.raise()
     }
+
+    var isAsleep: Bool { state.withLock(\.isAsleep) }
 
     /// Whether an end under this worker id is still to be written.
     func owes(_ workerID: Int64) -> Bool {
-        state.withLock { state in state.isWriting || state.ended.contains { $0.job.workerID == workerID } }
+        state.withLock { state in state.writes > 0 || state.ended.contains { $0.job.workerID == workerID } }
+    }
+}
+
+// MARK: - Marks
+extension ClaimLoop {
+    /// Right for other workers too.
+    var marks: [Int64] { state.withLock(\.marks[Turn.first.rawValue].published) }
+
+    func begin(at marks: [Int64]?) {
+        state.withLock { state in
+            for turn in Turn.allCases { state.marks[turn.rawValue] = LowWaterMark(startingAt: marks) }
+        }
     }
 
-    var marks: [Int64] { state.withLock(\.mark.published) }
+    /// Behind which lines its next claim reads.
+    var starts: [Int64] { state.withLock(\.marks[Turn.first.rawValue].starts) }
 
-    func begin(at marks: [Int64]?) { state.withLock { $0.mark = LowWaterMark(startingAt: marks) } }
-
-    /// Looks below the marks for jobs that they hide; see ``LowWaterMark``.
-    func lookBelowMarks() async throws {
-        let starts = state.withLock(\.mark.starts)
-        guard starts.contains(where: { $0 > 0 }) else { return }
-        let rows = try await shared.control.query(
-            Statement("select errand.lowest_waiting_v1($1, $2, $3)", [queue, shared.kinds, starts]))
-        let lowest = try rows.scalar([Int64?].self)
+    /// The marks hide jobs: the lowest line that waits below each, nil where there is none. See ``LowWaterMark``.
+    func found(below lowest: [Int64?]) {
         for (lane, line) in lowest.enumerated() {
             guard let line else { continue }
-            state.withLock { $0.mark.sweep(priority: lane + 1, from: line - 1) }
+            state.withLock { $0.marks[Turn.first.rawValue].sweep(priority: lane + 1, from: line - 1) }
+            look()
         }
     }
 }
 
-// MARK: - One round trip
+// MARK: - Turns
 extension ClaimLoop {
-    private func takeEnded() -> ([Settlement], running: Int, wasWoken: Bool) {
-        state.withLock { state in
-            let ended = state.isolates ? Array(state.ended.prefix(1)) : state.ended
-            state.ended.removeFirst(ended.count)
-            state.running -= ended.count
-            state.isWriting = !ended.isEmpty
-            state.isolates = state.isolates && !state.ended.isEmpty
-            defer { state.wasWoken = false }
-            return (ended, state.running, state.wasWoken)
-        }
-    }
-
-    /// Writes the ends and claims up to `limit` jobs; answers how many came, nil where nothing was asked or read.
-    private func roundTrip(ended: [Settlement], limit: Int) async throws -> Int? {
-        let workerID = shared.identity.current
-        var statements = Settlement.statements(for: ended)
-        let writes = statements.count
-        if let release = Settlement.release(after: ended) { statements.append(release) }
-        let claim = limit > 0 ? workerID.map { nextClaim(workerID: $0, limit: limit, isDurable: !ended.isEmpty) } : nil
-        if let claim { statements.append(claim.statement) }
-        guard !statements.isEmpty else { return nil }
-        let start = ContinuousClock.now
-        var answers: [Rows]
-        do {
-            answers = try await shared.claims.pipeline(statements)
-        } catch {
-            giveBack(ended, isRejected: !error.isTransient && !error.isOutcomeUnknown)
-            if error.isOutcomeUnknown, claim != nil, let workerID { shared.identity.doubt(workerID) }
-            throw error
-        }
-        let claimed = try claim.map { try $0.answer(answers.removeLast()) }
-        let took: Duration = .now - start
-        try written(ended, refused: answers.prefix(writes))
-        if let claimed { metrics?.claimed(claimed.jobs.count, took: took) }
-        shared.configuration.onRoundTrip?(
-            RoundTrip(finished: ended.count, claimed: claimed?.jobs.count ?? 0, took: took))
-        guard let claimed, let observation = claimed.observation else { return nil }
-        state.withLock { state in
-            state.mark.observe(observation, at: shared.uptime)
-            state.running += claimed.jobs.count
-        }
-        begin(claimed.jobs)
-        return claimed.jobs.count
-    }
-
-    private func nextClaim(workerID: Int64, limit: Int, isDurable: Bool) -> Claim {
-        state.withLock { state in
-            state.claims += 1
-            // One claim in sixteen reads the priorities in reverse, so that the lowest is never starved for ever.
-            let lanes = state.claims % 16 == 0 ? [4, 3, 2, 1] : [1, 2, 3, 4]
-            return Claim(
-                queue: queue, kinds: shared.kinds, workerID: workerID, limit: limit, starts: state.mark.starts,
-                lanes: lanes, isDurable: isDurable)
-        }
-    }
-
-    private func written(_ ended: [Settlement], refused answers: ArraySlice<Rows>) throws {
-        state.withLock { $0.isWriting = false }
-        guard !ended.isEmpty else { return }
-        let refused = Set(try answers.flatMap { try $0.scalar([Int64].self) })
-        let kept = refused.isEmpty ? ended : ended.filter { !refused.contains($0.job.id) }
-        shared.counts.add(kept)
-        shared.metrics?.ended(kept)
-        shared.configuration.onEnds?(kept.map(AttemptEnd.init))
-        for id in refused.sorted() {
-            shared.logger.warning(
-                "late end not written: the job was cancelled, or its lease was lost", metadata: ["job_id": "\(id)"])
-        }
-    }
-
-    private func giveBack(_ ended: [Settlement], isRejected: Bool) {
-        state.withLock { state in
-            state.running += ended.count
-            state.isWriting = false
-            if isRejected, ended.count == 1 {
-                // Alone, and still refused: it can't be written as it is. Its reason can.
-                var settlement = ended[0]
-                settlement.ending = .failed(error: "its end could not be written: \(settlement.outcome) was refused")
-                state.ended.insert(settlement, at: 0)
-            } else {
-                state.ended.insert(contentsOf: ended, at: 0)
+    /// The first connection's loop: whatever is due, however little.
+    private func lead() async {
+        var poll = PollPolicy()
+        var backoff = Backoff()
+        var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "claim"))
+        var nextLook = ContinuousClock.now
+        while true {
+            let task = takeTask(looks: nextLook <= .now)
+            if task.wasWoken { poll.woken(at: shared.uptime) }
+            if task.isNothing {
+                if task.isLast { return }
+                await signal.wait(atMost: task.mayLook ? max(.zero, nextLook - .now) : nil)
+                continue
             }
-            state.isolates = isRejected
+            do {
+                let claimed = try await roundTrip(task, on: .first)
+                backoff.reset()
+                reconnects.succeeded()
+                guard task.limit > 0 else {
+                    nextLook = .now
+                    continue
+                }
+                // Where nothing could be asked, since the queue is paused or the lease is lost, it is told as well.
+                switch claimed.map({ poll.claimed($0, of: task.limit, at: shared.uptime) }) ?? .sleep {
+                case .now: nextLook = .now
+                case .after(let pause): nextLook = .now + pause
+                case .sleep: fallAsleep(isTold: task.isTold)
+                }
+            } catch {
+                reconnects.failed(with: error)
+                await recover(from: error, pause: &backoff, at: signal)
+            }
         }
     }
 
-    private func recover(from error: any Error, pause: inout Backoff) async {
+    /// The second connection's loop: large groups only, as long as there are any.
+    private func assist() async {
+        var backoff = Backoff()
+        while true {
+            await deep.wait()
+            if shared.isStopping { return }
+            state.withLock { state in
+                let marks = state.marks[Turn.first.rawValue].published
+                state.marks[Turn.second.rawValue] = LowWaterMark(startingAt: marks)
+            }
+            do {
+                while let task = takeLargeTask() {
+                    _ = try await roundTrip(task, on: .second)
+                    backoff.reset()
+                }
+            } catch {
+                await recover(from: error, pause: &backoff, at: deep)
+            }
+            // Whoever stops waits for what this has written.
+            signal.raise()
+        }
+    }
+
+    /// - Parameter isTold: that it claimed because it was told to, and got nothing: what is due there may not run now.
+    private func fallAsleep(isTold: Bool) {
+        let isAsleep = state.withLock { state in
+            // A wake-up may have come since.
+            state.isAsleep = !state.wasWoken
+            return state.isAsleep
+        }
+        if isAsleep, !isTold { shared.dozed.raise() }
+    }
+
+    private func recover(from error: any Error, pause: inout Backoff, at bell: Signal) async {
         var random = SystemRandomNumberGenerator()
         let pause = pause.next(using: &random)
         shared.logger.warning(
@@ -211,24 +191,69 @@ extension ClaimLoop {
             metadata: ["queue": "\(queue)", "error": "\(error)", "again_in": "\(pause)"])
         // Where the database went away another one may have taken its place: what was known of its lines is void.
         begin(at: nil)
-        await signal.wait(atMost: pause)
+        await bell.wait(atMost: pause)
     }
 }
 
-// MARK: - Starting
+// MARK: - What there is to do
 extension ClaimLoop {
-    private func begin(_ jobs: [ClaimedJob]) {
-        guard !jobs.isEmpty else { return }
-        let now = ContinuousClock.now
-        let attempts = jobs.map { job in
-            Attempt(
-                job, entry: shared.handlers[job.kind],
-                context: JobContext(job: job, worker: shared, control: AttemptControl()), startedAt: now, loop: self)
+    /// What one round trip is to do.
+    struct RoundTripTask {
+        var ended: [Settlement] = []
+        /// The most jobs to claim, for which there is room; 0 claims none.
+        var limit = 0
+        /// There is room, and it isn't asleep.
+        var mayLook = false
+        /// It was told that something is due.
+        var isTold = false
+        var wasWoken = false
+        /// The worker stops, and this queue has nothing left to write.
+        var isLast = false
+
+        var isNothing: Bool { ended.isEmpty && limit == 0 }
+    }
+
+    private func takeTask(looks: Bool) -> RoundTripTask {
+        state.withLock { state in
+            let ended = takeEnded(&state)
+            let room = room(state)
+            let mayLook = room > 0 && !state.isAsleep
+            let limit = mayLook && looks || state.wasWoken || !ended.isEmpty ? room : 0
+            state.held += limit
+            defer { (state.wasWoken, state.isTold) = (false, limit == 0 && state.isTold) }
+            return RoundTripTask(
+                ended: ended, limit: limit, mayLook: mayLook, isTold: state.isTold, wasWoken: state.wasWoken,
+                isLast: shared.isStopping && state.held == 0 && state.writes == 0)
         }
-        shared.running.insert(attempts)
-        AttemptStarter(attempts).start { [shared] attempt in
-            let settlement = await attempt.run()
-            if shared.running.remove(attempt) { attempt.loop.ended(settlement) }
+    }
+
+    /// Nil where the first connection is enough.
+    private func takeLargeTask() -> RoundTripTask? {
+        state.withLock { state in
+            let limit = room(state)
+            guard state.isDeep, !state.isolates, limit >= shared.configuration.batch / 2 else { return nil }
+            state.held += limit
+            return RoundTripTask(ended: takeEnded(&state), limit: limit)
         }
+    }
+
+    private func room(_ state: borrowing State) -> Int {
+        guard !shared.isStopping else { return 0 }
+        let batch = shared.configuration.batch
+        // Two groups on their way, one that runs and one that has ended: more would only wait.
+        let ahead = state.ahead.count(slots: slots, atMost: 4 * batch)
+        return max(0, min(slots + ahead - state.held, batch))
+    }
+
+    private func takeEnded(_ state: inout State) -> [Settlement] {
+        let ended = state.isolates ? Array(state.ended.prefix(1)) : state.ended
+        guard !ended.isEmpty else { return [] }
+        state.ended.removeFirst(ended.count)
+        state.held -= ended.count
+        state.writes += 1
+        state.isolates = state.isolates && !state.ended.isEmpty
+        // One that was handed back tells nothing of how long jobs take.
+        if let slowest = ended.lazy.filter({ !$0.isReleased }).map(\.took).max() { state.ahead.ended(slowest: slowest) }
+        return ended
     }
 }

@@ -28,6 +28,7 @@ struct LeaseKeeper {
                 shared.logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
             }
             shared.running.enforceDeadlines(at: .now)
+            for loop in loops { loop.handBackStalled(at: .now) }
             if await hurry.wait(atMost: .milliseconds(100)) { lastBeat = .now - shared.configuration.beat }
         }
     }
@@ -54,7 +55,7 @@ struct LeaseKeeper {
         let ids = shared.identity.all
         guard !ids.isEmpty else { return }
         let held = shared.running.held()
-        let marks = Dictionary(loops.map { ($0.queue, $0.marks) }) { zip($0, $1).map(min) }
+        let marks = Dictionary(uniqueKeysWithValues: loops.map { ($0.queue, $0.marks) })
         let rows = try await shared.control.query(
             Statement(
                 "select * from errand.beat_v1($1, $2::int4, $3, $4, $5)",

@@ -106,7 +106,7 @@ extension LoneAttempt {
         let loop = ClaimLoop(queue: job.queue, slots: 1, shared: shared)
         let attempt = Attempt(
             job, entry: remembering, context: JobContext(job: job, worker: shared, control: AttemptControl()),
-            startedAt: .now, loop: loop)
+            claimedAt: .now, loop: loop)
         if let interruption { attempt.control.interrupt(interruption) }
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let ended = Signal()
@@ -132,7 +132,7 @@ extension LoneAttempt {
         return state.withLock(\.settlement)
             ?? Settlement(
                 job: job, ending: attempt.abandoned(because: attempt.control.interruption ?? .deadline),
-                took: .now - attempt.startedAt)
+                took: .now - attempt.claimedAt)
     }
 
     /// The handler, with its answer kept.

@@ -11,7 +11,7 @@ final class Running: Sendable {
         let older = attempts.withLock { attempts in new.compactMap { attempts.updateValue($0, forKey: $0.job.id) } }
         for attempt in older {
             attempt.control.interrupt(.leaseLost)
-            attempt.loop.dropped()
+            attempt.loop.dropped(attempt)
         }
     }
 
@@ -32,7 +32,7 @@ final class Running: Sendable {
         let dropped = attempts.withLock { attempts in ids.compactMap { attempts.removeValue(forKey: $0) } }
         for attempt in dropped {
             attempt.control.interrupt(interruption)
-            attempt.loop.dropped()
+            attempt.loop.dropped(attempt)
         }
         return dropped.count
     }
@@ -44,9 +44,11 @@ final class Running: Sendable {
 
     /// Stops attempts whose deadline has passed; takes out and ends those that go on `patience` after that.
     func enforceDeadlines(at now: ContinuousClock.Instant, patience: Duration = .seconds(5)) {
-        let late = attempts.withLock { $0.values.filter { $0.deadline <= now } }
-        for attempt in late where attempt.control.interruption == nil { attempt.control.interrupt(.deadline) }
-        abandon(late.filter { $0.deadline + patience <= now })
+        let late = attempts.withLock { attempts in
+            attempts.values.compactMap { attempt in attempt.deadline.map { (attempt, deadline: $0) } }
+        }.filter { $0.deadline <= now }
+        for (attempt, _) in late where attempt.control.interruption == nil { attempt.control.interrupt(.deadline) }
+        abandon(late.filter { $0.deadline + patience <= now }.map(\.0))
     }
 
     /// Takes out and ends every attempt that is still there.
@@ -55,9 +57,9 @@ final class Running: Sendable {
     private func abandon(_ stubborn: [Attempt]) {
         for attempt in stubborn where remove(attempt) {
             let reason = attempt.control.interruption ?? .shutdown
+            let took: Duration = attempt.control.begunAt.map { .now - $0 } ?? .zero
             attempt.loop.ended(
-                Settlement(
-                    job: attempt.job, ending: attempt.abandoned(because: reason), took: .now - attempt.startedAt))
+                attempt, Settlement(job: attempt.job, ending: attempt.abandoned(because: reason), took: took))
         }
     }
 }

@@ -62,14 +62,15 @@ private struct Engine {
     let hurry = Signal()
 
     func run() async {
-        let loops = shared.configuration.queues.sorted { $0.key < $1.key }.flatMap { queue, slots in
-            (0..<shared.configuration.loops).map { _ in ClaimLoop(queue: queue, slots: slots, shared: shared) }
+        let loops = shared.configuration.queues.sorted { $0.key < $1.key }.map { queue, slots in
+            ClaimLoop(queue: queue, slots: slots, shared: shared)
         }
         await withTaskGroup { group in
             let lease = LeaseKeeper(shared: shared, loops: loops, hurry: hurry)
             let wakeup = Wakeup(shared: shared, loops: loops, hurry: hurry)
             group.addTask { await lease.run() }
             group.addTask { await wakeup.run() }
+            group.addTask { await IdleLook(shared: shared, loops: loops).run() }
             group.addTask { await flushCounts() }
             group.addTask { await lookBelowMarks(loops) }
             async let claiming: Void = withTaskGroup { group in
@@ -78,6 +79,7 @@ private struct Engine {
             await drain(loops)
             await claiming
             group.cancelAll()
+            shared.dozed.raise()
         }
         await leave()
     }
@@ -85,7 +87,10 @@ private struct Engine {
     /// Waits for the stop, then for running jobs, no longer than the grace period; hands the rest back.
     private func drain(_ loops: [ClaimLoop]) async {
         await stop.wait()
-        for loop in loops { loop.wake() }
+        for loop in loops {
+            loop.handBackStalled(at: .now)
+            loop.wake()
+        }
         let clock = ContinuousClock()
         let stopped = clock.now
         while shared.running.count > 0, !shared.isGraceOver(since: stopped) {
@@ -161,12 +166,18 @@ private struct Engine {
         while !Task.isCancelled {
             try? await Task.sleep(for: pause)
             let start = ContinuousClock.now
-            for loop in loops where !Task.isCancelled {
-                do {
-                    try await loop.lookBelowMarks()
-                } catch {
-                    shared.logger.debug("no look below the marks", metadata: ["error": "\(error)"])
-                }
+            do {
+                let starts = loops.map(\.starts)
+                let rows = try await shared.control.query(
+                    Statement(
+                        """
+                        select errand.lowest_waiting_v1(queue, $2, $3[place * 4 - 3:place * 4])
+                        from unnest($1) with ordinality as asked (queue, place)
+                        order by place
+                        """, [loops.map(\.queue), shared.kinds, starts.flatMap(\.self)]))
+                for (loop, row) in zip(loops, rows) { loop.found(below: try row.decode([Int64?].self)) }
+            } catch {
+                shared.logger.debug("no look below the marks", metadata: ["error": "\(error)"])
             }
             pause = max(.seconds(2), (.now - start) * 50)
         }

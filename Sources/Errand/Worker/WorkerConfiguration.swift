@@ -1,18 +1,18 @@
 /// How a worker process runs. Every default holds for a process of its own on a two-core machine.
 public struct WorkerConfiguration: Sendable {
-    /// The queues to claim from, with how many jobs of each may run here at once.
+    /// The queues to claim from, with how many jobs of each may run here at once. Jobs that take no time are claimed
+    /// ahead, as many as begin within 20 ms, and a deep line is claimed over two connections by turns.
     public var queues: [String: Int] = ["default": 10]
     /// Most jobs in one claim, 1...1000.
     public var batch = 100
-    /// Claim loops a queue, each on a connection of its own. More than one only helps jobs that take no time at all.
-    public var loops = 1
     /// How long a worker that stays silent keeps its jobs, at least three beats.
     public var lease: Duration = .seconds(20)
     /// The time between two heartbeats.
     public var beat: Duration = .seconds(5)
     /// How long running jobs may go on after a stop was asked for; the rest is handed back then.
     public var grace: Duration = .seconds(25)
-    /// The longest a due job waits whose wake-up was lost; the pause between two looks where there are no wake-ups.
+    /// The pause between two looks for due jobs where there are no wake-ups; twice that is the longest a due job waits whose
+    /// wake-up was lost.
     public var pollInterval: Duration = .milliseconds(250)
     /// False turns wake-ups off: the worker polls only. Behind a transaction pooler they are off by themselves.
     public var listens = true

@@ -10,7 +10,7 @@ final class WorkerState: Sendable {
     let kinds: [String]
     /// For the handlers.
     let database: Database
-    /// For claims and ends: one connection a claim loop.
+    /// For claims and ends: up to two connections a queue.
     let claims: Database
     /// For heartbeats and all that must not wait behind a claim.
     let control: Database
@@ -24,6 +24,8 @@ final class WorkerState: Sendable {
     let tracer = InstrumentationSystem.tracerIfAny
     let notes = NoteBook()
     let memory: MemoryBudget
+    /// Rings when a queue has fallen asleep.
+    let dozed = Signal()
     private let start = ContinuousClock.now
     private struct Flags {
         var isStopping = false
@@ -43,8 +45,8 @@ final class WorkerState: Sendable {
         memory = MemoryBudget(bytes: configuration.memory)
         metrics = WorkerMetrics(queues: configuration.queues.keys)
         claims = Database(
-            configuration: database.configuration, maximumConnections: configuration.queues.count * configuration.loops,
-            logger: logger)
+            configuration: database.configuration,
+            maximumConnections: configuration.queues.count * ClaimLoop.Turn.allCases.count, logger: logger)
         control = Database(configuration: database.configuration, maximumConnections: 1, logger: logger)
     }
 

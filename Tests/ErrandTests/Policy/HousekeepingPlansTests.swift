@@ -10,13 +10,13 @@ import Testing
     func promotionHint() {
         var plan = PromotePlan()
         #expect(plan.since(at: .zero) == .minusInfinity)
-        _ = plan.promoted(3, lastRunAt: time, took: .zero)
+        _ = plan.promoted(3, lastRunAt: time, othersWait: true, took: .zero)
         #expect(plan.since(at: .seconds(1)) == time + .seconds(-10))
         #expect(plan.since(at: .seconds(59)) == time + .seconds(-10))
         #expect(plan.since(at: .seconds(60)) == .minusInfinity)
         #expect(plan.since(at: .seconds(61)) == time + .seconds(-10))
         // A straggler doesn't take the hint back.
-        _ = plan.promoted(1, lastRunAt: time + .seconds(-500), took: .zero)
+        _ = plan.promoted(1, lastRunAt: time + .seconds(-500), othersWait: true, took: .zero)
         #expect(plan.since(at: .seconds(62)) == time + .seconds(-10))
         plan.failed()
         #expect(plan.since(at: .seconds(63)) == .minusInfinity)
@@ -26,16 +26,17 @@ import Testing
     func promotionWithoutHint() {
         var plan = PromotePlan()
         _ = plan.since(at: .zero)
-        _ = plan.promoted(0, lastRunAt: nil, took: .zero)
+        _ = plan.promoted(0, lastRunAt: nil, othersWait: true, took: .zero)
         #expect(plan.since(at: .seconds(1)) == .minusInfinity)
     }
 
     @Test("promotion goes on at once after a full batch, else after 200 ms or 49 times its own duration")
     func promotionPause() {
         var plan = PromotePlan()
-        #expect(plan.promoted(1000, lastRunAt: time, took: .seconds(1)) == .zero)
-        #expect(plan.promoted(999, lastRunAt: time, took: .milliseconds(1)) == .milliseconds(200))
-        #expect(plan.promoted(0, lastRunAt: nil, took: .milliseconds(100)) == .milliseconds(4900))
+        #expect(plan.promoted(1000, lastRunAt: time, othersWait: true, took: .seconds(1)) == .zero)
+        #expect(plan.promoted(999, lastRunAt: time, othersWait: true, took: .milliseconds(1)) == .milliseconds(200))
+        #expect(plan.promoted(0, lastRunAt: nil, othersWait: true, took: .milliseconds(100)) == .milliseconds(4900))
+        #expect(plan.promoted(0, lastRunAt: nil, othersWait: false, took: .milliseconds(1)) == .seconds(1))
     }
 
     @Test("rescue scans at first, every five minutes, and for a minute after a worker was lost")

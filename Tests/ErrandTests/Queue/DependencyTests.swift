@@ -82,16 +82,16 @@ import Testing
             try await worker.end(worker.claim(1))
             let start = ContinuousClock.now
             var released: [Int64] = []
-            var most = 0
             while released.count < 199, ContinuousClock.now - start < .seconds(60) {
                 try await database.promote()
                 let jobs = try await worker.claim(500).sorted { $0.line < $1.line }
-                most = max(most, jobs.count)
+                // What half a second brings at a pace of 100/s that doubles each second: however slow this machine is.
+                let seconds = Int((ContinuousClock.now - start) / .seconds(1))
+                #expect(jobs.count <= 50 << min(seconds, 5), "no stampede")
                 released += jobs.map(\.id)
                 try await Task.sleep(for: .milliseconds(100))
             }
             #expect(released == Array(ids.dropFirst()))
-            #expect(most < 80, "no stampede")
             #expect(try await database.count("from errand.dependency where opened_at is null and failures = 0") == 1)
         }
     }

@@ -47,7 +47,7 @@ import Testing
         let dimensions = [("queue", "default")]
         #expect(metrics.counterTotal(label: "errand_worker_claimed_jobs_total", dimensions: dimensions) == 50)
         let claims = metrics.counterTotal(label: "errand_worker_claims_total", dimensions: dimensions)
-        #expect(claims >= 5)
+        #expect(claims >= 1 && claims <= 50)
         let times = try metrics.expectTimer("errand_worker_claim_seconds", dimensions).values
         #expect(times.count == Int(claims) && times.allSatisfy { $0 > 0 })
         #expect(try metrics.expectMeter("errand_worker_running_jobs", dimensions).lastValue == 0)

@@ -1,0 +1,31 @@
+/// How many jobs a worker claims beyond those that it can begin at once.
+///
+/// With ten slots and jobs that take no time a worker would claim ten jobs, write ten ends, and commit for both: the commits
+/// were all that it did. So it claims as many ahead as begin within a ``moment``, judged by the slowest attempt of late. One
+/// slow job is enough to claim none ahead: what waits here behind it could run elsewhere.
+package struct ClaimAhead {
+    /// The longest that a job claimed ahead should wait for its slot.
+    package static let moment: Duration = .milliseconds(20)
+    /// What of the slowest attempt is left after another group of ends: a job of a minute is forgotten after some 60 groups.
+    private static let memory = 0.875
+
+    /// Nil while nothing is known yet, or after one was found stuck.
+    private var slowest: Duration?
+
+    package init() {}
+
+    /// Attempts have ended, the slowest of which took so long.
+    package mutating func ended(slowest took: Duration) {
+        slowest = max(took, (slowest ?? .zero) * Self.memory)
+    }
+
+    /// Jobs claimed ahead did wait long: until attempts end again, none are.
+    package mutating func stalled() { slowest = nil }
+
+    /// How many jobs may wait here while `slots` run.
+    package func count(slots: Int, atMost most: Int) -> Int {
+        guard let slowest else { return 0 }
+        let turns = Self.moment / max(slowest, .microseconds(1))
+        return turns < 1 ? 0 : min(most, Int(turns) * slots)
+    }
+}

@@ -1,0 +1,111 @@
+import Foundation
+import Synchronization
+
+/// Attempts, from their claim to their end: begun in their order, as many at once as the queue has slots.
+///
+/// They are begun by as many tasks as there are cores. Each attempt has a task of its own, which begins at once on the
+/// starter's thread: one that never waits has ended before the next one begins, and no thread is woken for it. One that
+/// computes for long holds up a core's starter and no more.
+extension ClaimLoop {
+    private static let cores = max(1, ProcessInfo.processInfo.activeProcessorCount)
+    /// How long a job that was claimed ahead may wait for its slot.
+    private static let patience: Duration = .milliseconds(250)
+
+    func begin(_ jobs: [ClaimedJob]) {
+        guard !jobs.isEmpty else { return }
+        let now = ContinuousClock.now
+        let attempts = jobs.map { job in
+            Attempt(
+                job, entry: shared.handlers[job.kind],
+                context: JobContext(job: job, worker: shared, control: AttemptControl()), claimedAt: now, loop: self)
+        }
+        shared.running.insert(attempts)
+        let starters = state.withLock { state in
+            state.waiting.append(contentsOf: attempts)
+            return addStarters(&state)
+        }
+        start(starters)
+    }
+
+    /// An attempt has come to its end.
+    func ended(_ attempt: Attempt, _ settlement: Settlement) {
+        let starters = state.withLock { state in
+            state.ended.append(settlement)
+            return free(attempt, &state)
+        }
+        start(starters)
+        signal.raise()
+    }
+
+    /// An attempt was dropped: there is no end to write.
+    func dropped(_ attempt: Attempt) {
+        let starters = state.withLock { state in
+            state.held -= 1
+            return free(attempt, &state)
+        }
+        start(starters)
+        signal.raise()
+    }
+
+    /// Hands jobs back that were claimed ahead and have waited too long since: what runs takes longer than was to be
+    /// expected, and another worker may be idle. All of them where the worker stops.
+    func handBackStalled(at now: ContinuousClock.Instant) {
+        let stalled = state.withLock { state in
+            guard let oldest = state.waiting.first, shared.isStopping || oldest.claimedAt + Self.patience <= now else {
+                return ArraySlice<Attempt>()
+            }
+            state.ahead.stalled()
+            return state.waiting
+        }
+        for attempt in stalled where shared.running.remove(attempt) {
+            ended(attempt, Settlement(job: attempt.job, ending: .released, took: .zero))
+        }
+    }
+}
+
+// MARK: - Slots
+extension ClaimLoop {
+    /// Takes an attempt out, whether it runs or waits; answers how many starters that calls for.
+    private func free(_ attempt: Attempt, _ state: inout State) -> Int {
+        if attempt.control.begunAt != nil {
+            state.running -= 1
+        } else {
+            state.waiting.removeAll { $0 === attempt }
+        }
+        return addStarters(&state)
+    }
+
+    private func addStarters(_ state: inout State) -> Int {
+        let starters = max(0, min(Self.cores - state.starters, slots - state.running, state.waiting.count))
+        state.starters += starters
+        return starters
+    }
+
+    private func start(_ starters: Int) {
+        for _ in 0..<starters {
+            Task {
+                while let attempt = next() {
+                    // Not a child of this task: a handler that ignores its cancellation may outlive the worker's stop, and
+                    // must not hold it up. `Running` owns it.
+                    attempt.control.attach(
+                        Task.immediate {
+                            let settlement = await attempt.run()
+                            if shared.running.remove(attempt) { ended(attempt, settlement) }
+                        })
+                }
+            }
+        }
+    }
+
+    private func next() -> Attempt? {
+        state.withLock { state in
+            guard state.running < slots, let attempt = state.waiting.popFirst() else {
+                state.starters -= 1
+                return nil
+            }
+            state.running += 1
+            attempt.control.begin(at: .now)
+            return attempt
+        }
+    }
+}

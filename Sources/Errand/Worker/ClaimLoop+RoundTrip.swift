@@ -1,0 +1,101 @@
+import Logging
+import Postgres
+import Synchronization
+
+/// One round trip: ends are written, jobs are claimed.
+extension ClaimLoop {
+    /// Answers how many jobs came, nil where nothing was asked or read.
+    func roundTrip(_ task: RoundTripTask, on turn: Turn) async throws -> Int? {
+        let ended = task.ended
+        // Until its jobs have begun, so that nobody takes the queue for empty meanwhile.
+        defer { state.withLock { $0.held -= task.limit } }
+        let workerID = shared.identity.current
+        var statements = Settlement.statements(for: ended)
+        let writes = statements.count
+        if let release = Settlement.release(after: ended) { statements.append(release) }
+        let claim =
+            task.limit > 0
+            ? workerID.map { nextClaim(workerID: $0, limit: task.limit, isDurable: !ended.isEmpty, on: turn) } : nil
+        if let claim { statements.append(claim.statement) }
+        guard !statements.isEmpty else {
+            // Nothing to ask, or nothing to write: what ended was committed with its handler's own writes.
+            try written(ended, refused: [])
+            return nil
+        }
+        let start = ContinuousClock.now
+        var answers: [Rows]
+        do {
+            answers = try await shared.claims.pipeline(statements)
+        } catch {
+            giveBack(task, isRejected: !error.isTransient && !error.isOutcomeUnknown)
+            if error.isOutcomeUnknown, claim != nil, let workerID { shared.identity.doubt(workerID) }
+            throw error
+        }
+        let took: Duration = .now - start
+        let rows = claim == nil ? nil : answers.removeLast()
+        try written(ended, refused: answers.prefix(writes))
+        let claimed = try rows.flatMap { try claim?.answer($0) }
+        shared.configuration.onRoundTrip?(
+            RoundTrip(finished: ended.count, claimed: claimed?.jobs.count ?? 0, took: took))
+        guard let claimed else { return nil }
+        metrics?.claimed(claimed.jobs.count, took: took)
+        return begin(claimed, of: task.limit, on: turn)
+    }
+
+    private func nextClaim(workerID: Int64, limit: Int, isDurable: Bool, on turn: Turn) -> Claim {
+        state.withLock { state in
+            state.claims += 1
+            // One claim in sixteen reads the priorities in reverse, so that the lowest is never starved for ever.
+            let lanes = state.claims % 16 == 0 ? [4, 3, 2, 1] : [1, 2, 3, 4]
+            return Claim(
+                queue: queue, kinds: shared.kinds, workerID: workerID, limit: limit,
+                starts: state.marks[turn.rawValue].starts, lanes: lanes, isDurable: isDurable)
+        }
+    }
+
+    private func begin(_ claimed: Claim.Answer, of limit: Int, on turn: Turn) -> Int? {
+        guard let observation = claimed.observation else { return nil }
+        let count = claimed.jobs.count
+        let isDeep = state.withLock { state in
+            state.held += count
+            state.isDeep = count == limit && count >= shared.configuration.batch / 2
+            state.marks[turn.rawValue].observe(observation, at: shared.uptime)
+            return state.isDeep
+        }
+        begin(claimed.jobs)
+        if isDeep, turn == .first { deep.raise() }
+        return count
+    }
+
+    private func written(_ ended: [Settlement], refused answers: ArraySlice<Rows>) throws {
+        guard !ended.isEmpty else { return }
+        state.withLock { $0.writes -= 1 }
+        let refused = Set(try answers.flatMap { try $0.scalar([Int64].self) })
+        let kept = refused.isEmpty ? ended : ended.filter { !refused.contains($0.job.id) }
+        shared.counts.add(kept)
+        shared.metrics?.ended(kept)
+        shared.configuration.onEnds?(kept.map(AttemptEnd.init))
+        for id in refused.sorted() {
+            shared.logger.warning(
+                "late end not written: the job was cancelled, or its lease was lost", metadata: ["job_id": "\(id)"])
+        }
+    }
+
+    private func giveBack(_ task: RoundTripTask, isRejected: Bool) {
+        let ended = task.ended
+        guard !ended.isEmpty else { return }
+        state.withLock { state in
+            state.held += ended.count
+            state.writes -= 1
+            if isRejected, ended.count == 1 {
+                // Alone, and still refused: it can't be written as it is. Its reason can.
+                var settlement = ended[0]
+                settlement.ending = .failed(error: "its end could not be written: \(settlement.outcome) was refused")
+                state.ended.insert(settlement, at: 0)
+            } else {
+                state.ended.insert(contentsOf: ended, at: 0)
+            }
+            state.isolates = isRejected
+        }
+    }
+}

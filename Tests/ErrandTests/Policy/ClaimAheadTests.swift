@@ -1,0 +1,37 @@
+import Testing
+
+@testable import Errand
+
+@Suite("Claims ahead")
+struct ClaimAheadTests {
+    @Test("nothing is claimed ahead before an attempt has ended, nor after some were found stuck")
+    func unknown() {
+        var ahead = ClaimAhead()
+        #expect(ahead.count(slots: 10, atMost: 400) == 0)
+        ahead.ended(slowest: .microseconds(5))
+        #expect(ahead.count(slots: 10, atMost: 400) == 400)
+        ahead.stalled()
+        #expect(ahead.count(slots: 10, atMost: 400) == 0)
+    }
+
+    @Test(
+        "as many wait as begin within 20 ms",
+        arguments: [(1, 200), (3, 60), (10, 20), (19, 10), (20, 10), (21, 0), (1000, 0)])
+    func moment(milliseconds: Int, count: Int) {
+        var ahead = ClaimAhead()
+        ahead.ended(slowest: .milliseconds(milliseconds))
+        #expect(ahead.count(slots: 10, atMost: 1000) == count)
+    }
+
+    @Test("a slow attempt counts for some dozens of groups")
+    func memory() {
+        var ahead = ClaimAhead()
+        ahead.ended(slowest: .seconds(60))
+        var groups = 0
+        while ahead.count(slots: 10, atMost: 400) == 0 {
+            ahead.ended(slowest: .microseconds(5))
+            groups += 1
+        }
+        #expect((50...70).contains(groups))
+    }
+}

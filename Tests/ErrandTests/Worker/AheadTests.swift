@@ -1,0 +1,70 @@
+import ErrandTestKit
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Errand
+
+/// A job that takes no time, or as long as the test wants.
+private struct Mixed: Job {
+    static let kind: JobKind = "mixed"
+    var waits = false
+}
+
+@Suite("Jobs claimed ahead") struct AheadTests {
+    @Test("however many are claimed ahead, never more run at once than there are slots")
+    func slots() async throws {
+        let running = Mutex((now: 0, most: 0))
+        let largest = Mutex(0)
+        let handler = MixedHandler { _ in
+            running.withLock { running in
+                running.now += 1
+                running.most = max(running.most, running.now)
+            }
+            await Task.yield()
+            running.withLock { $0.now -= 1 }
+        }
+        try await withWorker([handler]) { configuration in
+            configuration.queues = ["default": 3]
+            configuration.onRoundTrip = { trip in largest.withLock { $0 = max($0, trip.claimed) } }
+        } _: { database, queue in
+            try await queue.enqueue(all: [Mixed](repeating: Mixed(), count: 3000))
+            #expect(try await database.drains())
+            #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 3000)
+        }
+        #expect(running.withLock(\.most) <= 3)
+        #expect(largest.withLock(\.self) > 3)
+    }
+
+    @Test("what waits behind jobs that take long goes back in line, uncounted")
+    func stalled() async throws {
+        let isOpen = Mutex(false)
+        let handler = MixedHandler { job in
+            while job.waits, !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        try await withWorker([handler]) { configuration in
+            configuration.queues = ["default": 2]
+        } _: { database, queue in
+            try await queue.enqueue(all: [Mixed](repeating: Mixed(), count: 50))
+            #expect(try await database.drains())
+            let slow = [Mixed](repeating: Mixed(waits: true), count: 2)
+            try await queue.enqueue(all: slow + [Mixed](repeating: Mixed(), count: 40))
+            // Those that waited here are free for others; the two that run are not.
+            let isBack = "(select count(*) from errand.job where state = 'available' and attempt = 0) = 40"
+            #expect(try await database.becomes(isBack))
+            #expect(try await database.count("from errand.job where state = 'running'") == 2)
+            isOpen.withLock { $0 = true }
+            #expect(try await database.drains())
+            #expect(try await database.count("from errand.history where attempt = 1") == 92)
+        }
+    }
+}
+
+private struct MixedHandler: JobHandler {
+    let body: @Sendable (Mixed) async throws -> Void
+
+    func run(_ job: Mixed, in context: JobContext) async throws -> Outcome {
+        try await body(job)
+        return .done
+    }
+}

@@ -1,0 +1,35 @@
+-- look_v1: which of these queues have a due job that a claim would find, for a worker whose queues are all asleep: one
+-- question for all of them, as often as its poll interval says.
+--
+-- marks holds four for each queue, one a priority. With arm = true the wake-up flag is raised first, so that whoever
+-- enqueues from now on sends a NOTIFY, and what came before is seen here: no job falls in between. Each time anew, because
+-- another worker's wake-up lowers the flag. Reads only; a queue that is paused has nothing.
+create or replace function errand.look_v1(queues text[], kinds text[], marks bigint[], arm boolean) returns text[]
+-- Volatile, so that the look has a snapshot of its own, after the flag.
+language plpgsql volatile security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+begin
+    if arm then
+        perform setval('errand.wake_flag', 2);
+    end if;
+    return array(
+        select asked.queue
+        from unnest(queues) with ordinality as asked (queue, place)
+        where exists (
+            select
+            from generate_series(1, 4) as lane
+            cross join lateral (
+                select
+                from errand.job as waiting
+                where waiting.queue = asked.queue and waiting.priority = lane
+                    and waiting.line > marks[(asked.place - 1) * 4 + lane]
+                    and waiting.state = 'available' and waiting.kind = any (kinds)
+                limit 1) as one)
+            and not exists (select from errand.queue where name = asked.queue and paused_at is not null));
+end
+$$;
+comment on function errand.look_v1(text[], text[], bigint[], boolean) is
+    'For workers: which queues have a due job behind the marks; arm asks for a NOTIFY at the next one';
