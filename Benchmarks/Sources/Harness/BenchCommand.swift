@@ -79,6 +79,7 @@ import SystemPackage
             print(Comparison(before: results, after: run.results).lines.joined(separator: "\n"))
         }
         print("\nEvery round is in \(folder.file(started, "json")).")
+        if !run.absent.isEmpty { print((["", "not taking part:"] + run.absent).joined(separator: "\n")) }
         if !run.failures.isEmpty {
             print((["", "failed:"] + run.failures).joined(separator: "\n"))
             throw ExitCode.failure

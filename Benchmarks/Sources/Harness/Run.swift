@@ -9,6 +9,8 @@ struct Run {
     private let rounds: Int
     private let arena: Arena
     private(set) var results: Results
+    /// Contenders that can't take part here, in words.
+    private(set) var absent: [String] = []
     /// Runs that came to nothing, in words.
     private(set) var failures: [String] = []
 
@@ -31,7 +33,9 @@ struct Run {
                 contenders.append(contender)
                 facts.append(own)
             } catch {
-                failures.append("\(error)")
+                // Who was asked for by name has to be there; another one may not be to be had on this machine.
+                guard names == nil else { throw error }
+                absent.append("\(error)")
             }
         }
         self.scenarios = scenarios
