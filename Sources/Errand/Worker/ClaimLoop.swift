@@ -35,10 +35,9 @@ final class ClaimLoop: Sendable {
         /// The last claim got a whole batch.
         var isDeep = false
         var claims = 0
+        /// Claims without being told that something is due.
+        var isAwake = true
         var wasWoken = false
-        /// Claims nothing until it is woken or told that there is something.
-        var isAsleep = false
-        var isTold = false
         /// Writes of ends that are under way.
         var writes = 0
         /// A write failed for a reason of its own: the ends are written one by one, to find the one that it was.
@@ -63,25 +62,19 @@ final class ClaimLoop: Sendable {
         }
     }
 
-    /// A wake-up came, or the worker stops.
+    /// Something may be due, or the worker stops: it claims once, and goes on while it gets all that it asks for.
     func wake() {
         state.withLock { state in
             state.wasWoken = true
-            state.isAsleep = false
+            state.isAwake = true
         }
         signal.raise()
     }
 
-    /// Something is due: it claims, and sleeps on if it gets nothing.
-    func look() {
-        state.withLock { state in
-            state.isTold = true
-            state.isAsleep = false
-        }
-        signal.raise()
-    }
+    var isAwake: Bool { state.withLock(\.isAwake) }
 
-    var isAsleep: Bool { state.withLock(\.isAsleep) }
+    /// Whether it claims just now. One whose slots are all taken is awake, but doesn't.
+    var isClaiming: Bool { state.withLock { $0.isAwake && room($0) > 0 } }
 
     /// Whether an end under this worker id is still to be written.
     func owes(_ workerID: Int64) -> Bool {
@@ -108,7 +101,7 @@ extension ClaimLoop {
         for (lane, line) in lowest.enumerated() {
             guard let line else { continue }
             state.withLock { $0.marks[Turn.first.rawValue].sweep(priority: lane + 1, from: line - 1) }
-            look()
+            wake()
         }
     }
 }
@@ -117,32 +110,22 @@ extension ClaimLoop {
 extension ClaimLoop {
     /// The first connection's loop: whatever is due, however little.
     private func lead() async {
-        var poll = PollPolicy()
         var backoff = Backoff()
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "claim"))
-        var nextLook = ContinuousClock.now
         while true {
-            let task = takeTask(looks: nextLook <= .now)
-            if task.wasWoken { poll.woken(at: shared.uptime) }
+            let task = takeTask()
             if task.isNothing {
                 if task.isLast { return }
-                await signal.wait(atMost: task.mayLook ? max(.zero, nextLook - .now) : nil)
+                await signal.wait()
                 continue
             }
             do {
                 let claimed = try await roundTrip(task, on: .first)
                 backoff.reset()
                 reconnects.succeeded()
-                guard task.limit > 0 else {
-                    nextLook = .now
-                    continue
-                }
-                // Where nothing could be asked, since the queue is paused or the lease is lost, it is told as well.
-                switch claimed.map({ poll.claimed($0, of: task.limit, at: shared.uptime) }) ?? .sleep {
-                case .now: nextLook = .now
-                case .after(let pause): nextLook = .now + pause
-                case .sleep: fallAsleep(isTold: task.isTold)
-                }
+                if let claimed, claimed > 0 { shared.doze.withLock { $0.worked(at: shared.uptime) } }
+                // Also where nothing could be asked, since the queue is paused or the lease is lost: it is told when it can.
+                if task.limit > 0, claimed != task.limit { fallAsleep() }
             } catch {
                 reconnects.failed(with: error)
                 await recover(from: error, pause: &backoff, at: signal)
@@ -173,14 +156,13 @@ extension ClaimLoop {
         }
     }
 
-    /// - Parameter isTold: that it claimed because it was told to, and got nothing: what is due there may not run now.
-    private func fallAsleep(isTold: Bool) {
-        let isAsleep = state.withLock { state in
+    private func fallAsleep() {
+        let isAwake = state.withLock { state in
             // A wake-up may have come since.
-            state.isAsleep = !state.wasWoken
-            return state.isAsleep
+            state.isAwake = state.wasWoken
+            return state.isAwake
         }
-        if isAsleep, !isTold { shared.dozed.raise() }
+        if !isAwake { shared.dozed.raise() }
     }
 
     private func recover(from error: any Error, pause: inout Backoff, at bell: Signal) async {
@@ -191,6 +173,7 @@ extension ClaimLoop {
             metadata: ["queue": "\(queue)", "error": "\(error)", "again_in": "\(pause)"])
         // Where the database went away another one may have taken its place: what was known of its lines is void.
         begin(at: nil)
+        state.withLock { $0.isAwake = true }
         await bell.wait(atMost: pause)
     }
 }
@@ -202,28 +185,21 @@ extension ClaimLoop {
         var ended: [Settlement] = []
         /// The most jobs to claim, for which there is room; 0 claims none.
         var limit = 0
-        /// There is room, and it isn't asleep.
-        var mayLook = false
-        /// It was told that something is due.
-        var isTold = false
-        var wasWoken = false
         /// The worker stops, and this queue has nothing left to write.
         var isLast = false
 
         var isNothing: Bool { ended.isEmpty && limit == 0 }
     }
 
-    private func takeTask(looks: Bool) -> RoundTripTask {
+    private func takeTask() -> RoundTripTask {
         state.withLock { state in
             let ended = takeEnded(&state)
             let room = room(state)
-            let mayLook = room > 0 && !state.isAsleep
-            let limit = mayLook && looks || state.wasWoken || !ended.isEmpty ? room : 0
+            let limit = state.isAwake || !ended.isEmpty ? room : 0
             state.held += limit
-            defer { (state.wasWoken, state.isTold) = (false, limit == 0 && state.isTold) }
+            if limit > 0 { state.wasWoken = false }
             return RoundTripTask(
-                ended: ended, limit: limit, mayLook: mayLook, isTold: state.isTold, wasWoken: state.wasWoken,
-                isLast: shared.isStopping && state.held == 0 && state.writes == 0)
+                ended: ended, limit: limit, isLast: shared.isStopping && state.held == 0 && state.writes == 0)
         }
     }
 

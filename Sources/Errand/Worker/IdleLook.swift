@@ -1,9 +1,8 @@
 import Logging
 import Postgres
+import Synchronization
 
-/// Looks after the queues that sleep: one question for all of them, at once when one falls asleep, and then at each poll
-/// interval; at each second one while wake-ups arrive. It raises the wake-up flag and finds what came before that, and every
-/// job whose wake-up was lost.
+/// Looks after the queues that sleep, with one question for all of them; see ``DozePolicy``.
 struct IdleLook {
     let shared: WorkerState
     let loops: [ClaimLoop]
@@ -11,25 +10,32 @@ struct IdleLook {
     /// Runs until its task is cancelled.
     func run() async {
         while !Task.isCancelled {
-            let asleep = loops.filter(\.isAsleep)
-            if !asleep.isEmpty, shared.identity.current != nil {
+            let asleep = loops.filter { !$0.isAwake }
+            guard !asleep.isEmpty, shared.identity.current != nil else {
+                await shared.dozed.wait(atMost: shared.configuration.pollInterval)
+                continue
+            }
+            let isBusy = loops.contains(where: \.isClaiming)
+            switch shared.doze.withLock({ $0.next(at: shared.uptime, isBusy: isBusy, listens: shared.listens) }) {
+            case .wait(let pause):
+                await shared.dozed.wait(atMost: pause)
+            case .look(let arms):
                 do {
-                    try await look(at: asleep)
+                    try await look(at: asleep, arms: arms)
                 } catch {
                     shared.logger.debug("no look at the sleeping queues", metadata: ["error": "\(error)"])
                 }
             }
-            let interval = shared.configuration.pollInterval * (shared.listens ? 2 : 1)
-            await shared.dozed.wait(atMost: asleep.isEmpty ? nil : interval)
         }
     }
 
-    private func look(at asleep: [ClaimLoop]) async throws {
+    private func look(at asleep: [ClaimLoop], arms: Bool) async throws {
         let rows = try await shared.control.query(
             Statement(
                 "select errand.look_v1($1, $2, $3, $4)",
-                [asleep.map(\.queue), shared.kinds, asleep.flatMap(\.starts), shared.listens]))
+                [asleep.map(\.queue), shared.kinds, asleep.flatMap(\.starts), arms]
+            ).kept)
         let busy = Set(try rows.scalar([String].self))
-        for loop in asleep where busy.contains(loop.queue) { loop.look() }
+        for loop in asleep where busy.contains(loop.queue) { loop.wake() }
     }
 }

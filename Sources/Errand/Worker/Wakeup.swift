@@ -1,6 +1,7 @@
 import CoreMetrics
 import Logging
 import Postgres
+import Synchronization
 
 /// Listens for wake-ups and cancellations, on a connection of its own. Both are hints: the poll and the beat find out.
 struct Wakeup {
@@ -50,6 +51,7 @@ struct Wakeup {
     private func receive(_ notification: PostgresNotification) async {
         if notification.channel == "errand_cancel" { return hurry.raise() }
         shared.metrics?.wakeUps.increment()
+        shared.doze.withLock { $0.woken(at: shared.uptime) }
         wakeAll()
         // All listeners are told at once, so nobody sleeps now: enqueuers need not notify until one does again.
         do {

@@ -26,6 +26,7 @@ final class WorkerState: Sendable {
     let memory: MemoryBudget
     /// Rings when a queue has fallen asleep.
     let dozed = Signal()
+    let doze: Mutex<DozePolicy>
     private let start = ContinuousClock.now
     private struct Flags {
         var isStopping = false
@@ -43,6 +44,7 @@ final class WorkerState: Sendable {
         self.database = database
         self.logger = logger
         memory = MemoryBudget(bytes: configuration.memory)
+        doze = Mutex(DozePolicy(interval: configuration.pollInterval))
         metrics = WorkerMetrics(queues: configuration.queues.keys)
         claims = Database(
             configuration: database.configuration,

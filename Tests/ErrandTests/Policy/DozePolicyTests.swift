@@ -1,0 +1,59 @@
+import Testing
+
+@testable import Errand
+
+@Suite("When a worker looks at sleeping queues") struct DozePolicyTests {
+    private let policy = DozePolicy(interval: .milliseconds(250))
+
+    @Test("with nothing to do it raises the flag at once, and looks again after two intervals")
+    func idle() {
+        var policy = policy
+        #expect(policy.next(at: .seconds(1), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: .milliseconds(1100), isBusy: false, listens: true) == .wait(.milliseconds(400)))
+        #expect(policy.next(at: .milliseconds(1500), isBusy: false, listens: true) == .look(arms: true))
+    }
+
+    @Test("after work it looks every 5 ms, and raises the flag after 10 ms of calm")
+    func worked() {
+        var policy = policy
+        _ = policy.next(at: .seconds(1), isBusy: false, listens: true)
+        policy.worked(at: .seconds(2))
+        #expect(policy.next(at: .seconds(2), isBusy: false, listens: true) == .look(arms: false))
+        #expect(policy.next(at: .milliseconds(2001), isBusy: false, listens: true) == .wait(.milliseconds(4)))
+        #expect(policy.next(at: .milliseconds(2007), isBusy: false, listens: true) == .look(arms: false))
+        // The calm is over before the next look would be due.
+        #expect(policy.next(at: .milliseconds(2008), isBusy: false, listens: true) == .wait(.milliseconds(2)))
+        #expect(policy.next(at: .milliseconds(2010), isBusy: false, listens: true) == .look(arms: true))
+    }
+
+    @Test("a wake-up in vain is followed by 100 ms of calm; one that brought work by 10 ms")
+    func vain() {
+        var policy = policy
+        policy.worked(at: .seconds(1))
+        policy.woken(at: .seconds(2))
+        #expect(policy.next(at: .milliseconds(2050), isBusy: false, listens: true) == .look(arms: false))
+        #expect(policy.next(at: .milliseconds(2100), isBusy: false, listens: true) == .look(arms: true))
+        policy.woken(at: .seconds(3))
+        policy.worked(at: .milliseconds(3001))
+        #expect(policy.next(at: .milliseconds(3011), isBusy: false, listens: true) == .look(arms: true))
+    }
+
+    @Test("while another queue is claimed from it looks every 10 ms and raises no flag")
+    func busy() {
+        var policy = policy
+        #expect(policy.next(at: .seconds(1), isBusy: true, listens: true) == .look(arms: false))
+        #expect(policy.next(at: .milliseconds(1004), isBusy: true, listens: true) == .wait(.milliseconds(6)))
+        #expect(policy.next(at: .milliseconds(1010), isBusy: true, listens: true) == .look(arms: false))
+        #expect(policy.next(at: .milliseconds(1011), isBusy: false, listens: true) == .look(arms: true))
+    }
+
+    @Test("without wake-ups it looks every 5 ms for 100 ms after work, then at each interval")
+    func polling() {
+        var policy = policy
+        policy.worked(at: .seconds(1))
+        #expect(policy.next(at: .seconds(1), isBusy: false, listens: false) == .look(arms: false))
+        #expect(policy.next(at: .milliseconds(1090), isBusy: false, listens: false) == .look(arms: false))
+        #expect(policy.next(at: .milliseconds(1100), isBusy: false, listens: false) == .wait(.milliseconds(240)))
+        #expect(policy.next(at: .milliseconds(1340), isBusy: false, listens: false) == .look(arms: false))
+    }
+}
