@@ -1,22 +1,24 @@
 /// How many jobs a worker claims beyond those that it can begin at once.
 ///
 /// With ten slots and jobs that take no time a worker would claim ten jobs, write ten ends, and commit for both: the commits
-/// were all that it did. So it claims as many ahead as begin within a ``moment``, judged by the slowest attempt of late. One
-/// slow job is enough to claim none ahead: what waits here behind it could run elsewhere.
+/// were all that it did. So it claims as many ahead as begin within a ``moment``, judged by the slowest group of attempts of
+/// late. One job of seconds is enough to claim none ahead: what waits here behind it could run elsewhere. One of
+/// milliseconds isn't, since any attempt may be held up for as long on a busy machine.
 package struct ClaimAhead {
     /// The longest that a job claimed ahead should wait for its slot.
     package static let moment: Duration = .milliseconds(20)
-    /// What of the slowest attempt is left after another group of ends: a job of a minute is forgotten after some 60 groups.
+    /// What of the slowest group is left after another one: a minute is forgotten after some 60 groups.
     private static let memory = 0.875
 
-    /// Nil while nothing is known yet, or after one was found stuck.
+    /// The mean of the slowest group. Nil while nothing is known yet, or after jobs were found stuck.
     private var slowest: Duration?
 
     package init() {}
 
-    /// Attempts have ended, the slowest of which took so long.
-    package mutating func ended(slowest took: Duration) {
-        slowest = max(took, (slowest ?? .zero) * Self.memory)
+    /// So many attempts have ended, which took so long all together.
+    package mutating func ended(_ count: Int, tookTogether total: Duration) {
+        guard count > 0 else { return }
+        slowest = max(total / count, (slowest ?? .zero) * Self.memory)
     }
 
     /// Jobs claimed ahead did wait long: until attempts end again, none are.

@@ -229,7 +229,8 @@ extension ClaimLoop {
         state.writes += 1
         state.isolates = state.isolates && !state.ended.isEmpty
         // One that was handed back tells nothing of how long jobs take.
-        if let slowest = ended.lazy.filter({ !$0.isReleased }).map(\.took).max() { state.ahead.ended(slowest: slowest) }
+        let ran = ended.lazy.filter { !$0.isReleased }
+        state.ahead.ended(ran.count, tookTogether: ran.map(\.took).reduce(.zero, +))
         return ended
     }
 }

@@ -8,7 +8,7 @@ struct ClaimAheadTests {
     func unknown() {
         var ahead = ClaimAhead()
         #expect(ahead.count(slots: 10, atMost: 400) == 0)
-        ahead.ended(slowest: .microseconds(5))
+        ahead.ended(1, tookTogether: .microseconds(5))
         #expect(ahead.count(slots: 10, atMost: 400) == 400)
         ahead.stalled()
         #expect(ahead.count(slots: 10, atMost: 400) == 0)
@@ -19,17 +19,26 @@ struct ClaimAheadTests {
         arguments: [(1, 200), (3, 60), (10, 20), (19, 10), (20, 10), (21, 0), (1000, 0)])
     func moment(milliseconds: Int, count: Int) {
         var ahead = ClaimAhead()
-        ahead.ended(slowest: .milliseconds(milliseconds))
+        ahead.ended(1, tookTogether: .milliseconds(milliseconds))
         #expect(ahead.count(slots: 10, atMost: 1000) == count)
+    }
+
+    @Test("one attempt among a hundred that was held up for 10 ms changes nothing")
+    func heldUp() {
+        var ahead = ClaimAhead()
+        ahead.ended(100, tookTogether: .microseconds(99 * 5 + 10_000))
+        #expect(ahead.count(slots: 10, atMost: 400) == 400)
+        ahead.ended(0, tookTogether: .zero)
+        #expect(ahead.count(slots: 10, atMost: 400) == 400)
     }
 
     @Test("a slow attempt counts for some dozens of groups")
     func memory() {
         var ahead = ClaimAhead()
-        ahead.ended(slowest: .seconds(60))
+        ahead.ended(1, tookTogether: .seconds(60))
         var groups = 0
         while ahead.count(slots: 10, atMost: 400) == 0 {
-            ahead.ended(slowest: .microseconds(5))
+            ahead.ended(1, tookTogether: .microseconds(5))
             groups += 1
         }
         #expect((50...70).contains(groups))
