@@ -58,7 +58,7 @@ extension ClaimLoop {
         let count = claimed.jobs.count
         let isDeep = state.withLock { state in
             state.held += count
-            state.isDeep = count == limit && count >= shared.configuration.batch / 2
+            state.isDeep = count == limit && count >= largeClaim
             state.marks[turn.rawValue].observe(observation, at: shared.uptime)
             return state.isDeep
         }

@@ -207,11 +207,14 @@ extension ClaimLoop {
     private func takeLargeTask() -> RoundTripTask? {
         state.withLock { state in
             let limit = room(state)
-            guard state.isDeep, !state.isolates, limit >= shared.configuration.batch / 2 else { return nil }
+            guard state.isDeep, !state.isolates, limit >= largeClaim else { return nil }
             state.held += limit
             return RoundTripTask(ended: takeEnded(&state), limit: limit)
         }
     }
+
+    /// From how many jobs on a claim is worth a connection of its own.
+    var largeClaim: Int { max(1, shared.configuration.batch / 2) }
 
     private func room(_ state: borrowing State) -> Int {
         guard !shared.isStopping else { return 0 }

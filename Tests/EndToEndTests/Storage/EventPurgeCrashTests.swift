@@ -21,7 +21,7 @@ import Testing
         let size =
             switch (Hardness.isFull, isVersioned) {
             case (true, false): Size(events: 300, photos: 200, kills: 50)
-            case (true, true): Size(events: 20, photos: 50, kills: 20)
+            case (true, true): Size(events: 8, photos: 25, kills: 10)
             default: Size(events: 4, photos: 25, kills: 3)
             }
         try await withTestDatabase(connections: 24) { database, configuration in

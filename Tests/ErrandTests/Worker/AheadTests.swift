@@ -36,6 +36,16 @@ private struct Mixed: Job {
         #expect(largest.withLock(\.self) > 3)
     }
 
+    @Test("claims of one job each get through as well, and the worker stops")
+    func single() async throws {
+        try await withWorker { configuration in
+            configuration.batch = 1
+        } _: { database, queue in
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 300))
+            #expect(try await database.drains())
+        }
+    }
+
     @Test("what waits behind jobs that take long goes back in line, uncounted")
     func stalled() async throws {
         let isOpen = Mutex(false)
