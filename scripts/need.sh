@@ -6,7 +6,7 @@
 #   test       what the tests make pictures and connections with
 #   s3         what the S3 servers of the tests are installed with
 #   demo       photos to show
-#   bench      what the peers of the bench are installed with, and what compiles its C baseline
+#   bench      what the peers of the bench are installed with, what compiles its C baseline, photos, and tools for them
 #   checks     what the checks of the house are written in
 #   deploy     what reads the units and the Compose file of a deployment
 set -euo pipefail
@@ -18,7 +18,9 @@ for group in "$@"; do
         database) packages+=(postgresql) ;;
         test) packages+=(pgbouncer imagemagick libimage-exiftool-perl libheif-examples webp mate-backgrounds) ;;
         s3) packages+=(python3 python3-venv openssl) ;;
-        bench) packages+=(python3 python3-venv gcc libc6-dev) ;;
+        bench)
+            packages+=(python3 python3-venv gcc libc6-dev libvips-tools imagemagick jpegoptim)
+            packages+=(mate-backgrounds lomiri-wallpapers-16.04 lomiri-wallpapers-20.04) ;;
         demo) packages+=(mate-backgrounds) ;;
         checks) packages+=(python3 git) ;;
         deploy) packages+=(systemd docker-compose python3 python3-yaml) ;;

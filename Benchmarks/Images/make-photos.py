@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Makes the photographs of this benchmark: make-photos.py FOLDER [COUNT]
+"""Makes the photographs of this benchmark: make-photos.py FOLDER [COUNT [MEGAPIXELS]]
 
 They are crops of the real photographs in Debian's packages mate-backgrounds, lomiri-wallpapers-16.04 and
 lomiri-wallpapers-20.04, brought to 12 to 50 megapixels (the larger ones are enlarged) and saved as phones do: JPEG, some of
-them progressive, some HEIC, with an orientation, a camera's EXIF and a place on Earth. The same on every run.
+them progressive, some HEIC, with an orientation, a camera's EXIF and a place on Earth. The same on every run. Where
+MEGAPIXELS is given all have so many, and all are JPEG.
 """
 import os
 import random
@@ -32,7 +33,7 @@ def exif(orientation):
     return data
 
 
-def make(number, folder):
+def make(number, folder, megapixels=None):
     chance = random.Random(number)
     source = SOURCES[number % len(SOURCES)]
     with Image.open(f"/usr/share/backgrounds/{source}.jpg") as picture:
@@ -43,18 +44,19 @@ def make(number, folder):
     width, height = int(shape[0] * scale), int(shape[1] * scale)
     left, top = chance.randint(0, picture.width - width), chance.randint(0, picture.height - height)
     picture = picture.crop((left, top, left + width, top + height))
-    enlarge = (chance.choice(MEGAPIXELS) * 1e6 / (width * height)) ** 0.5
+    enlarge = ((megapixels or chance.choice(MEGAPIXELS)) * 1e6 / (width * height)) ** 0.5
     picture = picture.resize((round(width * enlarge), round(height * enlarge)), Image.LANCZOS)
     orientation = chance.choice([1, 1, 1, 3, 6, 6, 8])
     path = f"{folder}/{number:03d}.jpg"
     picture.save(path, quality=chance.choice([90, 92, 95, 97]), exif=exif(orientation), progressive=number % 10 == 9)
-    if number % 10 == 4:
+    if number % 10 == 4 and not megapixels:
         subprocess.run(["heif-enc", "-q", "90", "-o", path.replace(".jpg", ".heic"), path], check=True, capture_output=True)
         os.remove(path)
 
 
 if __name__ == "__main__":
     folder, count = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 200
+    megapixels = float(sys.argv[3]) if len(sys.argv) > 3 else None
     os.makedirs(folder, exist_ok=True)
     with ProcessPoolExecutor(2) as pool:
-        list(pool.map(make, range(count), [folder] * count))
+        list(pool.map(make, range(count), [folder] * count, [megapixels] * count))

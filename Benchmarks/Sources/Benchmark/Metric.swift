@@ -46,8 +46,10 @@ public enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Senda
         }
     }
 
-    /// `61,204`, `1.05`.
-    func text(_ value: Double) -> String { Self.text(value, digits: digits) }
+    /// `61,204`, `1.05`; of few jobs a second, as photos are, `2.43`.
+    public func text(_ value: Double) -> String {
+        Self.text(value, digits: self == .rate && value.magnitude < 100 ? 2 : digits)
+    }
 
     static func text(_ value: Double, digits: Int) -> String {
         let scale = (0..<digits).reduce(1.0) { scale, _ in scale * 10 }

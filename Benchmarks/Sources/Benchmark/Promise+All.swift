@@ -44,6 +44,16 @@ extension Promise {
             .atMost(1.1, times: errand("memory/first", .memory))),
         Promise("idle worker, queries", errand("idle", .queries), .noMore(5)),
         Promise("idle worker, CPU", errand("idle", .workerShare), .noMore(0.5)),
+        Promise("tick lateness, 10,000 schedules", errand("scheduler", .p99), .noMore(50)),
+        Promise(
+            "a photo against one vipsthumbnail call", errand("images/one", .rate),
+            .atLeast(1 / 1.5, times: key("images/one", "vipsthumbnail", .rate))),
+        Promise(
+            "photos two at a time against one", errand("images/two", .rate),
+            .atLeast(1.8, times: errand("images/one", .rate))),
+        Promise(
+            "no-op jobs beside photos against without", errand("latency-images/beside", .p99),
+            .atMost(3, times: errand("latency-images/alone", .p99))),
     ]
 
     private static func errand(_ scenario: String, _ metric: Metric) -> Results.Key { key(scenario, "errand", metric) }

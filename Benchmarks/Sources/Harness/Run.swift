@@ -79,7 +79,7 @@ struct Run {
                         values: values))
             }
             let rates = outcome.sorted { $0.key < $1.key }.compactMap { part, values in
-                values[.rate].map { "\(part.isEmpty ? "" : part + " ")\(Int($0)) jobs/s" }
+                values[.rate].map { "\(part.isEmpty ? "" : part + " ")\(Metric.rate.text($0)) jobs/s" }
             }
             note(
                 "    \(round) \(contender.name): \(rates.joined(separator: ", ")) in \((clock.now - start) / .seconds(1)) s"

@@ -35,6 +35,14 @@ import Testing
                 == "drain against C: 61,204 jobs/s, c 76,500: ratio 0.80, at least 0.80")
     }
 
+    @Test("few jobs a second are told to the hundredth")
+    func fewJobs() {
+        let promise = Promise("photos", Self.errand, .atLeast(0.67, times: Self.peer))
+        #expect(
+            promise.verdict(in: series([Self.errand: 2.43, Self.peer: 100])).1
+                == "photos: 2.43 jobs/s, c 100: ratio 0.02, at least 0.67")
+    }
+
     @Test("without both numbers it is open")
     func open() {
         let promise = Promise("drain", Self.errand, .atLeast(0.8, times: Self.peer))

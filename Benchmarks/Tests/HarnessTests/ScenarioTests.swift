@@ -54,6 +54,27 @@ import Testing
     }
 }
 
+@Suite("Photos") struct ImageFiguresTests {
+    @Test("what tools.py says of two photos becomes photos a second, times in ms, CPU a photo and MiB")
+    func figures() throws {
+        let said =
+            #"{"seconds": 0.5, "us": [250000, 750000], "cpu_us": 600000, "peak_bytes": 104857600, "largest": 499999}"#
+        let values = try JSONDecoder().decode(ImageFigures.self, from: Data(said.utf8)).values
+        #expect(values[.rate] == 4)
+        #expect(values[.workerCPU] == 300_000)
+        #expect(values[.peakMemory] == 100)
+        #expect(abs((values[.p50] ?? 0) - 250) < 1 && abs((values[.p99] ?? 0) - 750) < 1)
+    }
+
+    @Test("tools for photos take part in the scenario of photos alone")
+    func tools() {
+        let scenarios = [any Scenario].all(isFull: true)
+        for tool in Images.tools {
+            #expect(scenarios.filter { $0.takesPart(tool, isFull: true) }.map(\.name) == ["images"])
+        }
+    }
+}
+
 @Suite("Processes") struct ProcessFiguresTests {
     @Test("a process is found with its parent, its memory, and CPU that only grows")
     func ownProcess() throws {

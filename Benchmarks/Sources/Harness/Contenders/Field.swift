@@ -24,6 +24,10 @@ struct Field: Sendable {
             guard path.extension == "py", let stem = path.stem, stem.hasPrefix("peer_") else { continue }
             all.append(Contender(name: String(stem.dropFirst(5)), command: [python, path.string], log: log))
         }
+        for tool in Images.tools.sorted() {
+            let program = root.appending("Benchmarks/Images/tools.py").string
+            all.append(Contender(name: tool, command: [python, program, tool], log: log))
+        }
         self.all = all
     }
 
@@ -35,6 +39,6 @@ struct Field: Sendable {
     ]
 
     /// The baselines, which are no queues for everybody.
-    static let own: Set = ["errand", "c", "bare", "untriggered"]
+    static let own = Set(["errand", "c", "bare", "untriggered"]).union(Images.tools)
     static let leading: Set = ["pgqueuer"]
 }

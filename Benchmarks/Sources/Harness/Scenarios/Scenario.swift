@@ -7,7 +7,7 @@ protocol Scenario: Sendable {
     /// What it does, in one line.
     var about: String { get }
     var peers: Peers { get }
-    /// Which of the baselines take part: `c`, `bare`, `untriggered`.
+    /// Which of the baselines take part: `c`, `bare`, `untriggered`, and the tools of `images`.
     var baselines: Set<String> { get }
     /// False where one round is enough: what it counts doesn't vary, or it has rounds of its own.
     var isRepeated: Bool { get }
@@ -40,7 +40,7 @@ enum Peers {
 }
 
 extension [any Scenario] {
-    /// In the order in which they run. Scenarios of the scheduler and of images belong at the end of this list.
+    /// In the order in which they run.
     static func all(isFull: Bool) -> [any Scenario] {
         [
             Enqueue(name: "enqueue-1", about: "one client, one job a transaction", baselines: ["bare"]),
@@ -79,6 +79,9 @@ extension [any Scenario] {
             Held(),
             Memory(portions: isFull ? 10 : 4, portion: isFull ? 100_000 : 50_000),
             Idle(),
+            SchedulerTicks(schedules: 10_000, duration: isFull ? 120 : 30),
+            Images(),
+            LatencyImages(duration: isFull ? 60 : 15),
         ]
     }
 }

@@ -1,0 +1,40 @@
+import Foundation
+import Subprocess
+import SystemPackage
+
+/// JPEGs of 12 megapixels, made once from real photographs and kept beside the bench's results.
+struct Photos: Sendable {
+    let folder: FilePath
+    let names: [String]
+
+    /// Makes those that aren't there yet: 8, in a full run 40.
+    static func made(in arena: Arena) async throws -> Photos {
+        let count = arena.isFull ? 40 : 8
+        let folder = arena.root.appending(".errand/bench-photos/\(count)")
+        var names = try names(in: folder)
+        if names.count != count {
+            try await arena.python("make-photos.py", [folder.string, "\(count)", "12"])
+            names = try self.names(in: folder)
+        }
+        return Photos(folder: folder, names: names)
+    }
+
+    private static func names(in folder: FilePath) throws -> [String] {
+        let files = FileManager.default
+        return files.fileExists(atPath: folder.string)
+            ? try files.contentsOfDirectory(atPath: folder.string).sorted() : []
+    }
+}
+
+extension Arena {
+    /// A program of ../../../Images; answers what it prints.
+    @discardableResult
+    func python(_ program: String, _ arguments: [String]) async throws -> String {
+        let result = try await Subprocess.run(
+            .path(root.appending(".build-benchmarks/venv/bin/python")),
+            arguments: Arguments([root.appending("Benchmarks/Images/\(program)").string] + arguments),
+            output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
+        guard result.terminationStatus.isSuccess else { throw BenchError("\(program): \(result.standardError)") }
+        return result.standardOutput
+    }
+}
