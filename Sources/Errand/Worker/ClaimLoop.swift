@@ -139,10 +139,7 @@ extension ClaimLoop {
         while true {
             await deep.wait()
             if shared.isStopping { return }
-            state.withLock { state in
-                let marks = state.marks[Turn.first.rawValue].published
-                state.marks[Turn.second.rawValue] = LowWaterMark(startingAt: marks)
-            }
+            guard catchUp() else { continue }
             do {
                 while let task = takeLargeTask() {
                     _ = try await roundTrip(task, on: .second)
@@ -153,6 +150,21 @@ extension ClaimLoop {
             }
             // Whoever stops waits for what this has written.
             signal.raise()
+        }
+    }
+
+    /// Has the second connection begin where the first one is, unless it is further by itself; answers whether it may.
+    ///
+    /// A new worker reads over all that is gone and not yet vacuumed, once. Were both to do that at the same time, each would
+    /// take the other's claim for a slow writer and go back for what it may have left.
+    private func catchUp() -> Bool {
+        state.withLock { state in
+            let marks = state.marks[Turn.first.rawValue].published
+            guard marks.contains(where: { $0 > 0 }) else { return false }
+            if zip(state.marks[Turn.second.rawValue].starts, marks).contains(where: <) {
+                state.marks[Turn.second.rawValue] = LowWaterMark(startingAt: marks)
+            }
+            return true
         }
     }
 
