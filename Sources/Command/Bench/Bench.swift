@@ -12,7 +12,7 @@ struct Bench {
     struct Plan {
         var jobs = 100_000
         var batch = 100
-        var workers = 2
+        var workers = 1
         /// How long an old snapshot is held, after an equal stretch without; nil holds none.
         var pinned: Duration?
         /// Whether the way of single jobs to an idle worker is measured too: 25 s.

@@ -19,8 +19,8 @@ struct BenchCommand: AsyncParsableCommand {
     @Option(help: "Most jobs in one claim and in one enqueue, 1 to 1000.")
     var batch = 100
 
-    @Option(help: "Workers, each with a claim connection of its own.")
-    var workers = 2
+    @Option(help: "Workers, each with two connections for claims while the line is deep.")
+    var workers = 1
 
     @Option(help: "Also run this many seconds without and as many with a held REPEATABLE READ snapshot.")
     var pinned: Int?
