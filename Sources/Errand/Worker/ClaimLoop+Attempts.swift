@@ -55,6 +55,8 @@ extension ClaimLoop {
                 return ArraySlice<Attempt>()
             }
             state.ahead.stalled()
+            // Taken out under the lock: a slot that falls free meanwhile must begin none of them.
+            defer { state.waiting = [] }
             return state.waiting
         }
         for attempt in stalled where shared.running.remove(attempt) {
