@@ -12,7 +12,7 @@ public struct Scheduler: Service {
     private let logger: Logger
 
     /// - Parameters:
-    ///   - database: where schedules and jobs are. The scheduler opens one connection of its own to it.
+    ///   - database: where schedules and jobs are. The scheduler opens up to two connections of its own to it.
     ///   - schedules: what the program brings along.
     public init(database: Database, schedules: [ScheduleDefinition] = [], logger: Logger) {
         self.database = database
@@ -23,7 +23,7 @@ public struct Scheduler: Service {
     /// Runs until a graceful shutdown or the end of its task. A database that can't be reached is waited for.
     public func run() async throws {
         let stop = Signal()
-        let own = Database(configuration: database.configuration, maximumConnections: 1, logger: logger)
+        let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 await run(on: own, until: stop)
@@ -45,9 +45,11 @@ public struct Scheduler: Service {
         var pause = Duration.zero
         while await !stop.wait(atMost: pause) {
             do {
-                pause = try await loop.turn()
+                pause = try await loop.untilLook > .zero ? loop.settle() : loop.turn()
+                pause = min(pause, loop.untilLook)
                 backoff.reset()
             } catch {
+                loop.forgetTime()
                 var random = SystemRandomNumberGenerator()
                 pause = backoff.next(using: &random)
                 if pace.allowsLine() {

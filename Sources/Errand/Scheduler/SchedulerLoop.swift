@@ -1,29 +1,31 @@
 import Logging
 import Postgres
 
-/// What a scheduler does over and over: reads the schedules, settles the ticks that are due, says when to look again.
+/// What a scheduler does over and over: looks at the schedules, settles the ticks that are due, says when to go on.
+///
+/// A look reads all schedules; between two looks it knows by itself what is due. Time is the database's: asked at each look,
+/// and counted on from there.
 struct SchedulerLoop {
-    private let database: Database
-    private let logger: Logger
-    private let metrics = SchedulerMetrics()
+    let database: Database
+    let logger: Logger
+    let metrics = SchedulerMetrics()
     /// Not taken over yet.
     private var definitions: [ScheduleDefinition]
-    /// By name, what was computed at the last turn.
-    private var known: [String: Known] = [:]
+    /// As of the last look, in its order.
+    var known: [KnownSchedule] = []
+    /// From when on there is something to settle of each: beside them, since it is gone through before each wait.
+    var dueFrom: [Timestamp] = []
+    private var clock: Clock?
+    private var nextLook = ContinuousClock.now
 
-    private struct Known {
-        let version: Int64
-        let schedule: Result<Schedule, ScheduleError>
-        /// The tick after `lastTick`.
-        var next: (lastTick: Timestamp, tick: Timestamp?)?
-        /// Its jobs are refused by the database: it is tried again after this, and stops none of the others.
-        var refusal: (until: ContinuousClock.Instant, reason: String)?
+    /// What the database's clock showed, and when its answer was here: counted from there, it is never ahead.
+    private struct Clock {
+        let time: Timestamp
+        let answered: ContinuousClock.Instant
     }
 
     /// The longest pause between two looks, and so the time within which a change is noticed.
     static let longestPause: Duration = .milliseconds(900)
-    /// The most ticks in one transaction.
-    private static let batch = 500
 
     init(database: Database, definitions: [ScheduleDefinition], logger: Logger) {
         self.database = database
@@ -31,36 +33,84 @@ struct SchedulerLoop {
         self.logger = logger
     }
 
-    /// Settles what is due, each tick once; answers how long there is nothing to do, at most ``longestPause``.
+    /// Time by the database, never ahead of it; nil where it has to be asked first.
+    private var now: Timestamp? {
+        clock.map { clock in
+            let since = ContinuousClock.now - clock.answered
+            // A clock that is being corrected runs slower than this one by up to 1 in 2,000.
+            return clock.time + (since - since / 2000)
+        }
+    }
+
+    /// How long until the next look; zero where it is due.
+    var untilLook: Duration { clock == nil ? .zero : max(.zero, nextLook - .now) }
+
+    /// After an error, which may be the loss of the server: what time it is must be asked first.
+    mutating func forgetTime() { clock = nil }
+
+    /// Looks at the schedules, and settles what is due, also meanwhile; answers how long there is nothing to do.
     ///
-    /// Costs a query and, for each schedule that isn't due, a comparison.
+    /// Costs a query of all schedules, and for each that isn't due a comparison.
     mutating func turn() async throws -> Duration {
         try await takeOverDefinitions()
-        let rows = try await database.query(StoredSchedule.all)
-        // Time by the database has gone on since it answered: a pause that is counted from here never ends too early.
-        let answered = ContinuousClock.now
-        guard let (now, schedules) = try StoredSchedule.read(rows) else {
-            known = [:]
-            return Self.longestPause
+        let (begun, arrived, database) = (ContinuousClock.now, Signal(), database)
+        async let answer = Self.look(at: database, raising: arrived)
+        if clock != nil {
+            var pause = try await settle()
+            while await !arrived.wait(atMost: pause) { pause = try await settle() }
         }
-        let names = Set(schedules.map(\.name))
-        known = known.filter { name, _ in names.contains(name) }
-        var soonest: Timestamp?
-        var reports: [Statement] = []
-        for stored in schedules {
-            let (next, problem) = try await tend(stored, at: now)
-            if let next, next < soonest ?? .infinity { soonest = next }
-            if next != stored.nextTick || problem != stored.problem {
-                reports.append(
-                    Statement(
-                        "select errand.schedule_report_v1($1, $2, $3, $4)",
-                        [stored.name, stored.version, next, problem]))
+        try await take(try await answer, begun: begun)
+        nextLook = begun + Self.longestPause
+        return try await settle()
+    }
+
+    /// Settles what is due, each tick once; answers how long there is nothing to do, at most ``longestPause``.
+    ///
+    /// Costs nothing in the database where nothing is due.
+    mutating func settle() async throws -> Duration {
+        guard let now else { return .zero }
+        let due = dueFrom.indices.filter { dueFrom[$0] <= now }.sorted { dueFrom[$0] < dueFrom[$1] }
+        try await settle(due, at: now)
+        guard let soonest = dueFrom.min(), soonest < .infinity, let time = self.now else { return Self.longestPause }
+        return max(.zero, min(Self.longestPause, soonest - time))
+    }
+}
+
+// MARK: - Looking
+extension SchedulerLoop {
+    private struct Answer: Sendable {
+        let schedules: [StoredSchedule]
+        let clock: Clock
+    }
+
+    private static func look(at database: Database, raising arrived: Signal) async throws -> Answer {
+        defer { arrived.raise() }
+        let schedules = try StoredSchedule.read(try await database.query(StoredSchedule.all))
+        // Asked by itself: reading many schedules takes so long that a time from there would be late.
+        let time = try await database.query("select clock_timestamp()").scalar(Timestamp.self)
+        return Answer(schedules: schedules, clock: Clock(time: time, answered: .now))
+    }
+
+    private mutating func take(_ answer: Answer, begun: ContinuousClock.Instant) async throws {
+        clock = answer.clock
+        let now = answer.clock.time
+        let before = Dictionary(uniqueKeysWithValues: known.map { ($0.stored.name, $0) })
+        var reports: [Int] = []
+        known = answer.schedules.enumerated().map { place, stored in
+            guard var schedule = before[stored.name], schedule.stored.version == stored.version else {
+                let schedule = KnownSchedule(stored)
+                if case .failure(let error) = schedule.schedule {
+                    logger.error(
+                        "schedule can't be read", metadata: ["schedule": "\(stored.name)", "error": "\(error)"])
+                }
+                if schedule.isReportDue(at: now) { reports.append(place) }
+                return schedule
             }
+            if schedule.seen(stored, begun: begun), schedule.isReportDue(at: now) { reports.append(place) }
+            return schedule
         }
-        if !reports.isEmpty { _ = try await database.pipeline(reports) }
-        guard let soonest else { return Self.longestPause }
-        let pause = min(Self.longestPause, soonest - now)
-        return max(.zero, pause - (.now - answered))
+        dueFrom = known.map { $0.isDueFrom(at: now) }
+        try await report(reports, at: now)
     }
 
     private mutating func takeOverDefinitions() async throws {
@@ -76,85 +126,6 @@ struct SchedulerLoop {
                 logger.error("schedule refused", metadata: ["schedule": "\(definition.name)", "error": "\(error)"])
             }
             definitions.removeFirst()
-        }
-    }
-}
-
-// MARK: - One schedule
-extension SchedulerLoop {
-    /// Settles what is due of one schedule; answers its next tick, and what keeps it from ticking.
-    private mutating func tend(
-        _ stored: StoredSchedule, at now: Timestamp
-    ) async throws -> (next: Timestamp?, problem: String?) {
-        var entry = entry(for: stored)
-        defer { known[stored.name] = entry }
-        if let refusal = entry.refusal {
-            if refusal.until > .now { return (nil, refusal.reason) }
-            entry.refusal = nil
-        }
-        let schedule: Schedule
-        switch entry.schedule {
-        case .success(let known): schedule = known
-        case .failure(let error): return (nil, error.description)
-        }
-        if entry.next?.lastTick != stored.lastTick {
-            entry.next = (stored.lastTick, schedule.next(after: stored.lastTick))
-        }
-        guard let next = entry.next?.tick else { return (nil, "it never ticks again: there is no such date") }
-        if next > now { return (stored.isPaused ? nil : next, nil) }
-        do {
-            try await settle(stored, schedule, at: now)
-        } catch {
-            guard error.code == .rejected, !error.isTransient else { throw error }
-            let reason = "its jobs are refused: \(error.detail)"
-            entry.refusal = (.now + .seconds(30), reason)
-            logger.error("schedule refused", metadata: ["schedule": "\(stored.name)", "error": "\(error)"])
-            return (nil, reason)
-        }
-        return (stored.isPaused ? nil : schedule.next(after: now), nil)
-    }
-
-    private func entry(for stored: StoredSchedule) -> Known {
-        if let entry = known[stored.name], entry.version == stored.version { return entry }
-        let schedule = Result { () throws(ScheduleError) in try Schedule(stored.times) }
-        if case .failure(let error) = schedule {
-            logger.error("schedule can't be read", metadata: ["schedule": "\(stored.name)", "error": "\(error)"])
-        }
-        return Known(version: stored.version, schedule: schedule)
-    }
-
-    private func settle(_ stored: StoredSchedule, _ schedule: Schedule, at now: Timestamp) async throws(PostgresError) {
-        var due =
-            stored.isPaused
-            ? CatchUp.passOver(schedule, after: stored.lastTick, at: now)[...]
-            : stored.catchUp.settle(schedule, after: stored.lastTick, at: now)[...]
-        while !due.isEmpty {
-            let part = due.prefix(Self.batch)
-            due = due.dropFirst(Self.batch)
-            let rows = try await database.query(
-                Statement(
-                    """
-                    with held as materialized (
-                        select errand.hold_schedule_v1($1, $4) as is_ours
-                    )
-                    select errand.tick_v1($1, due.tick, due.outcome, $4),
-                        exists (select from errand.tick where tick.schedule = $1 and tick.tick = due.tick) as was_settled
-                    from held
-                    cross join unnest($2, $3) with ordinality as due(tick, outcome, place)
-                    where held.is_ours
-                    order by due.place
-                    """,
-                    [
-                        stored.name, part.map(\.tick), part.map(\.outcome.rawValue), stored.version,
-                    ]))
-            // Somebody else holds it and settles these. Were the rest settled here, these might be passed over.
-            if rows.isEmpty { return }
-            guard let metrics else { continue }
-            let (jobs, wereSettled) = (try rows.column(0, as: Int64?.self), try rows.column(1, as: Bool.self))
-            for (index, tick) in part.enumerated()
-            where jobs[index] != nil || !tick.outcome.givesJob && !wereSettled[index] {
-                metrics.settled(tick, of: stored.name, at: now)
-            }
         }
     }
 }

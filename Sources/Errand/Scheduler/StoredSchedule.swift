@@ -20,15 +20,12 @@ struct StoredSchedule: Sendable {
 
     static let all: Statement = "select * from errand.schedules_v1()"
 
-    /// The answer's schedules, and the database's time; nil where there are none.
-    static func read(_ rows: Rows) throws -> (now: Timestamp, schedules: [StoredSchedule])? {
-        var now: Timestamp?
-        let schedules = try rows.map { row in
-            let (time, name, version, last, next, isPaused, cron, every, zone, missed, lateness, catchUp, problem) =
+    static func read(_ rows: Rows) throws -> [StoredSchedule] {
+        try rows.map { row in
+            let (_, name, version, last, next, isPaused, cron, every, zone, missed, lateness, catchUp, problem) =
                 try row.decode(
                     Timestamp.self, String.self, Int64.self, Timestamp.self, Timestamp?.self, Bool.self, String?.self,
                     Int64?.self, String.self, String.self, Int64.self, Int.self, String?.self)
-            now = time
             return StoredSchedule(
                 name: name, version: version, lastTick: last, nextTick: next, isPaused: isPaused,
                 times: Times(cron: cron, everyMicroseconds: every, timeZone: zone),
@@ -37,7 +34,6 @@ struct StoredSchedule: Sendable {
                     maxCatchUp: catchUp),
                 problem: problem)
         }
-        return now.map { ($0, schedules) }
     }
 }
 
