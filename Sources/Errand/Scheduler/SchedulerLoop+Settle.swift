@@ -65,10 +65,7 @@ extension SchedulerLoop {
                     select schedule, errand.hold_schedule_v1(schedule, version) as is_ours
                     from (select distinct schedule, version from due) as wanted
                 )
-                select due.place, errand.tick_v1(due.schedule, due.tick, due.outcome, due.version),
-                    exists (
-                        select from errand.tick where tick.schedule = due.schedule and tick.tick = due.tick
-                    ) as was_settled
+                select due.place, errand.tick_v2(due.schedule, due.tick, due.outcome, due.version)
                 from due
                 join held on held.schedule = due.schedule
                 -- The clock may have been put back since it was looked at.
@@ -80,14 +77,12 @@ extension SchedulerLoop {
                     part.map(\.tick.outcome.rawValue),
                 ])
             let rows = try await database.pipeline([statement, reports(portion.map(\.place), at: now)])[0]
-            let answers = try rows.map { try $0.decode(Int.self, Int64?.self, Bool.self) }
+            let answers = try rows.map { try $0.decode(Int.self, Bool.self) }
             var settled: [Int: (count: Int, last: Timestamp)] = [:]
-            for (number, job, wasSettled) in answers {
+            for (number, isOurs) in answers {
                 let (place, tick) = part[number - 1]
                 settled[place] = ((settled[place]?.count ?? 0) + 1, tick.tick)
-                if job != nil || !tick.outcome.givesJob && !wasSettled {
-                    metrics?.settled(tick, of: known[place].stored.name, at: now)
-                }
+                if isOurs { metrics?.settled(tick, of: known[place].stored.name, at: now) }
             }
             var isAll = true
             for (place, asked) in Dictionary(grouping: part, by: \.place).mapValues(\.count) {

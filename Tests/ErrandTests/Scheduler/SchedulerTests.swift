@@ -216,15 +216,50 @@ import Testing
     func lateInserts() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop')")
-            let settle =
-                "select errand.tick_v1('fast', date_trunc('hour', now()) + interval '2 hours', 'enqueued', $1::bigint)"
-            #expect(try await database.query(Statement(settle, [2])).scalar(Int?.self) == nil)
-            #expect(try await database.query(Statement(settle, [1])).scalar(Int?.self) != nil)
-            #expect(try await database.query(Statement(settle, [1])).scalar(Int?.self) == nil)
+            func settles(version: Int) async throws -> Bool {
+                let settle =
+                    "select errand.tick_v2('fast', date_trunc('hour', now()) + interval '2 hours', 'enqueued', $1::bigint)"
+                return try await database.query(Statement(settle, [version])).scalar(Bool.self)
+            }
+            #expect(try await !settles(version: 2))
+            #expect(try await settles(version: 1))
+            #expect(try await !settles(version: 1))
             // Even after its record is gone.
             try await database.execute("delete from errand.tick")
-            #expect(try await database.query(Statement(settle, [1])).scalar(Int?.self) == nil)
+            #expect(try await !settles(version: 1))
             #expect(try await count("select count(*) from errand.job", in: database) == 1)
+        }
+    }
+
+    @Test("a tick that another scheduler settles after a statement began is that one's, not also the statement's")
+    func settledMeanwhile() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop')")
+            let settle: Statement = """
+                with turn as materialized (
+                    select pg_advisory_xact_lock(1)
+                )
+                select errand.tick_v2('fast', timestamptz '2100-01-01', 'skipped', 1)
+                from turn
+                """
+            let late = try await database.transaction { transaction in
+                #expect(try await transaction.query(settle).scalar(Bool.self))
+                let late = Task { try await database.query(settle).scalar(Bool.self) }
+                var isWaiting = false
+                for _ in 0..<6000 where !isWaiting {
+                    isWaiting =
+                        try await count(
+                            """
+                            select count(*) from pg_stat_activity
+                            where datname = current_database() and wait_event_type = 'Lock'
+                            """, in: database) == 1
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                #expect(isWaiting)
+                return late
+            }
+            #expect(try await !late.value)
+            #expect(try await count("select count(*) from errand.tick", in: database) == 1)
         }
     }
 
