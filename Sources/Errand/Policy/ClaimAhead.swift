@@ -3,17 +3,28 @@
 /// With ten slots and jobs that take no time a worker would claim ten jobs, write ten ends, and commit for both: the commits
 /// were all that it did. So it claims as many ahead as begin within a ``moment``, judged by the slowest group of attempts of
 /// late. One job of seconds is enough to claim none ahead: what waits here behind it could run elsewhere. One of
-/// milliseconds isn't, since any attempt may be held up for as long on a busy machine.
+/// milliseconds isn't, since any attempt may be held up for as long on a busy machine. And what waits takes memory: large
+/// payloads are claimed a few at a time.
 package struct ClaimAhead {
     /// The longest that a job claimed ahead should wait for its slot.
     package static let moment: Duration = .milliseconds(20)
+    /// The most bytes of payloads that wait.
+    package static let bytes = 16 << 20
     /// What of the slowest group is left after another one: a minute is forgotten after some 60 groups.
     private static let memory = 0.875
 
     /// The mean of the slowest group. Nil while nothing is known yet, or after jobs were found stuck.
     private var slowest: Duration?
+    /// The mean payload of the group with the largest ones, in bytes.
+    private var largest = 0
 
     package init() {}
+
+    /// So many jobs were claimed, whose payloads have so many bytes all together.
+    package mutating func claimed(_ count: Int, bytes: Int) {
+        guard count > 0 else { return }
+        largest = max(bytes / count, Int(Double(largest) * Self.memory))
+    }
 
     /// So many attempts have ended, which took so long all together.
     package mutating func ended(_ count: Int, tookTogether total: Duration) {
@@ -28,6 +39,6 @@ package struct ClaimAhead {
     package func count(slots: Int, atMost most: Int) -> Int {
         guard let slowest else { return 0 }
         let turns = Self.moment / max(slowest, .microseconds(1))
-        return turns < 1 ? 0 : min(most, Int(turns) * slots)
+        return turns < 1 ? 0 : min(most, Int(turns) * slots, Self.bytes / max(1, largest))
     }
 }

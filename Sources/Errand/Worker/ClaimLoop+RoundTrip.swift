@@ -58,6 +58,7 @@ extension ClaimLoop {
         let count = claimed.jobs.count
         let isDeep = state.withLock { state in
             state.held += count
+            state.ahead.claimed(count, bytes: claimed.jobs.reduce(0) { $0 + $1.payload.bytes.count })
             state.isDeep = count == limit && count >= largeClaim
             state.marks[turn.rawValue].observe(observation, at: shared.uptime)
             return state.isDeep

