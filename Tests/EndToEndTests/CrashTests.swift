@@ -108,7 +108,10 @@ import Testing
     func poison() async throws {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
-            try await database.execute(#"select errand.enqueue('noop', '{"crash": true, "sleep_ms": 100}')"#)
+            // In the middle of what is claimed ahead, of what takes its time, and of what is over at once.
+            try await database.enqueueSleepers(500, milliseconds: 0)
+            try await database.execute(#"select errand.enqueue('noop', '{"crash": true}')"#)
+            try await database.enqueueSleepers(500, milliseconds: 0)
             try await database.enqueueSleepers(50, milliseconds: 20)
             var deaths = 0
             var worker = try Program(["worker"], database: url, settings: settings)
@@ -122,7 +125,7 @@ import Testing
                 try await Task.sleep(for: .milliseconds(50))
             }
             #expect(deaths == 3)
-            #expect(try await database.becomes("count(*) = 50 from errand.history", within: .seconds(60)))
+            #expect(try await database.becomes("count(*) = 1050 from errand.history", within: .seconds(60)))
             let error = try await database.query("select error from errand.failed").scalar(String.self)
             #expect(error == "running in 3 crashes of its worker")
             worker.send(SIGTERM)

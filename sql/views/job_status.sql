@@ -40,4 +40,4 @@ comment on column errand.job_status.limit_key is 'the limit under which it runs'
 comment on column errand.job_status.guard is 'the guard that is asked whether it is still wanted';
 comment on column errand.job_status.tags is 'words to find it by';
 comment on column errand.job_status.traceparent is 'the W3C trace context of its enqueue';
-comment on column errand.job_status.parked_for is 'what it is parked for: limit:KEY or dependency:NAME';
+comment on column errand.job_status.parked_for is 'what it is parked for: limit:KEY, dependency:NAME or crash';

@@ -103,7 +103,7 @@ comment on column errand.queue_status.queue is 'names the queue';
 comment on column errand.queue_status.waiting is 'due jobs in line';
 comment on column errand.queue_status.running is 'jobs that a worker holds';
 comment on column errand.queue_status.scheduled is 'jobs that wait for their time';
-comment on column errand.queue_status.parked is 'jobs that are held back by a limit or a dependency';
+comment on column errand.queue_status.parked is 'jobs that are held back by a limit, a dependency or two crashes of their worker';
 comment on column errand.queue_status.failed is 'jobs that failed and were neither retried nor discarded';
 comment on column errand.queue_status.is_estimate is 'whether waiting and running are of the last count, not of now';
 comment on column errand.queue_status.oldest_due_at is 'since when the longest waiting job is due';

@@ -66,6 +66,13 @@ struct RescuePlan {
     mutating func failed() { lastScan = nil }
 }
 
+/// When jobs that were in two crashes of their worker go back in line, one at a time.
+enum IsolationPlan {
+    /// While some wait: there may be as many as a worker holds, and most take no longer than this.
+    static let interval: Duration = .milliseconds(20)
+    static let idleInterval: Duration = .seconds(5)
+}
+
 /// When jobs are counted for the views of ops.
 enum StockPlan {
     static let interval: Duration = .seconds(5)

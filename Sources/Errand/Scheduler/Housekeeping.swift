@@ -19,7 +19,7 @@ public struct Housekeeping: Service {
 
     /// Runs until a graceful shutdown or the end of its task. A database that can't be reached is waited for.
     public func run() async throws {
-        let stops = [Signal(), Signal(), Signal(), Signal()]
+        let stops = [Signal(), Signal(), Signal(), Signal(), Signal()]
         let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
@@ -28,6 +28,7 @@ public struct Housekeeping: Service {
                     group.addTask { await run(Rescue(database: own, logger: logger), until: stops[1]) }
                     group.addTask { await run(Maintenance(database: own, logger: logger), until: stops[2]) }
                     group.addTask { await run(Stock(database: own), until: stops[3]) }
+                    group.addTask { await run(Isolation(database: own), until: stops[4]) }
                 }
             } onGracefulShutdown: {
                 for stop in stops { stop.raise() }
@@ -107,9 +108,9 @@ private struct Rescue: Duty {
     mutating func once() async throws -> Duration {
         let called = ContinuousClock.now
         let scans = plan.scans(at: called - start)
-        let rows = try await database.query(Statement("select * from errand.rescue_v1($1)", [scans]))
+        let rows = try await database.query(Statement("select * from errand.rescue_v2($1)", [scans]))
         guard let (lost, rescued, failed) = try rows.first?.decode(Int.self, Int.self, Int.self) else {
-            throw UnexpectedAnswer("errand.rescue_v1", expected: "one row", came: "none")
+            throw UnexpectedAnswer("errand.rescue_v2", expected: "one row", came: "none")
         }
         if lost + rescued + failed > 0 {
             logger.warning(
@@ -120,6 +121,18 @@ private struct Rescue: Duty {
     }
 
     mutating func failed() { plan.failed() }
+}
+
+private struct Isolation: Duty {
+    let database: Database
+    let name = "isolate"
+
+    mutating func once() async throws -> Duration {
+        let othersWait = try await database.query("select errand.release_crashed_v1()").scalar(Bool.self)
+        return othersWait ? IsolationPlan.interval : IsolationPlan.idleInterval
+    }
+
+    mutating func failed() {}
 }
 
 private struct Stock: Duty {

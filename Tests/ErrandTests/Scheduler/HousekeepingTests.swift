@@ -52,6 +52,44 @@ import Testing
         }
     }
 
+    @Test(
+        "of jobs that were in two crashes one at a time goes back in line, and the next one after its end or a minute")
+    func crashedAlone() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                """
+                select errand.enqueue('noop');
+                select errand.enqueue('noop');
+                select errand.enqueue('noop');
+                update errand.job set state = 'running', worker_id = 4711, crashes = 1, started_at = now();
+                """)
+            let inLine: Statement = "select count(*) filter (where state = 'available') from errand.job"
+            func release() async throws -> Int {
+                _ = try await database.query("select errand.release_crashed_v1()")
+                return try await database.query(inLine).scalar(Int.self)
+            }
+            try await database.execute("select errand.rescue_v2(true)")
+            #expect(try await database.query(inLine).scalar(Int.self) == 0)
+            let code = "select code from errand.explain((select min(id) from errand.job)) limit 1"
+            #expect(try await database.query(Statement(code)).scalar(String.self) == "crashed")
+            for _ in 1...3 { #expect(try await release() == 1) }
+            // It runs, and the next one still waits; once it has ended, its turn has come.
+            try await database.execute(
+                "update errand.job set state = 'running', started_at = now() where state = 'available'")
+            #expect(try await release() == 0)
+            try await database.execute("delete from errand.job where state = 'running'")
+            #expect(try await release() == 1)
+            // One that runs for long holds nobody up.
+            try await database.execute(
+                """
+                update errand.job
+                set state = 'running', started_at = now() - interval '61 s', run_at = now() - interval '62 s'
+                where state = 'available'
+                """)
+            #expect(try await release() == 1)
+        }
+    }
+
     @Test("old ticks are forgotten, but for the newest of each schedule")
     func forgetsTicks() async throws {
         try await withTestDatabase { database, _ in

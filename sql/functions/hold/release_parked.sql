@@ -8,7 +8,7 @@ create or replace function errand.release_parked() returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
-    waits_for text := '';
+    waits_for text := 'dependency:';
     started timestamptz := clock_timestamp();
     before text;
 begin

@@ -96,6 +96,11 @@ begin
         detail := format('it is due since %s, and nobody has put it in line', job.run_at);
         hint := 'Housekeeping does that within a second: does any `errand worker` or `errand scheduler` run?';
         return next;
+    elsif job.parked_for = 'crash' then
+        code := 'crashed';
+        detail := format('it was running in %s crashes of its worker: such jobs go back in line one at a time', job.crashes);
+        hint := format('select * from errand.cancel(''{%s}'', reason => ''…'')', job.id);
+        return next;
     end if;
 end
 $$;
