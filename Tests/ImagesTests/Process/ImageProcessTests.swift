@@ -112,13 +112,15 @@ import Glibc
         }
     }
 
-    @Test("a process is locked in: no new rights, a filter on system calls, no capabilities, bounded")
+    @Test(
+        "a process is locked in: no new rights, a filter on system calls, no capabilities, bounded, behind all others")
     func lockedIn() async throws {
         let program = try Program()
         defer { program.remove() }
         let pool = ImageProcessPool.forTests(executable: program.path)
         _ = try await pool.compress(try Samples.magick("-size 300x200 plasma:"))
-        let folder = "/proc/\(try await program.process())"
+        let process = try await program.process()
+        let folder = "/proc/\(process)"
         let status = try String(contentsOfFile: folder + "/status", encoding: .utf8)
         for line in ["Seccomp:\t2", "NoNewPrivs:\t1", "CapEff:\t0000000000000000", "CapPrm:\t0000000000000000"] {
             #expect(status.contains(line))
@@ -129,6 +131,7 @@ import Glibc
         func hard(_ name: String) -> Substring? {
             limits.first { $0.joined(separator: " ").hasPrefix(name) }?.dropLast().last
         }
+        #expect(getpriority(Int32(PRIO_PROCESS.rawValue), UInt32(process)) == 10)
         #expect(hard("Max core file size") == "0")
         #expect(hard("Max file size") == "0")
         #expect(hard("Max open files") == "64")
