@@ -6,7 +6,7 @@
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
 built=$here/../../.build-benchmarks/qbench
-batch=100
+batch=500
 
 if [ ! -x "$built" ] || [ "$here/qbench.c" -nt "$built" ]; then
     mkdir -p "$(dirname "$built")"
