@@ -20,6 +20,7 @@ extension ClaimLoop {
                 context: JobContext(job: job, worker: shared, control: AttemptControl()), claimedAt: now, loop: self)
         }
         shared.running.insert(attempts)
+        shared.keeper.stir()
         let starters = state.withLock { state in
             state.waiting.append(contentsOf: attempts)
             return addStarters(&state)

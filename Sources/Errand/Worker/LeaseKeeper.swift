@@ -6,12 +6,11 @@ import Postgres
 struct LeaseKeeper {
     let shared: WorkerState
     let loops: [ClaimLoop]
-    /// Rings when ops may have cancelled something: a beat then comes at once.
-    let hurry: Signal
 
     /// Runs until its task is cancelled, after the claim loops have ended.
     func run() async {
         var lastBeat = ContinuousClock.now - shared.configuration.beat
+        var lastRan = ContinuousClock.now
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "control"))
         while !Task.isCancelled {
             do {
@@ -29,8 +28,23 @@ struct LeaseKeeper {
             }
             shared.running.enforceDeadlines(at: .now)
             for loop in loops { loop.handBackStalled(at: .now) }
-            if await hurry.wait(atMost: .milliseconds(100)) { lastBeat = .now - shared.configuration.beat }
+            if !isIdle { lastRan = .now }
+            let rests = lastRan + Self.rest <= .now
+            let limit = rests ? min(Self.rest, lastBeat + pause - .now) : Self.interval
+            if await shared.keeper.wait(atMost: max(Self.interval, limit), resting: rests) {
+                lastBeat = .now - shared.configuration.beat
+            }
         }
+    }
+
+    /// Between two looks at what runs: how late a deadline may be noticed.
+    private static let interval: Duration = .milliseconds(100)
+    /// The same while nothing has run for as long.
+    private static let rest: Duration = .seconds(1)
+
+    /// Nothing runs, and nothing is wrong.
+    private var isIdle: Bool {
+        shared.running.count == 0 && shared.identity.current != nil && shared.identity.retiring.isEmpty
     }
 
     /// Between two beats. Where wake-ups don't arrive, a cancellation is found by asking: twice a second.

@@ -7,7 +7,6 @@ import Synchronization
 struct Wakeup {
     let shared: WorkerState
     let loops: [ClaimLoop]
-    let hurry: Signal
 
     /// Runs until its task is cancelled; connects again whenever the connection is lost.
     func run() async {
@@ -49,7 +48,7 @@ struct Wakeup {
     }
 
     private func receive(_ notification: PostgresNotification) async {
-        if notification.channel == "errand_cancel" { return hurry.raise() }
+        if notification.channel == "errand_cancel" { return shared.keeper.hurry() }
         shared.metrics?.wakeUps.increment()
         shared.doze.withLock { $0.woken(at: shared.uptime) }
         wakeAll()

@@ -59,15 +59,14 @@ public struct Worker: Service {
 private struct Engine {
     let shared: WorkerState
     let stop: Signal
-    let hurry = Signal()
 
     func run() async {
         let loops = shared.configuration.queues.sorted { $0.key < $1.key }.map { queue, slots in
             ClaimLoop(queue: queue, slots: slots, shared: shared)
         }
         await withTaskGroup { group in
-            let lease = LeaseKeeper(shared: shared, loops: loops, hurry: hurry)
-            let wakeup = Wakeup(shared: shared, loops: loops, hurry: hurry)
+            let lease = LeaseKeeper(shared: shared, loops: loops)
+            let wakeup = Wakeup(shared: shared, loops: loops)
             group.addTask { await lease.run() }
             group.addTask { await wakeup.run() }
             group.addTask { await IdleLook(shared: shared, loops: loops).run() }
@@ -80,6 +79,7 @@ private struct Engine {
             await claiming
             group.cancelAll()
             shared.dozed.raise()
+            shared.keeper.stir()
         }
         await leave()
     }

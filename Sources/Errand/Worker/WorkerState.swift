@@ -27,6 +27,7 @@ final class WorkerState: Sendable {
     /// Rings when a queue has fallen asleep.
     let dozed = Signal()
     let doze: Mutex<DozePolicy>
+    let keeper = KeeperBell()
     private let start = ContinuousClock.now
     private struct Flags {
         var isStopping = false
