@@ -2,7 +2,7 @@
 # backlog.sh [WAITING...]: how long a claim takes however many jobs wait; 1000 100000 10000000 by default.
 #
 # Makes a database a length on a cluster of its own below .errand/ and keeps it: a second run only measures. BATCHES (20 100)
-# says how many jobs a claim takes, ROUNDS (600) how often. Fails where a median is over 1.2 times that of the first length.
+# says how many jobs a claim takes, CLAIMS (600) how often. Fails where a median is over 1.2 times that of the first length.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -36,6 +36,6 @@ psql "$admin" -c checkpoint
 echo "load of the machine: $(cut -d ' ' -f 1-3 /proc/loadavg)"
 failed=0
 for batch in ${BATCHES:-20 100}; do
-    python3 Benchmarks/Backlog/claims.py "$batch" "${ROUNDS:-600}" "${databases[@]}" || failed=1
+    python3 Benchmarks/Backlog/claims.py "$batch" "${CLAIMS:-600}" "${databases[@]}" || failed=1
 done
 exit "$failed"
