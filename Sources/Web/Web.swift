@@ -88,8 +88,19 @@ package struct Web: Service {
                 onListening(port)
             },
             logger: quiet)
+        var configuration = ServiceGroupConfiguration(services: [.init(service: application)], logger: quiet)
+        // A request that is under way may end; one that never ends its header isn't waited for.
+        configuration.maximumGracefulShutdownDuration = .seconds(1)
+        let group = ServiceGroup(configuration: configuration)
+        // A task of its own: were it cancelled, a connection that is accepted and not yet served would end the process
+        // (swift-nio issue 3481). Its listener is closed first, by a graceful shutdown.
+        let serving = Task { try await group.run() }
         do {
-            try await application.run()
+            try await withTaskCancellationHandler {
+                try await serving.value
+            } onCancel: {
+                Task { await group.triggerGracefulShutdown() }
+            }
         } catch {
             // It was told to end.
             if Task.isCancelled { return }

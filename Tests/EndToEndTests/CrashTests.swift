@@ -125,7 +125,7 @@ import Testing
                 try await Task.sleep(for: .milliseconds(50))
             }
             #expect(deaths == 3)
-            #expect(try await database.becomes("count(*) = 1050 from errand.history", within: .seconds(60)))
+            #expect(try await database.becomes("count(*) = 1050 from errand.history", within: .seconds(120)))
             let error = try await database.query("select error from errand.failed").scalar(String.self)
             #expect(error == "running in 3 crashes of its worker")
             worker.send(SIGTERM)
