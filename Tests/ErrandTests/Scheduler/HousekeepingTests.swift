@@ -56,13 +56,9 @@ import Testing
         "of jobs that were in two crashes one at a time goes back in line, and the next one after its end or a minute")
     func crashedAlone() async throws {
         try await withTestDatabase { database, _ in
+            for _ in 1...3 { try await database.execute("select errand.enqueue('noop')") }
             try await database.execute(
-                """
-                select errand.enqueue('noop');
-                select errand.enqueue('noop');
-                select errand.enqueue('noop');
-                update errand.job set state = 'running', worker_id = 4711, crashes = 1, started_at = now();
-                """)
+                "update errand.job set state = 'running', worker_id = 4711, crashes = 1, started_at = now()")
             let inLine: Statement = "select count(*) filter (where state = 'available') from errand.job"
             func release() async throws -> Int {
                 _ = try await database.query("select errand.release_crashed_v1()")
