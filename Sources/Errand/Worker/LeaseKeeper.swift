@@ -31,9 +31,10 @@ struct LeaseKeeper {
             if !isIdle { lastRan = .now }
             let rests = lastRan + Self.rest <= .now
             let limit = rests ? min(Self.rest, lastBeat + pause - .now) : Self.interval
-            if await shared.keeper.wait(atMost: max(Self.interval, limit), resting: rests) {
-                lastBeat = .now - shared.configuration.beat
-            }
+            let news = await shared.keeper.wait(atMost: max(Self.interval, limit), resting: rests)
+            if news.hurries { lastBeat = .now - shared.configuration.beat }
+            // What begins and ends between two looks isn't seen running.
+            if news.stirred { lastRan = .now }
         }
     }
 
