@@ -2,6 +2,7 @@
 #include "sandbox.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
@@ -9,6 +10,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -28,10 +30,31 @@ static int limit(int resource, uint64_t value) {
     return setrlimit(resource, &both) == 0 ? 0 : errno;
 }
 
+/* The niceness of its session, while that is still to be set. */
+static int autogroup = -1;
+
+static void give_way(void) {
+    setpriority(PRIO_PROCESS, 0, SANDBOX_NICENESS);
+    /* The caller's session must not step back with it. */
+    if (setsid() != -1) autogroup = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
+    sandbox_give_way();
+}
+
+void sandbox_give_way(void) {
+    if (autogroup < 0) return;
+    char niceness[4];
+    int length = snprintf(niceness, sizeof niceness, "%d", SANDBOX_NICENESS);
+    if (write(autogroup, niceness, (size_t)length) < 0 && errno == EAGAIN) return;
+    close(autogroup);
+    autogroup = -1;
+}
+
 int sandbox_enter(SandboxLimits limits) {
     int failure = 0;
     /* Older kernels lack close_range: there the one who started this process has closed them already. */
     syscall(SYS_close_range, 3u, ~0u, 0u);
+    /* While it may still write to what belongs to it in /proc. */
+    give_way();
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
     if (prctl(PR_SET_DUMPABLE, 0) != 0) return errno;
     if ((failure = limit(RLIMIT_CORE, 0)) != 0) return failure;

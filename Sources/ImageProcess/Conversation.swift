@@ -15,6 +15,7 @@ struct Conversation {
         say(Greeting(libvips: String(cString: cvips_version())))
         while let order = nextOrder() {
             guard let photo = take(order.bytes) else { return }
+            sandbox_give_way()
             // The soft limit of the kernel, and so it ends the process and not the photo alone.
             sandbox_allow_seconds(order.seconds)
             let outcome = photo.withUnsafeBytes { bytes in

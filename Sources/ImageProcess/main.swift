@@ -24,8 +24,6 @@ signal(SIGXFSZ, SIG_IGN)
 // A terminal and many runners signal all processes of a group. It ends with its input or its parent, and the photo under way
 // is part of what that one lets finish.
 for number in [SIGTERM, SIGINT, SIGHUP] { signal(number, SIG_IGN) }
-// A photo takes a core for a third of a second. Whatever else runs there, jobs of milliseconds and the database, goes first.
-_ = setpriority(Int32(PRIO_PROCESS.rawValue), 0, 10)
 let entered = sandbox_enter(SandboxLimits(address_space: addressSpace, open_files: 64))
 if entered != 0 { giveUp("cannot set the limits: \(String(cString: strerror(entered)))", code: 71) }
 if cvips_start("errand-image") != 0 || cvips_warm() != 0 { giveUp("libvips: \(takeVipsError())", code: 69) }

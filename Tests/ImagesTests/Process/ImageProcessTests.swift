@@ -145,6 +145,25 @@ import Glibc
         }
     }
 
+    @Test(
+        "its session gives way too, where the kernel divides the cores among sessions",
+        .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/autogroup")))
+    func givesWay() async throws {
+        let program = try Program()
+        defer { program.remove() }
+        let pool = ImageProcessPool.forTests(executable: program.path)
+        let photo = try Samples.magick("-size 300x200 plasma:")
+        _ = try await pool.compress(photo)
+        let path = "/proc/\(try await program.process())/autogroup"
+        // The kernel takes one such wish in 100 ms, and that may have been another process's.
+        for _ in 0..<100 where !(try String(contentsOfFile: path, encoding: .utf8).hasSuffix("nice 10\n")) {
+            try await Task.sleep(for: .milliseconds(20))
+            _ = try await pool.compress(photo)
+        }
+        #expect(try String(contentsOfFile: path, encoding: .utf8).hasSuffix("nice 10\n"))
+        #expect(try String(contentsOfFile: "/proc/self/autogroup", encoding: .utf8).hasSuffix("nice 0\n"))
+    }
+
     @Test("it dies with the program that started it, even by SIGKILL")
     func orphan() async throws {
         let program = try Program()
