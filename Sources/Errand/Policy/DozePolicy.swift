@@ -5,6 +5,10 @@
 /// quarters of their rate. After a short calm the wake-up flag is raised. A wake-up that brought nothing, because it was for
 /// another queue or others were faster, is followed by a longer calm: so a worker that is woken in vain is so ten times a
 /// second at most.
+///
+/// Whoever had enqueued before the flag was raised, and commits after the look that came with it, announces nothing. So that
+/// look is followed by others, each after twice the pause of the one before: such a job is found at the latest when it has
+/// waited as long as its commit was away from the flag.
 package struct DozePolicy {
     package enum Next: Equatable {
         /// Look now; with `arms`, and raise the flag before.
@@ -27,6 +31,8 @@ package struct DozePolicy {
     private var lastWake: Duration?
     private var lastLook: Duration?
     private var isArmed = false
+    /// The next pause while the flag is up.
+    private var armedPause = shortPause
 
     package init(interval: Duration) { self.interval = interval }
 
@@ -51,10 +57,13 @@ package struct DozePolicy {
         let calmAt = calmAt(listens: listens)
         let isCalm = !isBusy && calmAt <= now
         let arms = isCalm && listens
-        let pause = isBusy ? Self.busyPause : isCalm ? interval * (listens ? 2 : 1) : min(Self.shortPause, interval)
+        let longest = interval * (listens ? 2 : 1)
+        let pause =
+            isBusy ? Self.busyPause : arms ? min(armedPause, longest) : isCalm ? longest : min(Self.shortPause, interval)
         let due = arms && !isArmed ? now : lastLook.map { $0 + pause } ?? now
         guard due <= now else { return .wait(isCalm || isBusy ? due - now : min(due, calmAt) - now) }
         lastLook = now
+        armedPause = arms && isArmed ? min(armedPause * 2, longest) : Self.shortPause
         isArmed = arms
         return .look(arms: arms)
     }

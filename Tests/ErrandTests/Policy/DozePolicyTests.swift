@@ -5,12 +5,18 @@ import Testing
 @Suite("When a worker looks at sleeping queues") struct DozePolicyTests {
     private let policy = DozePolicy(interval: .milliseconds(250))
 
-    @Test("with nothing to do it raises the flag at once, and looks again after two intervals")
+    @Test("with nothing to do it raises the flag at once, and looks again after pauses that double, up to two intervals")
     func idle() {
         var policy = policy
-        #expect(policy.next(at: .seconds(1), isBusy: false, listens: true) == .look(arms: true))
-        #expect(policy.next(at: .milliseconds(1100), isBusy: false, listens: true) == .wait(.milliseconds(400)))
-        #expect(policy.next(at: .milliseconds(1500), isBusy: false, listens: true) == .look(arms: true))
+        var now: Duration = .seconds(1)
+        for pause in [5, 10, 20, 40, 80, 160, 320, 500, 500] {
+            #expect(policy.next(at: now, isBusy: false, listens: true) == .look(arms: true))
+            #expect(policy.next(at: now, isBusy: false, listens: true) == .wait(.milliseconds(pause)))
+            now += .milliseconds(pause)
+        }
+        policy.worked(at: now)
+        #expect(policy.next(at: now + .milliseconds(10), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: now + .milliseconds(11), isBusy: false, listens: true) == .wait(.milliseconds(4)))
     }
 
     @Test("after work it looks every 5 ms, and raises the flag after 10 ms of calm")
