@@ -37,7 +37,7 @@ struct Compression {
         }
         let needsSRGB = header.has_profile != 0 || header.is_cmyk != 0
         let source = upright(header)
-        var picture = try decode(to: source.within(request.maxEdge), toSRGB: needsSRGB)
+        var picture = try decode(format, header, to: source.within(request.maxEdge), toSRGB: needsSRGB)
         if let kept = keptAsItIs(format, header) {
             return (report(kept, picture, format, header, quality: nil, encodes: 0), kept)
         }
@@ -75,14 +75,30 @@ struct Compression {
         }
     }
 
-    private func decode(to size: PixelSize, toSRGB: Bool) throws(ImageError) -> Picture {
+    private func decode(
+        _ format: ImageFormat, _ header: CVipsHeader, to size: PixelSize, toSRGB: Bool
+    ) throws(ImageError) -> Picture {
         do {
-            return try Picture.decode(photo, to: size, toSRGB: toSRGB, background: request.background)
+            return try decoded(format, header, to: size, toSRGB: toSRGB)
         } catch  where toSRGB && error.code == .corrupt {
             // A profile that can't be used is no reason to lose the photo: it is taken for sRGB. If it wasn't the
             // profile, this fails as well.
-            return try Picture.decode(photo, to: size, toSRGB: false, background: request.background)
+            return try decoded(format, header, to: size, toSRGB: false)
         }
+    }
+
+    private func decoded(
+        _ format: ImageFormat, _ header: CVipsHeader, to size: PixelSize, toSRGB: Bool
+    ) throws(ImageError) -> Picture {
+        let width = Int(header.width)
+        let stored = header.orientation < 5 ? size : PixelSize(width: size.height, height: size.width)
+        // From four times on libvips lets the decoder itself leave pixels out.
+        if format == .jpeg, stored.width < width, width < 4 * stored.width,
+            let picture = try Picture.decode(photo, to: stored, shrinkingRowsFrom: width, toSRGB: toSRGB)
+        {
+            return picture
+        }
+        return try Picture.decode(photo, to: size, toSRGB: toSRGB, background: request.background)
     }
 
     /// The source's own pixels, without metadata, where they are all that was asked for: an encode would only lose

@@ -31,6 +31,9 @@ struct Conversation {
     }
 
     private func nextOrder() -> Order? {
+        // Memory is kept while one photo follows another, and not for hours.
+        var input = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
+        if poll(&input, 1, 1_000) == 0 { cvips_give_back_memory() }
         guard let start = take(4), let length = Frame.headerLength(start), let json = take(length) else { return nil }
         return try? Frame.header(Order.self, from: json)
     }

@@ -25,6 +25,32 @@ struct Picture: ~Copyable {
         return header
     }
 
+    /// Decodes a photo of three colours to exactly `stored`, its sides before it is turned upright, and turns it.
+    ///
+    /// libvips decodes it and shrinks its columns; ``RowShrink`` shrinks its rows. Nil where the photo has other than three
+    /// colours.
+    static func decode(
+        _ photo: UnsafeRawBufferPointer, to stored: PixelSize, shrinkingRowsFrom width: Int, toSRGB: Bool
+    ) throws(ImageError) -> Picture? {
+        guard let source = cvips_open(photo.baseAddress, photo.count, Int32(width), Int32(stored.height)) else {
+            throw failure()
+        }
+        defer { cvips_release(source) }
+        guard cvips_has_three_bytes(source) != 0 else { return nil }
+        guard let picture = cvips_blank(source, Int32(stored.width)) else { throw failure() }
+        defer { cvips_release(picture) }
+        let rows = cvips_rows(source)
+        defer { cvips_release_rows(rows) }
+        let pixels = cvips_pixels(picture)!
+        var shrink = RowShrink(from: width, to: stored.width)
+        for row in 0..<stored.height {
+            guard let from = cvips_read_row(rows, Int32(row)) else { throw failure() }
+            shrink.shrink(from, into: pixels + 3 * row * stored.width)
+        }
+        guard let upright = cvips_upright(picture, toSRGB ? 1 : 0) else { throw failure() }
+        return Picture(upright)
+    }
+
     /// Decodes a photo to exactly `size`, which is upright.
     static func decode(
         _ photo: UnsafeRawBufferPointer, to size: PixelSize, toSRGB: Bool, background: ImageRequest.Colour

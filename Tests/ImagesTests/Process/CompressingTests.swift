@@ -79,14 +79,33 @@ import Testing
     }
 
     @Test(
-        "colours stay: untagged, grey, CMYK and wide gamut",
-        arguments: [
-            ("-colorspace sRGB", 1.0), ("-colorspace Gray", 1.0), ("-colorspace CMYK", 30.0),
-        ])
-    func colours(conversion: String, tolerance: Double) async throws {
-        let source = try Samples.magick("\(Samples.dune) -resize 1200x \(conversion) -set comment x -quality 97")
+        "colours stay, whether its rows are shrunk or not: untagged, grey, CMYK",
+        arguments: [("-colorspace sRGB", 1.0), ("-colorspace Gray", 1.0), ("-colorspace CMYK", 30.0)], [2_560, 700])
+    func colours(conversion: (String, tolerance: Double), maxEdge: Int) async throws {
+        let source = try Samples.magick("\(Samples.dune) -resize 1200x \(conversion.0) -set comment x -quality 97")
+        try await expectColours(of: source, maxEdge: maxEdge, within: conversion.tolerance, as: conversion.0)
+    }
+
+    @Test("the colours of a wide gamut come out as sRGB", arguments: [2_560, 700])
+    func wideGamut(maxEdge: Int) async throws {
+        let source = try Samples.withFolder { folder in
+            let (plain, wide) = ("\(folder.path)/srgb.jpg", "\(folder.path)/p3.jpg")
+            try ImageFile.write(try Samples.magick("\(Samples.dune) -resize 1200x -quality 97"), to: plain)
+            try Samples.run("vips", "icc_transform", plain, "\(wide)[Q=97]", "p3", "--input-profile", "srgb")
+            return try Samples.bytes(wide)
+        }
+        // Taken for sRGB they would be this much paler.
+        let paler = zip(try Samples.meanColour(source), try Samples.meanColour(try Samples.magick(Samples.dune)))
+        #expect(paler.contains { abs($0 - $1) > 5 })
+        try await expectColours(of: source, maxEdge: maxEdge, within: 1)
+    }
+
+    private func expectColours(
+        of source: [UInt8], maxEdge: Int, within tolerance: Double, as conversion: String = ""
+    ) async throws {
         var request = ImageRequest()
         request.maxBytes = 150_000
+        request.maxEdge = maxEdge
         let result = try await ImageProcessPool.forTests().compress(source, as: request).bytes
         let expected = try Samples.meanColour(
             try Samples.magick("\(Samples.dune) -resize 1200x \(conversion) -colorspace sRGB"))
