@@ -29,20 +29,32 @@ extension Queue {
     ) async throws -> [Int64] {
         precondition(values.uniqueKey == nil, "unique: a key names one job; enqueue these one by one")
         var ids: [Int64] = []
+        ids.reserveCapacity(jobs.count)
+        var rest = jobs[...]
+        var next = try takePortion(of: &rest)
+        while !next.isEmpty {
+            let portion = next
+            async let answer = enqueue(portion, of: J.kind, values, in: transaction)
+            // The next one is encoded while the server works on this one, which is not left half done for an error in it.
+            let encoded = Result { try takePortion(of: &rest) }
+            ids += try await answer
+            next = try encoded.get()
+        }
+        return ids
+    }
+
+    /// As many jobs as one statement takes; empty where none is left.
+    private static func takePortion(of jobs: inout ArraySlice<some Job>) throws -> [JSONB] {
         var portion: [JSONB] = []
         var bytes = 0
-        for job in jobs {
+        while portion.count < 10_000, let job = jobs.first {
             let payload = try JSONB(encoding: job)
-            if portion.count == 10_000 || !portion.isEmpty && bytes + payload.bytes.count > 8 << 20 {
-                ids += try await enqueue(portion, of: J.kind, values, in: transaction)
-                portion.removeAll(keepingCapacity: true)
-                bytes = 0
-            }
-            portion.append(payload)
             bytes += payload.bytes.count
+            if !portion.isEmpty, bytes > 8 << 20 { break }
+            portion.append(payload)
+            jobs.removeFirst()
         }
-        if !portion.isEmpty { ids += try await enqueue(portion, of: J.kind, values, in: transaction) }
-        return ids
+        return portion
     }
 
     private static func enqueue(
@@ -55,7 +67,7 @@ extension Queue {
     private static func short(_ payloads: [JSONB], _ kind: JobKind, _ values: EnqueueOption.Values) -> Statement {
         Statement(
             """
-            select errand.enqueue_payloads_v1(
+            select errand.enqueue_payloads_v2(
                 $1, $2, $3, coalesce($4, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4)
             """,
             [

@@ -3,7 +3,7 @@ import Postgres
 
 extension SchedulerLoop {
     /// The most ticks of several schedules in one transaction: they are held as long as it takes, some 15 ms.
-    private static let portion = 50
+    private static let portion = 200
     /// The most ticks of one schedule in one transaction.
     private static let batch = 500
 

@@ -6,6 +6,11 @@ public struct JSONB: Sendable, Hashable {
     public let bytes: [UInt8]
 
     private static let decoder = JSONDecoder()
+    private static let encoder = {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.withoutEscapingSlashes]
+        return encoder
+    }()
 
     public init(bytes: [UInt8]) { self.bytes = bytes }
 
@@ -13,9 +18,7 @@ public struct JSONB: Sendable, Hashable {
 
     /// The JSON form of a value. Throws an `EncodingError` where it has none.
     public init(encoding value: some Encodable) throws {
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.withoutEscapingSlashes]
-        bytes = Array(try encoder.encode(value))
+        bytes = Array(try Self.encoder.encode(value))
     }
 
     /// Throws a `DecodingError` where the document isn't a `T`.

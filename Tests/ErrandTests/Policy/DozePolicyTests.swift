@@ -5,7 +5,7 @@ import Testing
 @Suite("When a worker looks at sleeping queues") struct DozePolicyTests {
     private let policy = DozePolicy(interval: .milliseconds(250))
 
-    @Test("with nothing to do it raises the flag at once, and looks again after pauses that double, up to two intervals")
+    @Test("with nothing to do it raises the flag at once; the pauses between looks double, up to two intervals")
     func idle() {
         var policy = policy
         var now: Duration = .seconds(1)

@@ -1,0 +1,56 @@
+-- enqueue_payloads_v2: puts many jobs of one kind in line; what the Swift library calls.
+--
+-- Answers the jobs' ids in the order of the payloads. Raises ER422 and ER413 as errand.enqueue does. What is the same for all
+-- of them is settled once and not for each row, as enqueue_payloads_v1 does: 0.5 us a job of 7.
+create or replace function errand.enqueue_payloads_v2(
+    kind text,
+    payloads jsonb[],
+    queue text default null,
+    run_at timestamptz default null,
+    priority int default null,
+    max_attempts int default null
+) returns bigint[]
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    due constant timestamptz := coalesce(enqueue_payloads_v2.run_at, now());
+    initial constant text := case when due > now() then 'scheduled' else 'available' end;
+    largest int;
+    target text;
+    urgency smallint;
+    tries smallint;
+    ids bigint[];
+begin
+    perform errand.check_job(
+        enqueue_payloads_v2.kind, '{}', enqueue_payloads_v2.queue, enqueue_payloads_v2.priority,
+        enqueue_payloads_v2.max_attempts, null);
+    -- Only where all of them together are that large can one of them be.
+    if pg_column_size(payloads) > 262144 then
+        select max(pg_column_size(payload)) into largest from unnest(payloads) as payload;
+        if largest > 262144 then
+            raise exception 'enqueue: payload: expected at most 262144 bytes, got %', largest
+                using errcode = 'ER413', hint = 'Store the data and put its key into the payload.';
+        end if;
+    end if;
+    select
+        coalesce(enqueue_payloads_v2.queue, defaults.queue, 'default'),
+        coalesce(enqueue_payloads_v2.priority, defaults.priority, 2),
+        coalesce(enqueue_payloads_v2.max_attempts, defaults.max_attempts, 10)
+    into target, urgency, tries
+    from (values (enqueue_payloads_v2.kind)) as asked (name)
+    left join errand.kind as defaults on defaults.name = asked.name;
+    perform pg_current_xact_id();
+    with added as (
+        insert into errand.job (queue, kind, payload, run_at, state, line, priority, max_attempts)
+        select
+            target, enqueue_payloads_v2.kind, payload, due, initial,
+            case when initial = 'available' then nextval('errand.job_line') end, urgency, tries
+        from unnest(payloads) as payload
+        returning id
+    )
+    select array_agg(id) into ids from added;
+    return coalesce(ids, '{}');
+end
+$$;
+comment on function errand.enqueue_payloads_v2(text, jsonb[], text, timestamptz, int, int) is
+    'Puts many jobs of one kind in line, all or none; for the Swift library. Answers their ids in order';
