@@ -59,8 +59,13 @@ package struct DozePolicy {
         let arms = isCalm && listens
         let longest = interval * (listens ? 2 : 1)
         let pause =
-            isBusy
-            ? Self.busyPause : arms ? min(armedPause, longest) : isCalm ? longest : min(Self.shortPause, interval)
+            if isBusy {
+                Self.busyPause
+            } else if arms {
+                min(armedPause, longest)
+            } else if isCalm {
+                longest
+            } else { min(Self.shortPause, interval) }
         let due = arms && !isArmed ? now : lastLook.map { $0 + pause } ?? now
         guard due <= now else { return .wait(isCalm || isBusy ? due - now : min(due, calmAt) - now) }
         lastLook = now

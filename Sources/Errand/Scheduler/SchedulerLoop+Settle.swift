@@ -2,8 +2,8 @@ import Logging
 import Postgres
 
 extension SchedulerLoop {
-    /// The most ticks of several schedules in one transaction: they are held as long as it takes, some 15 ms.
-    private static let portion = 200
+    /// The most ticks of several schedules in one transaction: they are held as long as it takes, some 10 ms.
+    private static let portion = 100
     /// The most ticks of one schedule in one transaction.
     private static let batch = 500
 
@@ -12,6 +12,9 @@ extension SchedulerLoop {
         /// Among `known`.
         let place: Int
         let ticks: [CatchUp.Settled]
+        /// When it ticks next, once they are settled.
+        let next: Timestamp?
+        let problem: String?
     }
 
     /// Settles what is due of the schedules at these places, several in one transaction.
@@ -19,7 +22,9 @@ extension SchedulerLoop {
         var portion: [Due] = []
         var ticks = 0
         for place in places {
-            let due = Due(place: place, ticks: known[place].due(at: now))
+            let report = known[place].report(at: now)
+            let due = Due(
+                place: place, ticks: known[place].due(at: now), next: report.next, problem: report.problem)
             if !portion.isEmpty, ticks + due.ticks.count > Self.portion {
                 try await settle(portion, at: now)
                 (portion, ticks) = ([], 0)
@@ -51,41 +56,28 @@ extension SchedulerLoop {
 
     /// Settles a portion in one transaction, with the report of what comes next; one schedule alone in as many as it takes.
     private mutating func enqueue(_ portion: [Due], at now: Timestamp) async throws {
-        var rest = portion.flatMap { due in due.ticks.map { (place: due.place, tick: $0) } }[...]
+        var rest = portion.flatMap { due in due.ticks.map { (due: due, tick: $0) } }[...]
         while !rest.isEmpty {
             let part = Array(rest.prefix(Self.batch))
             rest = rest.dropFirst(Self.batch)
-            let schedules = part.map { known[$0.place].stored }
-            let statement = Statement(
-                """
-                with due as materialized (
-                    select *
-                    from unnest($1, $2, $3, $4) with ordinality as due(schedule, version, tick, outcome, place)
-                ), held as materialized (
-                    select schedule, errand.hold_schedule_v1(schedule, version) as is_ours
-                    from (select distinct schedule, version from due) as wanted
-                )
-                select due.place, errand.tick_v2(due.schedule, due.tick, due.outcome, due.version)
-                from due
-                join held on held.schedule = due.schedule
-                -- The clock may have been put back since it was looked at.
-                where held.is_ours and due.tick <= now()
-                order by due.place
-                """,
-                [
-                    schedules.map(\.name), schedules.map(\.version), part.map(\.tick.tick),
-                    part.map(\.tick.outcome.rawValue),
-                ])
-            let rows = try await database.pipeline([statement, reports(portion.map(\.place), at: now)])[0]
+            let schedules = part.map { known[$0.due.place].stored }
+            let rows = try await database.query(
+                Statement(
+                    "select place, is_ours from errand.settle_ticks_v1($1, $2, $3, $4, $5, $6)",
+                    [
+                        schedules.map(\.name), schedules.map(\.version), part.map(\.tick.tick),
+                        part.map(\.tick.outcome.rawValue), part.map(\.due.next), part.map(\.due.problem),
+                    ]
+                ).kept)
             let answers = try rows.map { try $0.decode(Int.self, Bool.self) }
             var settled: [Int: (count: Int, last: Timestamp)] = [:]
             for (number, isOurs) in answers {
-                let (place, tick) = part[number - 1]
+                let (place, tick) = (part[number - 1].due.place, part[number - 1].tick)
                 settled[place] = ((settled[place]?.count ?? 0) + 1, tick.tick)
                 if isOurs { metrics?.settled(tick, of: known[place].stored.name, at: now) }
             }
             var isAll = true
-            for (place, asked) in Dictionary(grouping: part, by: \.place).mapValues(\.count) {
+            for (place, asked) in Dictionary(grouping: part, by: \.due.place).mapValues(\.count) {
                 let (count, last) = settled[place].map { ($0.count, Optional($0.last)) } ?? (0, nil)
                 known[place].settled(through: last, isAll: count == asked)
                 isAll = isAll && count == asked
@@ -102,18 +94,15 @@ extension SchedulerLoop {
     func report(_ places: [Int], at now: Timestamp) async throws {
         for first in stride(from: 0, to: places.count, by: Self.batch) {
             let part = places[first..<min(first + Self.batch, places.count)]
-            try await database.execute(reports(Array(part), at: now))
+            let schedules = part.map { known[$0].stored }
+            let reports = part.map { known[$0].report(at: now) }
+            try await database.execute(
+                Statement(
+                    """
+                    select errand.schedule_report_v1(schedule, version, next_tick, problem)
+                    from unnest($1, $2, $3, $4) as known(schedule, version, next_tick, problem)
+                    """,
+                    [schedules.map(\.name), schedules.map(\.version), reports.map(\.next), reports.map(\.problem)]))
         }
-    }
-
-    private func reports(_ places: [Int], at now: Timestamp) -> Statement {
-        let schedules = places.map { known[$0].stored }
-        let reports = places.map { known[$0].report(at: now) }
-        return Statement(
-            """
-            select errand.schedule_report_v1(schedule, version, next_tick, problem)
-            from unnest($1, $2, $3, $4) as known(schedule, version, next_tick, problem)
-            """,
-            [schedules.map(\.name), schedules.map(\.version), reports.map(\.next), reports.map(\.problem)])
     }
 }

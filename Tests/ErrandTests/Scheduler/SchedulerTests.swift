@@ -216,17 +216,25 @@ import Testing
     func lateInserts() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop')")
-            func settles(version: Int) async throws -> Bool {
-                let settle =
-                    "select errand.tick_v2('fast', date_trunc('hour', now()) + interval '2 hours', 'enqueued', $1::bigint)"
-                return try await database.query(Statement(settle, [version])).scalar(Bool.self)
+            try await database.execute("update errand.schedule set last_tick = now() - interval '1 day'")
+            func settles(version: Int, after delay: Int = -3600) async throws -> [Bool] {
+                let settle = """
+                    select is_ours
+                    from errand.settle_ticks_v1(
+                        '{fast}', array[$1::bigint], array[now() + $2::int * interval '1 second'], '{enqueued}', '{null}',
+                        '{null}')
+                    """
+                return try await database.query(Statement(settle, [version, delay])).column(0, as: Bool.self)
             }
-            #expect(try await !settles(version: 2))
-            #expect(try await settles(version: 1))
-            #expect(try await !settles(version: 1))
-            // Even after its record is gone.
+            #expect(try await settles(version: 2) == [])
+            #expect(try await settles(version: 1, after: 5) == [], "the clock was put back")
+            #expect(try await settles(version: 1) == [true])
+            // Ticks before that one are settled for good, also after their record is gone.
+            #expect(try await settles(version: 1, after: -3700) == [false])
             try await database.execute("delete from errand.tick")
-            #expect(try await !settles(version: 1))
+            #expect(try await settles(version: 1, after: -3700) == [false])
+            try await database.execute("select errand.schedule_pause('fast', 'try')")
+            #expect(try await settles(version: 2, after: -60) == [false])
             #expect(try await count("select count(*) from errand.job", in: database) == 1)
         }
     }
@@ -235,12 +243,14 @@ import Testing
     func settledMeanwhile() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop')")
+            try await database.execute("update errand.schedule set last_tick = now() - interval '1 day'")
             let settle: Statement = """
                 with turn as materialized (
                     select pg_advisory_xact_lock(1)
                 )
-                select errand.tick_v2('fast', timestamptz '2100-01-01', 'skipped', 1)
-                from turn
+                select settled.is_ours
+                from turn, errand.settle_ticks_v1(
+                    '{fast}', '{1}', array[date_trunc('hour', now())], '{skipped}', '{null}', '{null}') as settled
                 """
             let late = try await database.transaction { transaction in
                 #expect(try await transaction.query(settle).scalar(Bool.self))
