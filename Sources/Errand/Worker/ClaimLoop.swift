@@ -183,8 +183,10 @@ extension ClaimLoop {
         shared.logger.warning(
             "claiming is interrupted",
             metadata: ["queue": "\(queue)", "error": "\(error)", "again_in": "\(pause)"])
-        // Where the database went away another one may have taken its place: what was known of its lines is void.
-        begin(at: nil)
+        // Where the database went away another one may have taken its place: what was known of its lines is void. A statement
+        // that took too long was ended by the same server. To read from line 0 on again, over all that a held snapshot keeps
+        // from being vacuumed, would take longer still, each time.
+        if (error as? PostgresError)?.sqlState != "57014" { begin(at: nil) }
         state.withLock { $0.isAwake = true }
         await bell.wait(atMost: pause)
     }
