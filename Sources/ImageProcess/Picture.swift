@@ -39,7 +39,7 @@ struct Picture: ~Copyable {
         guard cvips_has_three_bytes(source) != 0 else { return nil }
         guard let picture = cvips_blank(source, Int32(stored.width)) else { throw failure() }
         defer { cvips_release(picture) }
-        let rows = cvips_rows(source)
+        guard let rows = cvips_rows(source) else { throw failure() }
         defer { cvips_release_rows(rows) }
         let pixels = cvips_pixels(picture)!
         var shrink = RowShrink(from: width, to: stored.width)
