@@ -3,6 +3,7 @@
 #
 #   released.sh check          fails where a released migration or versioned function was edited or removed, and where a
 #                              new migration drops a function that may be in use
+#   released.sh mend SCRIPT    enters a released function as it is now: it takes, does and answers the same, only better
 #   released.sh add NEXT       enters what this commit has as released, and raises the version of the program to NEXT
 #
 # scripts/released.txt has a line `# VERSION COMMIT` a release, and below it the sha256 of what that release brought.
@@ -10,7 +11,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 list=scripts/released.txt
-next=${2:-}
+argument=${2:-}
 
 # What workers of an older program rest on: migrations, and functions with a version in their name.
 scripts() { git ls-files -- 'sql/migrations/*.sql' 'sql/functions/**/*_v[0-9]*.sql' | sort; }
@@ -23,7 +24,7 @@ check() {
             echo "$script: is released, and gone: programs that run may still call it"
             found=1
         elif [ "$(sha256sum < "$script")" != "$hash  -" ]; then
-            echo "$script: is released, and was edited: restore it, and put the change into the next migration or _vN"
+            echo "$script: is released, and was edited: restore it, and put the change into the next migration or _vN (or mend it)"
             found=1
         fi
     done < "$list"
@@ -38,8 +39,24 @@ check() {
     return "$found"
 }
 
+# What callers see of a script's functions.
+contract() { sed -n '/^create or replace function/,/^language/p'; }
+
+mend() {
+    local script=$argument commit hash
+    # The commit of the release that brought it.
+    commit=$(awk -v script="$script" '$1 == "#" { commit = $3 } $2 == script { print commit }' "$list")
+    [[ -n $commit && $script == sql/functions/* ]] \
+        || { echo "released.sh mend: expected a released function's script, got '$script'" >&2; exit 64; }
+    [ "$(git show "$commit:$script" | contract)" = "$(contract < "$script")" ] \
+        || { echo "released.sh mend: $script: arguments, answer or language changed: that is a new _vN" >&2; exit 1; }
+    hash=$(sha256sum < "$script")
+    sed -i "s|^[0-9a-f]*  $script\$|${hash%% *}  $script|" "$list"
+    echo "$script is entered as it is now: say in the commit why older programs may meet it"
+}
+
 add() {
-    local version
+    local version next=$argument
     version=$(sed -n 's/.*static let version = "\(.*\)"/\1/p' sql/Schema.swift)
     [[ $next =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "released.sh add: expected the next version, such as 0.3.0" >&2; exit 64; }
     [ "$next" != "$version" ] && [ "$(printf '%s\n' "$version" "$next" | sort -V | tail -n 1)" = "$next" ] \
@@ -59,6 +76,7 @@ add() {
 touch "$list"
 case ${1:-} in
     check) check ;;
+    mend) mend ;;
     add) add ;;
-    *) sed -n '4,6s/^# *//p' "$0" >&2; exit 64 ;;
+    *) sed -n '4,7s/^# *//p' "$0" >&2; exit 64 ;;
 esac

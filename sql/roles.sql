@@ -23,7 +23,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     with listed(role, what, names) as (
         values
             ('errand_enqueuer', 'function', 'errand.enqueue errand.enqueue_many errand.enqueue_payloads_v1 '
-                'errand.enqueue_payloads_v2 errand.schema_version media.submit media.submit_upload media.retry_upload'),
+                'errand.schema_version media.submit media.submit_upload media.retry_upload'),
             ('errand_enqueuer', 'view', 'media.photo_status media.upload_status'),
             ('errand_enqueuer', 'function', 'pairing.create_invite pairing.redeem_invite pairing.disconnect pairing.partner_of '
                 'quotes.of_the_day'),

@@ -86,7 +86,7 @@ extension Database {
         try await execute(
             Statement(
                 """
-                select errand.enqueue_payloads_v2('noop', array(
+                select errand.enqueue_payloads_v1('noop', array(
                     select jsonb_build_object('sleep_ms', $2::int8) from generate_series(1, $1)))
                 """, [count, milliseconds]))
     }

@@ -144,7 +144,7 @@ extension Bench {
         let connection = try await Connection.connect(configuration, logger: logger)
         let padding = JSONB(#"{"n":1,"p":"\#(String(repeating: "x", count: 80))"}"#)
         let enqueue = Statement(
-            "select errand.enqueue_payloads_v2('noop', $1, $2)",
+            "select errand.enqueue_payloads_v1('noop', $1, $2)",
             [[JSONB](repeating: padding, count: plan.batch), Self.queue]
         ).kept
         while !load.isStopped {

@@ -68,7 +68,7 @@ extension Queue {
     private static func short(_ payloads: [JSONB], _ kind: JobKind, _ values: EnqueueOption.Values) -> Statement {
         Statement(
             """
-            select errand.enqueue_payloads_v2(
+            select errand.enqueue_payloads_v1(
                 $1, $2, $3, coalesce($4, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4)
             """,
             [

@@ -59,7 +59,6 @@ import Testing
         function errand.enqueue: enqueuer ops worker
         function errand.enqueue_many: enqueuer ops worker
         function errand.enqueue_payloads_v1: enqueuer worker
-        function errand.enqueue_payloads_v2: enqueuer worker
         function errand.explain: monitor ops
         function errand.health: monitor ops
         function errand.horizon: monitor ops
