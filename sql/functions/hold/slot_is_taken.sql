@@ -7,7 +7,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select exists (
         select
         from errand.job
-        where job.id = slot.job_id and job.line = slot.line
+        where job.id = slot.job_id and coalesce(job.line, 0) = slot.line
             and (job.state = 'running' or slot.admitted_at > clock_timestamp() - interval '5 seconds'))
 $$;
 comment on function errand.slot_is_taken(errand.limit_slot) is 'Whether the slot''s job runs, or may start any moment';

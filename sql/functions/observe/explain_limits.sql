@@ -48,7 +48,7 @@ begin
             from (
                 select live.id, live.worker_id, row_number() over (order by live.id) as nth
                 from errand.limit_slot as slot
-                join errand.job as live on live.id = slot.job_id and live.line = slot.line
+                join errand.job as live on live.id = slot.job_id and coalesce(live.line, 0) = slot.line
                 where slot.limit_key = key
                     and (live.state = 'running' or slot.admitted_at > now() - interval '5 seconds')
             ) as holder

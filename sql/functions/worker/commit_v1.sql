@@ -14,8 +14,8 @@ declare
 begin
     select * into held
     from errand.job
-    where job.id = commit_v1.id and job.line = commit_v1.line and job.worker_id = commit_v1.worker_id
-        and job.state = 'running'
+    where job.id = commit_v1.id and coalesce(job.line, 0) = commit_v1.line
+        and job.worker_id = commit_v1.worker_id and job.state = 'running'
     for update;
     if not found then
         return 'lost';

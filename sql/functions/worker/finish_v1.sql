@@ -2,6 +2,10 @@
 --
 -- The fence is the line under which the job was claimed: it is drawn anew whenever a job becomes available, so a late
 -- end of an earlier attempt changes nothing. Returns the ids that were refused.
+--
+-- The line is compared through coalesce, here and wherever else a job is found by its id, so that it can be no reason to
+-- read errand.job_line_index. Where nearly nothing waited at the last VACUUM, and an old snapshot keeps millions of dead
+-- entries, the planner takes that index for as short as the table: a read of all of it for a single job, seconds.
 create or replace function errand.finish_v1(worker_id bigint, ids bigint[], lines bigint[]) returns bigint[]
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -15,7 +19,7 @@ begin
         delete from errand.job
         where id = any (ids) and worker_id = finish_v1.worker_id and state = 'running'
             -- No two jobs ever have the same line, so the pairs need not be matched one by one.
-            and line = any (lines)
+            and coalesce(line, 0) = any (lines)
         returning *
     ),
     kept as (

@@ -35,7 +35,7 @@ begin
     loop
         select * into held
         from errand.job
-        where id = result.id and line = result.line and worker_id = settle_v2.worker_id and state = 'running'
+        where id = result.id and coalesce(line, 0) = result.line and worker_id = settle_v2.worker_id and state = 'running'
         for update;
         if not found then
             refused := refused || result.id;

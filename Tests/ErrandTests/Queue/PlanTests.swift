@@ -1,0 +1,51 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+/// After a VACUUM of a queue that was nearly empty the planner takes an index of millions of dead entries for as short as the
+/// table: errand.finish_v1 says more.
+@Suite("Plans") struct PlanTests {
+    @Test(
+        "a worker's jobs are found by their ids, never by a read of the whole line",
+        arguments: [1, 5], ["succeeded", "succeeded with an output", "committed by its handler"])
+    func byID(waiting: Int, what: String) async throws {
+        try await withTestDatabase { database, _ in
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 2000))
+            let worker = try await HandWorker(database)
+            let jobs = try await worker.claim(waiting)
+            try await database.execute("delete from errand.job where state = 'available'")
+            try await database.execute("vacuum analyze errand.job")
+            let statements =
+                switch what {
+                case "succeeded": settling(jobs, .succeeded(output: nil))
+                case "succeeded with an output": settling(jobs, .succeeded(output: JSONB("1")))
+                default: [Settlement(job: jobs[0], ending: .succeeded(output: nil), took: .zero).commitStatement]
+                }
+            try await database.transaction { transaction in
+                let before = try await transaction.scans()
+                for statement in statements { _ = try await transaction.query(statement) }
+                let after = try await transaction.scans()
+                #expect(after.byID > before.byID)
+                #expect(after.byLine == before.byLine)
+            }
+        }
+    }
+
+    private func settling(_ jobs: [ClaimedJob], _ ending: Settlement.Ending) -> [Statement] {
+        Settlement.statements(for: jobs.map { Settlement(job: $0, ending: ending, took: .zero) })
+    }
+}
+
+extension Transaction {
+    /// How often this session has begun to read each index.
+    fileprivate nonisolated func scans() async throws -> (byID: Int64, byLine: Int64) {
+        try await query(
+            """
+            select
+                pg_stat_get_xact_numscans('errand.job_pkey'::regclass),
+                pg_stat_get_xact_numscans('errand.job_line_index'::regclass)
+            """)[0].decode(Int64.self, Int64.self)
+    }
+}
