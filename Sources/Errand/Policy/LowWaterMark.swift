@@ -18,8 +18,10 @@
 ///    back full. A long writer costs one longer scan at its end, not a collapse.
 /// 4. A job that comes back (retry, schedule, rescue) draws a new line, so it is above every mark.
 ///
-/// One thing it can't see: a claim that was rolled back after others had stepped over its locked rows. For these
-/// ``sweep(priority:from:)`` takes what a look below the marks has found.
+/// One thing it can't see: a claim that was rolled back after others had stepped over its locked rows. For these there is a
+/// look below the marks now and then, ``look``, and ``found(_:by:)`` takes what it has found. A line where nothing waits,
+/// not even under a claim that is still open, will never have anything waiting again: each look begins where the last one
+/// that found nothing ended.
 ///
 /// Snapshots without a transaction id (reports, pg_dump, forgotten sessions) hold it back in no way.
 package struct LowWaterMark: Sendable {
@@ -60,14 +62,27 @@ package struct LowWaterMark: Sendable {
         }
     }
 
+    /// What a look below the marks is to read, for each priority: the lines behind `after`, up to `upTo`.
+    package struct Look: Sendable {
+        package let after: [Int64]
+        package let upTo: [Int64]
+        /// Up to here no writer that was set aside has lines, which the look can't see.
+        let certain: [Int64]
+
+        /// There is nothing to read: no line was settled since the last look.
+        package var isEmpty: Bool { zip(after, upTo).allSatisfy(>=) }
+    }
+
     private struct Writer {
         let firstSeen: Duration
         /// Where its sweep will start; nil while it still holds the lines back.
         var sweepFrom: Int64?
     }
 
-    private var marks: [Int64]
+    private var marks = [Int64](repeating: 0, count: priorities)
     private var sweeps = [Int64?](repeating: nil, count: priorities)
+    /// Up to here a look has found nothing.
+    private var looked = [Int64](repeating: 0, count: priorities)
     /// Lines up to here are settled, but for those of writers set aside.
     private var settled: Int64 = 0
     /// The last claim's `high`.
@@ -76,15 +91,7 @@ package struct LowWaterMark: Sendable {
     private var pending: [(latest: UInt64, high: Int64)] = []
     private var writers: [UInt64: Writer] = [:]
 
-    /// Begins at the marks that another worker has published, else at 0.
-    package init(startingAt published: [Int64]? = nil) {
-        if let published, published.count == Self.priorities {
-            marks = published
-            settled = published.min() ?? 0
-        } else {
-            marks = [Int64](repeating: 0, count: Self.priorities)
-        }
-    }
+    package init() {}
 }
 
 // MARK: - Reading
@@ -99,6 +106,9 @@ extension LowWaterMark {
         let aside = writers.values.compactMap(\.sweepFrom).min() ?? .max
         return starts.map { min($0, aside) }
     }
+
+    /// What the next look below the marks is to read.
+    package var look: Look { Look(after: looked, upTo: starts, certain: published) }
 }
 
 // MARK: - Moving
@@ -121,9 +131,38 @@ extension LowWaterMark {
         }
     }
 
+    /// Takes in marks that another worker of the same kinds has published. Who claims seldom would else read, each time, over
+    /// all that others have done meanwhile.
+    package mutating func catchUp(with others: [Int64]) {
+        guard others.count == Self.priorities else { return }
+        for lane in others.indices {
+            marks[lane] = max(marks[lane], others[lane])
+            sweeps[lane] = sweeps[lane].map { max($0, others[lane]) }
+        }
+        // What they say holds for writers that were set aside here as well.
+        let least = others.min() ?? 0
+        settled = max(settled, least)
+        writers = writers.mapValues { writer in
+            Writer(firstSeen: writer.firstSeen, sweepFrom: writer.sweepFrom.map { max($0, least) })
+        }
+    }
+
     /// Has the next claims of that priority start behind `from`, up to where the mark stands.
     package mutating func sweep(priority: Int, from: Int64) {
         sweeps[priority - 1] = min(sweeps[priority - 1] ?? .max, from)
+    }
+
+    /// Takes in the lowest line of each priority that was waiting when `look` was made, nil where there was none.
+    package mutating func found(_ lowest: [Int64?], by look: Look) {
+        let published = published
+        for (lane, line) in lowest.enumerated() {
+            if let line {
+                sweep(priority: lane + 1, from: line - 1)
+            } else {
+                // No further than the marks are now: they may have become void since.
+                looked[lane] = max(looked[lane], min(look.certain[lane], published[lane]))
+            }
+        }
     }
 
     /// Sets aside the writers whose time is up; answers where the sweeps of those that have ended start.

@@ -49,7 +49,7 @@ extension ClaimLoop {
             let lanes = state.claims % 16 == 0 ? [4, 3, 2, 1] : [1, 2, 3, 4]
             return Claim(
                 queue: queue, kinds: shared.kinds, workerID: workerID, limit: limit,
-                starts: state.marks[turn.rawValue].starts, lanes: lanes, isDurable: isDurable)
+                starts: state.starts(of: turn), lanes: lanes, isDurable: isDurable)
         }
     }
 

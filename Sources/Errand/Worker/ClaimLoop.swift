@@ -42,6 +42,14 @@ final class ClaimLoop: Sendable {
         var writes = 0
         /// A write failed for a reason of its own: the ends are written one by one, to find the one that it was.
         var isolates = false
+
+        /// Behind which lines a connection's next claim reads. The other one may have been claiming alone for long.
+        mutating func starts(of turn: Turn) -> [Int64] {
+            for other in Turn.allCases where other != turn {
+                marks[turn.rawValue].catchUp(with: marks[other.rawValue].published)
+            }
+            return marks[turn.rawValue].starts
+        }
     }
 
     let state = Mutex(State())
@@ -85,24 +93,37 @@ final class ClaimLoop: Sendable {
 // MARK: - Marks
 extension ClaimLoop {
     /// Right for other workers too.
-    var marks: [Int64] { state.withLock(\.marks[Turn.first.rawValue].published) }
-
-    func begin(at marks: [Int64]?) {
+    var marks: [Int64] {
         state.withLock { state in
-            for turn in Turn.allCases { state.marks[turn.rawValue] = LowWaterMark(startingAt: marks) }
+            state.marks.dropFirst().reduce(state.marks[0].published) { zip($0, $1.published).map(max) }
         }
     }
 
-    /// Behind which lines its next claim reads.
-    var starts: [Int64] { state.withLock(\.marks[Turn.first.rawValue].starts) }
-
-    /// The marks hide jobs: the lowest line that waits below each, nil where there is none. See ``LowWaterMark``.
-    func found(below lowest: [Int64?]) {
-        for (lane, line) in lowest.enumerated() {
-            guard let line else { continue }
-            state.withLock { $0.marks[Turn.first.rawValue].sweep(priority: lane + 1, from: line - 1) }
-            wake()
+    /// Takes in what another worker of the same kinds has published.
+    func catchUp(with marks: [Int64]) {
+        state.withLock { state in
+            for turn in Turn.allCases { state.marks[turn.rawValue].catchUp(with: marks) }
         }
+    }
+
+    /// Forgets what was known of the line, and begins at what another worker has published, if anything.
+    func begin(at marks: [Int64]?) {
+        state.withLock { state in
+            for turn in Turn.allCases { state.marks[turn.rawValue] = LowWaterMark() }
+        }
+        if let marks { catchUp(with: marks) }
+    }
+
+    /// Behind which lines its next claim reads.
+    var starts: [Int64] { state.withLock { $0.starts(of: .first) } }
+
+    /// Where to look for jobs that the marks hide.
+    var look: LowWaterMark.Look { state.withLock(\.marks[Turn.first.rawValue].look) }
+
+    /// The lowest line that waits below each mark, nil where there is none.
+    func found(_ lowest: [Int64?], by look: LowWaterMark.Look) {
+        state.withLock { $0.marks[Turn.first.rawValue].found(lowest, by: look) }
+        if lowest.contains(where: { $0 != nil }) { wake() }
     }
 }
 
@@ -139,7 +160,9 @@ extension ClaimLoop {
         while true {
             await deep.wait()
             if shared.isStopping { return }
-            guard catchUp() else { continue }
+            // A new worker reads over all that is gone and not yet vacuumed, once. Were both connections to do that at the same
+            // time, each would take the other's claim for a slow writer and go back for what it may have left.
+            guard marks.contains(where: { $0 > 0 }) else { continue }
             do {
                 while let task = takeLargeTask() {
                     _ = try await roundTrip(task, on: .second)
@@ -150,21 +173,6 @@ extension ClaimLoop {
             }
             // Whoever stops waits for what this has written.
             signal.raise()
-        }
-    }
-
-    /// Has the second connection begin where the first one is, unless it is further by itself; answers whether it may.
-    ///
-    /// A new worker reads over all that is gone and not yet vacuumed, once. Were both to do that at the same time, each would
-    /// take the other's claim for a slow writer and go back for what it may have left.
-    private func catchUp() -> Bool {
-        state.withLock { state in
-            let marks = state.marks[Turn.first.rawValue].published
-            guard marks.contains(where: { $0 > 0 }) else { return false }
-            if zip(state.marks[Turn.second.rawValue].starts, marks).contains(where: <) {
-                state.marks[Turn.second.rawValue] = LowWaterMark(startingAt: marks)
-            }
-            return true
         }
     }
 

@@ -70,12 +70,16 @@ struct LeaseKeeper {
         let ids = shared.identity.all
         guard !ids.isEmpty else { return }
         let held = shared.running.held()
-        let marks = Dictionary(uniqueKeysWithValues: loops.map { ($0.queue, $0.marks) })
+        let own = Dictionary(uniqueKeysWithValues: loops.map { ($0.queue, $0.marks) })
         let rows = try await shared.control.query(
             Statement(
-                "select * from errand.beat_v1($1, $2::int4, $3, $4, $5)",
-                [ids, held.count, try JSONB(encoding: marks), held.map(\.id), held.map(\.line)]))
-        guard let (alive, lost) = try rows.first?.decode([Int64].self, [Int64].self) else { return }
+                "select * from errand.beat_v2($1, $2::int4, $3, $4, $5)",
+                [ids, held.count, try JSONB(encoding: own), held.map(\.id), held.map(\.line)]))
+        guard let (alive, lost, published) = try rows.first?.decode([Int64].self, [Int64].self, JSONB.self) else { return }
+        let marks = try published.decode([String: [Int64]].self)
+        for loop in loops {
+            if let marks = marks[loop.queue] { loop.catchUp(with: marks) }
+        }
         for id in Set(ids).subtracting(alive) {
             let dropped = shared.running.drop(held.filter { $0.workerID == id }.map(\.id), because: .leaseLost)
             shared.identity.forget(id)

@@ -165,21 +165,27 @@ private struct Engine {
         var pause: Duration = .seconds(2)
         while !Task.isCancelled {
             try? await Task.sleep(for: pause)
+            pause = .seconds(2)
+            let looks = loops.map(\.look)
+            if looks.allSatisfy(\.isEmpty) { continue }
             let start = ContinuousClock.now
             do {
-                let starts = loops.map(\.starts)
                 let rows = try await shared.control.query(
                     Statement(
                         """
-                        select errand.lowest_waiting_v1(queue, $2, $3[place * 4 - 3:place * 4])
+                        select errand.lowest_waiting_v2(
+                            queue, $2, $3[place * 4 - 3:place * 4], $4[place * 4 - 3:place * 4])
                         from unnest($1) with ordinality as asked (queue, place)
                         order by place
-                        """, [loops.map(\.queue), shared.kinds, starts.flatMap(\.self)]))
-                for (loop, row) in zip(loops, rows) { loop.found(below: try row.decode([Int64?].self)) }
+                        """,
+                        [loops.map(\.queue), shared.kinds, looks.flatMap(\.after), looks.flatMap(\.upTo)]))
+                for ((loop, look), row) in zip(zip(loops, looks), rows) {
+                    loop.found(try row.decode([Int64?].self), by: look)
+                }
             } catch {
                 shared.logger.debug("no look below the marks", metadata: ["error": "\(error)"])
             }
-            pause = max(.seconds(2), (.now - start) * 50)
+            pause = max(pause, (.now - start) * 50)
         }
     }
 }

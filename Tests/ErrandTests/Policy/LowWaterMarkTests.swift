@@ -29,6 +29,26 @@ import Testing
         #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
     }
 
+    @Test("the model can tell: looks that take the lines of a writer set aside for read leave jobs behind")
+    func modelFindsRashMark() {
+        let results = (0..<100).map { MarkModel.run(seed: $0, mark: RashMark()) }
+        #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
+    }
+
+    @Test("who takes in others' marks begins there, and needs no sweep of his own below them")
+    func catchesUp() {
+        var mark = settled(at: 10)
+        mark.observe(claim(high: 20, xmax: 9, running: [7]), at: .milliseconds(1))
+        mark.observe(claim(high: 30, xmax: 12, running: [7]), at: .milliseconds(200))
+        mark.catchUp(with: [900, 800, 1000, 900])
+        #expect(mark.starts == [900, 800, 1000, 900])
+        // The writer that was set aside has ended.
+        mark.observe(claim(high: 1000, xmax: 12), at: .milliseconds(201))
+        #expect(mark.starts == [800, 800, 800, 800])
+        mark.catchUp(with: [1, 1, 1, 1])
+        #expect(mark.starts == [800, 800, 800, 800])
+    }
+
     @Test("the mark follows the line while nobody writes for long")
     func follows() {
         var mark = LowWaterMark()
@@ -86,6 +106,42 @@ import Testing
         var mark = settled(at: 500)
         mark.observe(claim(high: 90, xmax: 5, lines: [80], priority: 1, isFull: true), at: .zero)
         #expect(mark.starts == [0, 0, 0, 0])
+    }
+
+    @Test("a look begins where the last one that found nothing ended, but for the lines of a writer set aside")
+    func looks() {
+        var mark = settled(at: 10)
+        #expect(LowWaterMark().look.isEmpty)
+        let first = mark.look
+        #expect(!first.isEmpty)
+        #expect(first.after == [0, 0, 0, 0] && first.upTo == [10, 10, 10, 10])
+        mark.found([nil, 4, nil, nil], by: first)
+        #expect(mark.starts == [10, 3, 10, 10])
+        #expect(mark.look.after == [10, 0, 10, 10])
+
+        mark.observe(claim(high: 20, xmax: 9, running: [7]), at: .milliseconds(1))
+        mark.observe(claim(high: 30, xmax: 9, running: [7]), at: .milliseconds(2))
+        mark.observe(claim(high: 30, xmax: 12, running: [7]), at: .milliseconds(200))
+        let beside = mark.look
+        #expect(beside.upTo == [30, 30, 30, 30])
+        mark.found([nil, nil, nil, nil], by: beside)
+        #expect(mark.look.after == [10, 10, 10, 10])
+        // It has ended before the look's answer is there; its lines may still be below what was looked at.
+        mark.observe(claim(high: 30, xmax: 12), at: .milliseconds(201))
+        mark.observe(claim(high: 30, xmax: 12), at: .milliseconds(202))
+        mark.found([nil, nil, nil, nil], by: beside)
+        #expect(mark.look.after == [10, 10, 10, 10])
+        mark.found([nil, nil, nil, nil], by: mark.look)
+        #expect(mark.look.isEmpty)
+    }
+
+    @Test("a look from before a line that went back counts for nothing")
+    func voidLook() {
+        var mark = settled(at: 500)
+        let look = mark.look
+        mark.observe(claim(high: 90, xmax: 5), at: .zero)
+        mark.found([nil, nil, nil, nil], by: look)
+        #expect(mark.look.after == [0, 0, 0, 0])
     }
 
     private func settled(at high: Int64) -> LowWaterMark {

@@ -5,7 +5,18 @@ protocol Mark {
     var starts: [Int64] { get }
     /// Below these nothing may wait, neither committed nor in a transaction that is still open.
     var published: [Int64] { get }
+    /// What a look below the marks is to read.
+    var look: LowWaterMark.Look { get }
     mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration)
+    mutating func catchUp(with others: [Int64])
+    mutating func found(_ lowest: [Int64?], by look: LowWaterMark.Look)
+}
+
+extension Mark {
+    // A mark with a fault neither looks below itself nor takes in others.
+    var look: LowWaterMark.Look { LowWaterMark().look }
+    mutating func catchUp(with others: [Int64]) {}
+    mutating func found(_ lowest: [Int64?], by look: LowWaterMark.Look) {}
 }
 
 extension LowWaterMark: Mark {}
@@ -46,7 +57,23 @@ struct SnapshotMark: Mark {
     }
 }
 
-/// A random model of the queue: transactions that draw lines and end late, workers that claim. A step is 10 ms.
+/// The real rule, but for looks: takes all that a look has read for settled, the lines of a writer set aside too.
+struct RashMark: Mark {
+    private var mark = LowWaterMark()
+    private var looked: [Int64] = [0, 0, 0, 0]
+    var starts: [Int64] { mark.starts }
+    var published: [Int64] { mark.published }
+    var look: LowWaterMark.Look { .init(after: looked, upTo: starts, certain: starts) }
+
+    mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) { mark.observe(claim, at: now) }
+    mutating func found(_ lowest: [Int64?], by look: LowWaterMark.Look) {
+        mark.found(lowest, by: look)
+        for lane in lowest.indices where lowest[lane] == nil { looked[lane] = look.upTo[lane] }
+    }
+}
+
+/// A random model of the queue: transactions that draw lines and end late, workers that claim, claims that are rolled back
+/// after others have stepped over their rows, looks below the marks. A step is 10 ms.
 ///
 /// Snapshots are PostgreSQL's: `xmax` is one above the newest id that has ended, so the newest transactions that run are
 /// not among those listed.
@@ -61,13 +88,22 @@ enum MarkModel {
         for step in 0..<400 {
             let now = Duration.milliseconds(step * 10)
             world.act(longWriters: longWriters, using: &random)
-            if Double.random(in: 0..<1, using: &random) < 0.5 {
-                let one = Int.random(in: workers.indices, using: &random)
+            let one = Int.random(in: workers.indices, using: &random)
+            switch Double.random(in: 0..<1, using: &random) {
+            case ..<0.1:
+                workers[one].mark.catchUp(with: workers.randomElement(using: &random)!.mark.published)
+            case ..<0.2:
+                workers[one].look(in: world)
+            case ..<0.3:
+                world.claimInVain(using: &random)
+            case ..<0.7:
                 workers[one].claim(
                     in: &world, limit: [1, 2, 3, 100].randomElement(using: &random)!, at: now,
                     writesFirst: Bool.random(using: &random),
                     // Others go on between one step of a claim and the next.
                     between: { $0.act(longWriters: longWriters, using: &random) })
+            default:
+                break
             }
             for worker in workers {
                 broken += world.waiting(below: worker.mark.published)
@@ -76,6 +112,7 @@ enum MarkModel {
         for id in world.open.keys { world.end(id, commit: true) }
         for step in 400..<900 {
             let now = Duration.milliseconds(step * 10)
+            for worker in workers.indices where step % 10 == 0 { workers[worker].look(in: world) }
             let one = step < 500 ? step % workers.count : 0
             workers[one].claim(in: &world, limit: 3, at: now, writesFirst: false, between: { _ in })
         }
@@ -89,14 +126,19 @@ enum MarkModel {
         /// Lines drawn by transactions that have not ended, with their priorities.
         var open: [UInt64: [Int64: Int]] = [:]
         var available: [Int64: Int] = [:]
+        /// Lines under the locks of claims that will be rolled back: others step over them, looks see them.
+        var locked: [UInt64: [Int64: Int]] = [:]
+        /// Lines that were: only a look finds them.
+        var returned: Set<Int64> = []
 
         mutating func act(longWriters: Double, using random: inout SeededGenerator) {
             let ids = open.keys.sorted()
+            let writers = ids.filter { locked[$0] == nil }
             switch Double.random(in: 0..<1, using: &random) {
             case ..<0.3:
                 begin()
             case ..<0.7:
-                guard let id = ids.randomElement(using: &random) else { return }
+                guard let id = writers.randomElement(using: &random) else { return }
                 for _ in 0..<(Double.random(in: 0..<1, using: &random) < 0.8 ? 1 : 8) {
                     line += 1
                     open[id]![line] = Int.random(in: 1...4, using: &random)
@@ -116,16 +158,29 @@ enum MarkModel {
             return nextTransaction
         }
 
+        /// A claim that will be rolled back.
+        mutating func claimInVain(using random: inout SeededGenerator) {
+            let lines = available.filter { _ in Bool.random(using: &random) }
+            guard !lines.isEmpty else { return }
+            locked[begin()] = lines
+            for line in lines.keys { available[line] = nil }
+        }
+
         mutating func end(_ id: UInt64, commit: Bool) {
+            if let lines = locked.removeValue(forKey: id) {
+                available.merge(lines) { first, _ in first }
+                returned.formUnion(lines.keys)
+            }
             latestEnded = max(latestEnded, id)
             let lines = open.removeValue(forKey: id) ?? [:]
             if commit { available.merge(lines) { first, _ in first } }
         }
 
-        /// How many jobs, committed or still in an open transaction, lie at or below the marks.
+        /// How many jobs, committed or still in an open transaction, lie at or below the marks, but for those that only a look
+        /// can find.
         func waiting(below marks: [Int64]) -> Int {
             var count = 0
-            for (line, priority) in available where line <= marks[priority - 1] { count += 1 }
+            for (line, priority) in available where line <= marks[priority - 1] && !returned.contains(line) { count += 1 }
             for lines in open.values {
                 for (line, priority) in lines where line <= marks[priority - 1] { count += 1 }
             }
@@ -135,6 +190,24 @@ enum MarkModel {
 
     struct Worker<M: Mark> {
         var mark: M
+        /// A look whose answer is not there yet.
+        var pending: (look: LowWaterMark.Look, lowest: [Int64?])?
+
+        /// Sends a look, or takes in the answer of the last one.
+        mutating func look(in world: World) {
+            if let (look, lowest) = pending {
+                mark.found(lowest, by: look)
+                pending = nil
+            } else {
+                let look = mark.look
+                let visible = world.locked.values.reduce(world.available) { $0.merging($1) { first, _ in first } }
+                let lowest = (1...4).map { priority in
+                    visible.filter { $0.value == priority }.keys
+                        .filter { $0 > look.after[priority - 1] && $0 <= look.upTo[priority - 1] }.min()
+                }
+                pending = (look, lowest)
+            }
+        }
 
         mutating func claim(
             in world: inout World, limit: Int, at now: Duration, writesFirst: Bool, between: (inout World) -> Void

@@ -9,7 +9,7 @@ import Testing
 @Suite("Plans") struct PlanTests {
     @Test(
         "a worker's jobs are found by their ids, never by a read of the whole line",
-        arguments: [1, 5], ["succeeded", "succeeded with an output", "committed by its handler"])
+        arguments: [1, 5], ["succeeded", "succeeded with an output", "committed by its handler", "alive"])
     func byID(waiting: Int, what: String) async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 2000))
@@ -21,7 +21,14 @@ import Testing
                 switch what {
                 case "succeeded": settling(jobs, .succeeded(output: nil))
                 case "succeeded with an output": settling(jobs, .succeeded(output: JSONB("1")))
-                default: [Settlement(job: jobs[0], ending: .succeeded(output: nil), took: .zero).commitStatement]
+                case "committed by its handler":
+                    [Settlement(job: jobs[0], ending: .succeeded(output: nil), took: .zero).commitStatement]
+                default:
+                    [
+                        Statement(
+                            "select * from errand.beat_v2($1, 0, '{}', $2, $3)",
+                            [[worker.id], jobs.map(\.id), jobs.map(\.line)])
+                    ]
                 }
             try await database.transaction { transaction in
                 let before = try await transaction.scans()

@@ -61,6 +61,39 @@ import Testing
         }
     }
 
+    @Test("what is known of the line outlives a claim that was cancelled for taking too long")
+    func slowClaim() async throws {
+        let guardSaying = { (sql: String) in
+            Statement(
+                """
+                create or replace function public.slow(payload jsonb) returns boolean
+                language sql stable security definer set search_path = pg_catalog, pg_temp as $$ \(sql) $$
+                """)
+        }
+        let cancels = """
+            coalesce((
+                select bool_or(pg_cancel_backend(pid)) from pg_stat_activity
+                where datname = current_database() and wait_event = 'PgSleep'), false)
+            """
+        try await withWorker(configure: { $0.beat = .milliseconds(50) }) { database, queue in
+            try await database.execute(guardSaying("select pg_sleep(600) is not null"))
+            try await database.execute("select errand.guard_put('slow', 'public.slow')")
+            let knowsLine = "exists (select from errand.worker where (marks -> 'default' ->> 1)::bigint > 0)"
+            let knew = try await database.becomes(knowsLine) { try await queue.enqueue(Noop()) }
+            #expect(knew)
+            try await queue.enqueue(Noop(), .guarded(by: "slow"))
+            for _ in 0..<2 {
+                #expect(try await database.becomes(cancels))
+                let cancelled = try await database.word("clock_timestamp()")
+                #expect(try await database.becomes("min(beat_at) > '\(cancelled ?? "")' from errand.worker"))
+                #expect(try await database.query(Statement("select \(knowsLine)")).scalar(Bool.self))
+            }
+            try await database.execute(guardSaying("select true"))
+            _ = try await database.query(Statement("select \(cancels)"))
+            #expect(try await database.drains())
+        }
+    }
+
     @Test("a worker waits for a database that isn't there yet")
     func waitsForDatabase() async throws {
         try await withWorker { database, queue in

@@ -173,6 +173,29 @@ struct ProbeHandler: JobHandler {
         }
     }
 
+    @Test(
+        "an idle worker's marks follow those of a live one that knows all its kinds, and of no other",
+        arguments: [("kinds", "now()", 7), ("'{}'", "now()", 0), ("kinds", "now() - interval '1 hour'", 0)])
+    func followsMarks(kinds: String, heard: String, line: Int) async throws {
+        try await withWorker(configure: { $0.beat = .milliseconds(50) }) { database, _ in
+            #expect(try await database.becomes("exists (select from errand.worker)"))
+            try await database.execute(
+                Statement(
+                    """
+                    insert into errand.worker (name, version, lease, queues, kinds, beat_at, marks)
+                    select 'other', version, lease, queues, \(kinds), \(heard), '{"default": [5, 7, 9, 11]}' from errand.worker
+                    """))
+            // One beat learns of it, the next one says so.
+            for _ in 0..<2 {
+                let before = try await database.word("clock_timestamp()") ?? ""
+                #expect(try await database.becomes("beat_at > '\(before)' from errand.worker where name <> 'other'"))
+            }
+            #expect(
+                try await database.count(
+                    "from errand.worker where name <> 'other' and marks -> 'default' ->> 1 = '\(line)'") == 1)
+        }
+    }
+
     @Test("a stop lets running jobs finish, and hands back what outlasts the grace, uncounted")
     func drains() async throws {
         try await withTestDatabase { database, _ in

@@ -1,35 +1,12 @@
--- lowest_waiting_v1: looks below a worker's marks for jobs that it would not see, and returns the lowest line of each
--- priority, or null. A safety net for the one thing that marks can't know: a claim that was rolled back after another
--- worker had stepped over its locked rows. Reads only; costs a visit to every entry below the marks.
---
--- It looks twice, the second time from what it has found. The first look takes long where many entries are dead, and what
--- waited when it began has most often been claimed since. A worker that went back for that would read over all lines of
--- that time; while its claim took so long the others would set it aside, go back as well, and all would be slow for good.
+-- lowest_waiting_v1: errand.lowest_waiting_v2 as workers of the version before call it: they look from line 0 on.
 create or replace function errand.lowest_waiting_v1(queue text, kinds text[], marks bigint[]) returns bigint[]
 -- Volatile, so that the second look has a snapshot of its own.
 language plpgsql volatile security definer
 set search_path = pg_catalog, errand, pg_temp
-set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_generic_plan
 as $$
-#variable_conflict use_column
-declare
-    lowest bigint[] := '{0, 0, 0, 0}';
 begin
-    for look in 1..2 loop
-        lowest := array(
-            select (
-                select waiting.line
-                from errand.job as waiting
-                where waiting.queue = lowest_waiting_v1.queue and waiting.priority = lane
-                    and waiting.line >= lowest[lane] and waiting.line <= marks[lane]
-                    and waiting.state = 'available' and waiting.kind = any (kinds)
-                order by waiting.line
-                limit 1)
-            from generate_series(1, 4) as lane
-            order by lane);
-    end loop;
-    return lowest;
+    return errand.lowest_waiting_v2(queue, kinds, '{0, 0, 0, 0}', marks);
 end
 $$;
 comment on function errand.lowest_waiting_v1(text, text[], bigint[]) is
-    'For workers: the lowest waiting line at or below each mark, null where there is none';
+    'For workers of the version before: errand.lowest_waiting_v2 from line 0 on';
