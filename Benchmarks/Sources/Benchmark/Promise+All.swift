@@ -15,7 +15,11 @@ extension Promise {
         Promise(
             "rate while a snapshot is held", errand("pinned/held", .rate),
             .atLeast(0.8, times: errand("pinned/before", .rate))),
-        Promise("claim while a snapshot is held", errand("pinned/held", .p99), .noMore(10)),
+        Promise(
+            "rate while a snapshot is held, 10,000 jobs a second", errand("pinned-10000/held", .rate),
+            .atLeast(0.8, times: errand("pinned-10000/before", .rate))),
+        Promise(
+            "claim while a snapshot is held, 10,000 jobs a second", errand("pinned-10000/held", .p99), .noMore(10)),
         Promise(
             "16 producers, workers busy, against no trigger", errand("enqueue-16-busy", .rate),
             .atLeast(0.9, times: key("enqueue-16-busy", "untriggered", .rate))),

@@ -37,9 +37,7 @@ import SystemPackage
     }
 
     func run() async throws {
-        let all = [any Scenario].all(isFull: full).map { scenario -> any Scenario in
-            scenario is Pinned ? Pinned(duration: pinned ?? (full ? 600 : 60)) : scenario
-        }
+        let all = [any Scenario].all(isFull: full, pinned: .seconds(pinned ?? (full ? 600 : 60)))
         let unknown = scenarios.filter { name in !all.contains { $0.isChosen(by: name) } }
         guard unknown.isEmpty else { throw ValidationError("no scenario is named \(unknown.joined(separator: ", "))") }
         let chosen =

@@ -7,12 +7,15 @@ import Synchronization
 /// The queue's own load test: enqueuers and workers side by side in one process, on a database given for it.
 ///
 /// Jobs are of kind `noop` with 100 bytes of payload, in a queue of their own. Two enqueuers keep at most 20,000 jobs
-/// ahead of the workers. Before that one idle worker is measured: from the call of an enqueue to the start of its job.
+/// ahead of the workers, and to a rate if one is given. Before that one idle worker is measured: from the call of an
+/// enqueue to the start of its job.
 struct Bench {
     struct Plan {
         var jobs = 100_000
         var batch = 100
         var workers = 1
+        /// How many jobs are enqueued a second; nil for as many as are worked off.
+        var rate: Int?
         /// How long an old snapshot is held, after an equal stretch without; nil holds none.
         var pinned: Duration?
         /// Whether the way of single jobs to an idle worker is measured too: 25 s.
@@ -109,7 +112,7 @@ extension Bench {
     /// Runs enqueuers and workers for as long as `body` takes, then lets the line run dry.
     private func load<T: Sendable>(on database: Database, _ body: @Sendable (Load) async throws -> T) async throws -> T
     {
-        let load = Load(ahead: 20_000)
+        let load = Load(ahead: 20_000, rate: plan.rate)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             let workers = (0..<plan.workers).map { _ in worker(on: database, slots: plan.batch * 2, load: load) }
             for worker in workers { group.addTask { try await worker.run() } }

@@ -18,13 +18,20 @@ final class Load: Sendable {
     private let state = Mutex(State())
     /// How many jobs may be in line.
     private let ahead: Int
+    /// How many jobs are enqueued a second, at most.
+    private let rate: Int?
+    private let begun = ContinuousClock.now
 
-    init(ahead: Int) {
+    init(ahead: Int, rate: Int? = nil) {
         self.ahead = ahead
+        self.rate = rate
     }
 
     var isStopped: Bool { state.withLock(\.isStopped) }
-    var isRoomAhead: Bool { state.withLock { $0.enqueued - $0.finished < ahead } }
+    var isRoomAhead: Bool {
+        let due = rate.map { Int(Double($0) * ((ContinuousClock.now - begun) / .seconds(1))) } ?? .max
+        return state.withLock { $0.enqueued - $0.finished < ahead && $0.enqueued < due }
+    }
 
     func stop() { state.withLock { $0.isStopped = true } }
 

@@ -25,6 +25,9 @@ struct BenchCommand: AsyncParsableCommand {
     @Option(help: "Also run this many seconds without and as many with a held REPEATABLE READ snapshot.")
     var pinned: Int?
 
+    @Option(help: "Enqueue so many jobs a second; without it as many as are worked off.")
+    var rate: Int?
+
     @Flag(help: "Leave out the idle worker, which takes 25 s.")
     var skipIdle = false
 
@@ -36,6 +39,7 @@ struct BenchCommand: AsyncParsableCommand {
         guard (1...1000).contains(batch) else { throw ValidationError("--batch: expected 1 to 1000, got \(batch)") }
         guard (1...64).contains(workers) else { throw ValidationError("--workers: expected 1 to 64, got \(workers)") }
         guard pinned.map({ $0 > 0 }) ?? true else { throw ValidationError("--pinned: expected at least 1 second") }
+        guard rate.map({ $0 > 0 }) ?? true else { throw ValidationError("--rate: expected at least 1 job a second") }
     }
 
     func run() async throws {
@@ -43,7 +47,8 @@ struct BenchCommand: AsyncParsableCommand {
         var logger = environment.logger
         logger.logLevel = max(logger.logLevel, .warning)
         let plan = Bench.Plan(
-            jobs: jobs, batch: batch, workers: workers, pinned: pinned.map { .seconds($0) }, measuresIdle: !skipIdle)
+            jobs: jobs, batch: batch, workers: workers, rate: rate, pinned: pinned.map { .seconds($0) },
+            measuresIdle: !skipIdle)
         let bench = Bench(configuration: try environment.database(), plan: plan, logger: logger)
         let report = try await bench.run { line in
             writeError(line)

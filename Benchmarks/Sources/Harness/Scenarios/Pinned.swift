@@ -3,13 +3,18 @@ import Errand
 
 /// The same load before and while a session holds an old snapshot, by `errand bench --pinned`.
 struct Pinned: Scenario {
-    /// Seconds, twice.
-    let duration: Int
-    let name = "pinned"
-    let about = "a steady load before and while an old snapshot is held; times are of claims"
+    /// Twice.
+    let duration: Duration
+    /// Jobs a second; nil for all that the worker can do.
+    var rate: Int?
+    var name: String { rate.map { "pinned-\($0)" } ?? "pinned" }
+    var about: String {
+        let load = rate.map { "\($0) jobs a second" } ?? "all that a worker can do"
+        return "\(load), before and while an old snapshot is held; times are of claims"
+    }
     let peers = Peers.none
     let isRepeated = false
-    var seconds: Double { Double(duration) * 2 + 15 }
+    var seconds: Double { duration / .seconds(1) * 2 + 15 }
 
     private struct Answer: Decodable {
         let before: ErrandFigures
@@ -18,8 +23,9 @@ struct Pinned: Scenario {
 
     func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
         try await arena.withDatabase(for: contender) { place in
-            let answer = try await arena.errandBench(
-                ["--jobs", "20000", "--skip-idle", "--pinned", "\(duration)"], on: place.url, as: Answer.self)
+            let load = ["--jobs", "20000", "--skip-idle", "--pinned", "\(duration.components.seconds)"]
+            let offered = rate.map { ["--rate", "\($0)"] } ?? []
+            let answer = try await arena.errandBench(load + offered, on: place.url, as: Answer.self)
             return ["/before": answer.before.values, "/held": answer.pinned.values]
         }
     }

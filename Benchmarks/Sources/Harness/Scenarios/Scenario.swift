@@ -41,7 +41,7 @@ enum Peers {
 
 extension [any Scenario] {
     /// In the order in which they run.
-    static func all(isFull: Bool) -> [any Scenario] {
+    static func all(isFull: Bool, pinned: Duration = .seconds(60)) -> [any Scenario] {
         [
             Enqueue(name: "enqueue-1", about: "one client, one job a transaction", baselines: ["bare"]),
             Enqueue(
@@ -74,7 +74,8 @@ extension [any Scenario] {
             Steady(batch: 100, jobs: 200_000),
             Steady(batch: 1_000, jobs: 200_000),
             Backlog(lengths: isFull ? [1_000, 100_000, 1_000_000, 10_000_000] : [1_000, 100_000, 1_000_000]),
-            Pinned(duration: isFull ? 600 : 60),
+            Pinned(duration: pinned),
+            Pinned(duration: pinned, rate: 10_000),
             LongWriter(),
             Held(),
             Memory(portions: isFull ? 10 : 4, portion: isFull ? 100_000 : 50_000),
