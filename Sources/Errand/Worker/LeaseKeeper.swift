@@ -75,7 +75,8 @@ struct LeaseKeeper {
             Statement(
                 "select * from errand.beat_v2($1, $2::int4, $3, $4, $5)",
                 [ids, held.count, try JSONB(encoding: own), held.map(\.id), held.map(\.line)]))
-        guard let (alive, lost, published) = try rows.first?.decode([Int64].self, [Int64].self, JSONB.self) else { return }
+        guard let row = rows.first else { return }
+        let (alive, lost, published) = try row.decode([Int64].self, [Int64].self, JSONB.self)
         let marks = try published.decode([String: [Int64]].self)
         for loop in loops {
             if let marks = marks[loop.queue] { loop.catchUp(with: marks) }

@@ -180,7 +180,9 @@ enum MarkModel {
         /// can find.
         func waiting(below marks: [Int64]) -> Int {
             var count = 0
-            for (line, priority) in available where line <= marks[priority - 1] && !returned.contains(line) { count += 1 }
+            for (line, priority) in available where line <= marks[priority - 1] {
+                count += returned.contains(line) ? 0 : 1
+            }
             for lines in open.values {
                 for (line, priority) in lines where line <= marks[priority - 1] { count += 1 }
             }

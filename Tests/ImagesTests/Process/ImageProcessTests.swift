@@ -156,7 +156,8 @@ import Glibc
         _ = try await pool.compress(photo)
         /// The group and its niceness, as in `/autogroup-7 nice 0`; empty for the group that the machine began with.
         func group(of process: String) throws -> [Substring] {
-            try String(contentsOfFile: "/proc/\(process)/autogroup", encoding: .utf8).split(whereSeparator: \.isWhitespace)
+            try String(contentsOfFile: "/proc/\(process)/autogroup", encoding: .utf8)
+                .split(whereSeparator: \.isWhitespace)
         }
         let process = "\(try await program.process())"
         // The kernel takes one such wish in 100 ms, and that may have been another process's.
