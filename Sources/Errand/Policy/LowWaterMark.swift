@@ -32,7 +32,7 @@ package struct LowWaterMark: Sendable {
 
     /// What one claim has shown.
     package struct Observation: Sendable {
-        /// The newest line drawn, read at the claim's start.
+        /// The newest line drawn, read at the claim's start; 0 where nothing may be concluded.
         package var high: Int64
         /// The newest transaction id given out, or the claim's own: read in the claim's transaction, so after the last
         /// claim's `high`.
@@ -47,10 +47,12 @@ package struct LowWaterMark: Sendable {
         package var isFull: Bool
         /// The order in which the priorities were read, 1...4.
         package var lanes: [Int]
+        /// Behind which lines it read, by priority.
+        package var starts: [Int64]
 
         package init(
             high: Int64, latest: UInt64, xmax: UInt64, running: [UInt64], lines: [[Int64]], isFull: Bool,
-            lanes: [Int] = [1, 2, 3, 4]
+            lanes: [Int] = [1, 2, 3, 4], starts: [Int64] = [0, 0, 0, 0]
         ) {
             self.high = high
             self.latest = latest
@@ -59,6 +61,7 @@ package struct LowWaterMark: Sendable {
             self.lines = lines
             self.isFull = isFull
             self.lanes = lanes
+            self.starts = starts
         }
     }
 
@@ -113,12 +116,16 @@ extension LowWaterMark {
 
 // MARK: - Moving
 extension LowWaterMark {
-    /// Takes in what a claim has shown whose scan began at ``starts``. `now` is any clock that only moves forward.
-    package mutating func observe(_ claim: Observation, at now: Duration) {
-        if claim.high < max(settled, lastHigh) {
-            // The sequence went back: another server, restored or promoted. What was known of lines is void.
-            self = LowWaterMark()
-        }
+    /// Takes in what a claim has shown whose scan began at ``starts``, as they were then or are now. `now` is any clock that
+    /// only moves forward. Answers false where the sequence went back, on another server, restored or promoted: what was
+    /// known of lines is void, here and in whatever has taken it in.
+    @discardableResult
+    package mutating func observe(_ claim: Observation, at now: Duration) -> Bool {
+        // It has not read the line to its end: nothing may be concluded.
+        guard claim.high > 0 else { return true }
+        // Marks that were taken in since the claim began are no measure.
+        let isVoid = claim.high < max(lastHigh, claim.starts.max() ?? 0)
+        if isVoid { self = LowWaterMark() }
         pending.append((claim.latest, lastHigh))
         lastHigh = claim.high
         let ended = setAside(running: claim.running, at: now)
@@ -129,6 +136,7 @@ extension LowWaterMark {
                 sweep(priority: priority, from: from)
             }
         }
+        return !isVoid
     }
 
     /// Takes in marks that another worker of the same kinds has published. Who claims seldom would else read, each time, over
@@ -198,17 +206,19 @@ extension LowWaterMark {
         let cut = claim.isFull ? claim.lanes.lastIndex { !claim.lines[$0 - 1].isEmpty } : nil
         for (place, priority) in claim.lanes.enumerated() {
             let lane = priority - 1
+            // A sweep that was asked for since the claim began is still to be made.
+            let isSwept = claim.starts[lane] <= sweeps[lane] ?? .max
             switch cut {
             case .some(let cut) where place > cut:
                 continue
             case place:
                 let last = claim.lines[lane].max() ?? 0
-                if let sweep = sweeps[lane] {
+                if let sweep = sweeps[lane], isSwept {
                     sweeps[lane] = last < marks[lane] ? max(sweep, last) : nil
                 }
                 marks[lane] = max(marks[lane], min(last, settled))
             default:
-                sweeps[lane] = nil
+                if isSwept { sweeps[lane] = nil }
                 marks[lane] = max(marks[lane], settled)
             }
         }

@@ -39,8 +39,7 @@ struct Claim {
             jobs: jobs,
             observation: .init(
                 high: high, latest: UInt64(latest), xmax: snapshot.xmax, running: snapshot.running, lines: lines,
-                isFull: jobs.count == limit,
-                lanes: lanes))
+                isFull: jobs.count == limit, lanes: lanes, starts: starts))
     }
 
     /// Column by column: a claim is the one statement whose rows are many all the time.

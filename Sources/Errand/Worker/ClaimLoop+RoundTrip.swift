@@ -60,7 +60,9 @@ extension ClaimLoop {
             state.held += count
             state.ahead.claimed(count, bytes: claimed.jobs.reduce(0) { $0 + $1.payload.bytes.count })
             state.isDeep = count == limit && count >= largeClaim
-            state.marks[turn.rawValue].observe(observation, at: shared.uptime)
+            if !state.marks[turn.rawValue].observe(observation, at: shared.uptime) {
+                for other in Turn.allCases where other != turn { state.marks[other.rawValue] = LowWaterMark() }
+            }
             return state.isDeep
         }
         begin(claimed.jobs)

@@ -49,6 +49,41 @@ import Testing
         #expect(mark.starts == [800, 800, 800, 800])
     }
 
+    @Test("marks of others that were taken in while a claim was under way don't void what it has shown")
+    func catchesUpMeanwhile() {
+        var mark = settled(at: 10)
+        mark.catchUp(with: [900, 900, 900, 900])
+        let isKnown = mark.observe(claim(high: 20, xmax: 5), at: .zero)
+        #expect(isKnown)
+        #expect(mark.starts == [900, 900, 900, 900])
+        var behind = claim(high: 800, xmax: 5)
+        behind.starts = mark.starts
+        let isStillKnown = mark.observe(behind, at: .zero)
+        #expect(!isStillKnown)
+        #expect(mark.starts == [0, 0, 0, 0])
+    }
+
+    @Test("a claim that has not read the line to its end changes nothing")
+    func inconclusive() {
+        var mark = settled(at: 900)
+        mark.sweep(priority: 2, from: 10)
+        mark.observe(claim(high: 0, xmax: 5), at: .zero)
+        #expect(mark.starts == [900, 10, 900, 900])
+    }
+
+    @Test("a sweep that is asked for while a claim is under way is made by the next one")
+    func sweepMeanwhile() {
+        var mark = settled(at: 900)
+        var under = claim(high: 900, xmax: 5)
+        under.starts = mark.starts
+        mark.sweep(priority: 2, from: 10)
+        mark.observe(under, at: .zero)
+        #expect(mark.starts == [900, 10, 900, 900])
+        under.starts = mark.starts
+        mark.observe(under, at: .zero)
+        #expect(mark.starts == [900, 900, 900, 900])
+    }
+
     @Test("the mark follows the line while nobody writes for long")
     func follows() {
         var mark = LowWaterMark()

@@ -7,7 +7,8 @@ protocol Mark {
     var published: [Int64] { get }
     /// What a look below the marks is to read.
     var look: LowWaterMark.Look { get }
-    mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration)
+    @discardableResult
+    mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) -> Bool
     mutating func catchUp(with others: [Int64])
     mutating func found(_ lowest: [Int64?], by look: LowWaterMark.Look)
 }
@@ -26,8 +27,9 @@ struct NaiveMark: Mark {
     private(set) var starts: [Int64] = [0, 0, 0, 0]
     var published: [Int64] { starts }
 
-    mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) {
+    mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) -> Bool {
         starts = zip(starts, claim.lines).map { max($0, $1.max() ?? 0) }
+        return true
     }
 }
 
@@ -37,10 +39,10 @@ struct TrustingMark: Mark {
     var starts: [Int64] { mark.starts }
     var published: [Int64] { mark.published }
 
-    mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) {
+    mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) -> Bool {
         var claim = claim
         claim.isFull = false
-        mark.observe(claim, at: now)
+        return mark.observe(claim, at: now)
     }
 }
 
@@ -50,10 +52,10 @@ struct SnapshotMark: Mark {
     var starts: [Int64] { mark.starts }
     var published: [Int64] { mark.published }
 
-    mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) {
+    mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) -> Bool {
         var claim = claim
         claim.latest = claim.xmax - 1
-        mark.observe(claim, at: now)
+        return mark.observe(claim, at: now)
     }
 }
 
@@ -65,7 +67,7 @@ struct RashMark: Mark {
     var published: [Int64] { mark.published }
     var look: LowWaterMark.Look { .init(after: looked, upTo: starts, certain: starts) }
 
-    mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) { mark.observe(claim, at: now) }
+    mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) -> Bool { mark.observe(claim, at: now) }
     mutating func found(_ lowest: [Int64?], by look: LowWaterMark.Look) {
         mark.found(lowest, by: look)
         for lane in lowest.indices where lowest[lane] == nil { looked[lane] = look.upTo[lane] }
@@ -97,11 +99,19 @@ enum MarkModel {
             case ..<0.3:
                 world.claimInVain(using: &random)
             case ..<0.7:
-                workers[one].claim(
-                    in: &world, limit: [1, 2, 3, 100].randomElement(using: &random)!, at: now,
-                    writesFirst: Bool.random(using: &random),
+                let limit = [1, 2, 3, 100].randomElement(using: &random)!
+                let shown = workers[one].claim(
+                    in: &world, limit: limit, writesFirst: Bool.random(using: &random),
                     // Others go on between one step of a claim and the next.
                     between: { $0.act(longWriters: longWriters, using: &random) })
+                let other = Int.random(in: workers.indices, using: &random)
+                if other != one {
+                    // And before its answer is there.
+                    workers[other].mark.observe(
+                        workers[other].claim(in: &world, limit: limit, writesFirst: false, between: { _ in }), at: now)
+                    workers[one].mark.catchUp(with: workers[other].mark.published)
+                }
+                workers[one].mark.observe(shown, at: now)
             default:
                 break
             }
@@ -114,7 +124,8 @@ enum MarkModel {
             let now = Duration.milliseconds(step * 10)
             for worker in workers.indices where step % 10 == 0 { workers[worker].look(in: world) }
             let one = step < 500 ? step % workers.count : 0
-            workers[one].claim(in: &world, limit: 3, at: now, writesFirst: false, between: { _ in })
+            workers[one].mark.observe(
+                workers[one].claim(in: &world, limit: 3, writesFirst: false, between: { _ in }), at: now)
         }
         return (broken, world.available.count)
     }
@@ -211,9 +222,10 @@ enum MarkModel {
             }
         }
 
-        mutating func claim(
-            in world: inout World, limit: Int, at now: Duration, writesFirst: Bool, between: (inout World) -> Void
-        ) {
+        /// Claims, and answers what that has shown.
+        func claim(
+            in world: inout World, limit: Int, writesFirst: Bool, between: (inout World) -> Void
+        ) -> LowWaterMark.Observation {
             let starts = mark.starts
             // Ends that are written in the same transaction have given it an id before the claim begins.
             var own = writesFirst ? world.begin() : nil
@@ -233,9 +245,9 @@ enum MarkModel {
             if own == nil, left < limit { own = world.begin() }
             let latest = own ?? world.nextTransaction - 1
             if let own { world.end(own, commit: true) }
-            mark.observe(
-                .init(high: high, latest: latest, xmax: xmax, running: running, lines: lines, isFull: left == 0),
-                at: now)
+            return .init(
+                high: high, latest: latest, xmax: xmax, running: running, lines: lines, isFull: left == 0,
+                starts: starts)
         }
     }
 }

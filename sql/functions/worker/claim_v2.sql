@@ -9,7 +9,7 @@
 --
 -- Returns a row a job, or one row of nulls if nothing was due: high (the newest line), latest (the newest transaction id
 -- given out, or this one's own) and snapshot still tell the worker what it may conclude. high = 0 where the line was not
--- read to its end, because of a rate or of too many that may not run: the worker's marks begin anew. options holds what
+-- read to its end, because of a rate or of too many that may not run: nothing may be concluded. options holds what
 -- the job has of not_after, guard, limit_key, tags and traceparent, else null. No row at all, and nothing to conclude, if
 -- the queue is paused or has no room in its rate, or the worker has lost its lease.
 create or replace function errand.claim_v2(
