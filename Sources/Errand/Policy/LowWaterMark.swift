@@ -76,6 +76,12 @@ package struct LowWaterMark: Sendable {
         package var isEmpty: Bool { zip(after, upTo).allSatisfy(>=) }
     }
 
+    private struct Sweep {
+        var from: Int64
+        /// A look has asked for it: what it is to find is hidden from others' marks as well.
+        var isFound: Bool
+    }
+
     private struct Writer {
         let firstSeen: Duration
         /// Where its sweep will start; nil while it still holds the lines back.
@@ -83,7 +89,7 @@ package struct LowWaterMark: Sendable {
     }
 
     private var marks = [Int64](repeating: 0, count: priorities)
-    private var sweeps = [Int64?](repeating: nil, count: priorities)
+    private var sweeps = [Sweep?](repeating: nil, count: priorities)
     /// Up to here a look has found nothing.
     private var looked = [Int64](repeating: 0, count: priorities)
     /// Lines up to here are settled, but for those of writers set aside.
@@ -101,7 +107,7 @@ package struct LowWaterMark: Sendable {
 extension LowWaterMark {
     /// Behind which line the next claim starts to read, for each priority.
     package var starts: [Int64] {
-        zip(marks, sweeps).map { mark, sweep in min(mark, sweep ?? mark) }
+        zip(marks, sweeps).map { mark, sweep in min(mark, sweep?.from ?? mark) }
     }
 
     /// Marks that are right for another worker of the same kinds too, which knows of no sweep and of no writer set aside.
@@ -133,7 +139,7 @@ extension LowWaterMark {
         advance(past: claim)
         for from in ended {
             for priority in 1...Self.priorities {
-                sweep(priority: priority, from: from)
+                sweep(priority: priority, from: from, isFound: false)
             }
         }
         return !isVoid
@@ -145,7 +151,7 @@ extension LowWaterMark {
         guard others.count == Self.priorities else { return }
         for lane in others.indices {
             marks[lane] = max(marks[lane], others[lane])
-            sweeps[lane] = sweeps[lane].map { max($0, others[lane]) }
+            if let sweep = sweeps[lane], !sweep.isFound { sweeps[lane]!.from = max(sweep.from, others[lane]) }
         }
         // What they say holds for writers that were set aside here as well.
         let least = others.min() ?? 0
@@ -156,8 +162,9 @@ extension LowWaterMark {
     }
 
     /// Has the next claims of that priority start behind `from`, up to where the mark stands.
-    package mutating func sweep(priority: Int, from: Int64) {
-        sweeps[priority - 1] = min(sweeps[priority - 1] ?? .max, from)
+    private mutating func sweep(priority: Int, from: Int64, isFound: Bool) {
+        let other = sweeps[priority - 1]
+        sweeps[priority - 1] = Sweep(from: min(other?.from ?? .max, from), isFound: isFound || other?.isFound == true)
     }
 
     /// Takes in the lowest line of each priority that was waiting when `look` was made, nil where there was none.
@@ -165,7 +172,7 @@ extension LowWaterMark {
         let published = published
         for (lane, line) in lowest.enumerated() {
             if let line {
-                sweep(priority: lane + 1, from: line - 1)
+                sweep(priority: lane + 1, from: line - 1, isFound: true)
             } else {
                 // No further than the marks are now: they may have become void since.
                 looked[lane] = max(looked[lane], min(look.certain[lane], published[lane]))
@@ -207,14 +214,14 @@ extension LowWaterMark {
         for (place, priority) in claim.lanes.enumerated() {
             let lane = priority - 1
             // A sweep that was asked for since the claim began is still to be made.
-            let isSwept = claim.starts[lane] <= sweeps[lane] ?? .max
+            let isSwept = claim.starts[lane] <= sweeps[lane]?.from ?? .max
             switch cut {
             case .some(let cut) where place > cut:
                 continue
             case place:
                 let last = claim.lines[lane].max() ?? 0
                 if let sweep = sweeps[lane], isSwept {
-                    sweeps[lane] = last < marks[lane] ? max(sweep, last) : nil
+                    sweeps[lane] = last < marks[lane] ? Sweep(from: max(sweep.from, last), isFound: sweep.isFound) : nil
                 }
                 marks[lane] = max(marks[lane], min(last, settled))
             default:

@@ -49,6 +49,14 @@ import Testing
         #expect(mark.starts == [800, 800, 800, 800])
     }
 
+    @Test("what a look has found is swept, though others' marks are beyond it: they can't see it either")
+    func findSurvivesOthers() {
+        var mark = settled(at: 10)
+        mark.found([nil, 4, nil, nil], by: mark.look)
+        mark.catchUp(with: [900, 900, 900, 900])
+        #expect(mark.starts == [900, 3, 900, 900])
+    }
+
     @Test("marks of others that were taken in while a claim was under way don't void what it has shown")
     func catchesUpMeanwhile() {
         var mark = settled(at: 10)
@@ -66,7 +74,7 @@ import Testing
     @Test("a claim that has not read the line to its end changes nothing")
     func inconclusive() {
         var mark = settled(at: 900)
-        mark.sweep(priority: 2, from: 10)
+        mark.found([nil, 11, nil, nil], by: mark.look)
         mark.observe(claim(high: 0, xmax: 5), at: .zero)
         #expect(mark.starts == [900, 10, 900, 900])
     }
@@ -76,7 +84,7 @@ import Testing
         var mark = settled(at: 900)
         var under = claim(high: 900, xmax: 5)
         under.starts = mark.starts
-        mark.sweep(priority: 2, from: 10)
+        mark.found([nil, 11, nil, nil], by: mark.look)
         mark.observe(under, at: .zero)
         #expect(mark.starts == [900, 10, 900, 900])
         under.starts = mark.starts
@@ -129,7 +137,7 @@ import Testing
     @Test("a sweep goes on behind its last line while batches come back full")
     func sweepGoesOn() {
         var mark = settled(at: 900)
-        mark.sweep(priority: 1, from: 10)
+        mark.found([11, nil, nil, nil], by: mark.look)
         mark.observe(claim(high: 900, xmax: 5, lines: [20, 30], priority: 1, isFull: true), at: .zero)
         #expect(mark.starts[0] == 30)
         mark.observe(claim(high: 900, xmax: 5, lines: [40], priority: 1), at: .zero)

@@ -122,8 +122,10 @@ enum MarkModel {
         for id in world.open.keys { world.end(id, commit: true) }
         for step in 400..<900 {
             let now = Duration.milliseconds(step * 10)
-            for worker in workers.indices where step % 10 == 0 { workers[worker].look(in: world) }
+            if step % 10 == 0 { workers[0].look(in: world) }
             let one = step < 500 ? step % workers.count : 0
+            // As a claim does whose worker has another connection.
+            for other in workers.indices { workers[one].mark.catchUp(with: workers[other].mark.published) }
             workers[one].mark.observe(
                 workers[one].claim(in: &world, limit: 3, writesFirst: false, between: { _ in }), at: now)
         }
