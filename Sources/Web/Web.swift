@@ -75,13 +75,14 @@ package struct Web: Service {
         // To hummingbird a listener that is told to end is an error; one that ends by itself throws, and is told of then.
         var quiet = logger
         quiet.logLevel = .critical
+        let connections = OpenConnections(limit: 200)
         let application = Application(
             router: router(),
-            // A peer that sends nothing, or never ends its header, holds a connection and some kilobytes for this long.
-            server: .http1(configuration: .init(idleTimeout: .seconds(30))),
-            configuration: .init(
-                address: .hostname(address.host, port: address.port), serverName: nil,
-                availableConnectionsDelegate: MaximumAvailableConnections(200, logger: quiet)),
+            // A peer that sends nothing holds a connection and some kilobytes for this long, or until others need it.
+            server: .http1(
+                configuration: .init(
+                    additionalChannelHandlers: [connections.handler()], idleTimeout: .seconds(30))),
+            configuration: .init(address: .hostname(address.host, port: address.port), serverName: nil),
             onServerRunning: { channel in
                 let port = channel.localAddress?.port ?? address.port
                 logger.info("listening", metadata: ["address": "\(Address(host: address.host, port: port))"])

@@ -103,6 +103,23 @@ import FoundationNetworking
         }
     }
 
+    @Test("a probe is answered while others hold 450 connections, idle or in the middle of a request")
+    func held() async throws {
+        try await withWeb { port, _, _ in
+            var peers: [Int32] = []
+            defer { peers.forEach { close($0) } }
+            let half = Array("GET /healthz HTTP/1.1\r\nHost:".utf8)
+            for index in 0..<450 {
+                let peer = try connect(port)
+                peers.append(peer)
+                if index.isMultiple(of: 2) { #expect(write(peer, half, half.count) == half.count) }
+            }
+            let start = ContinuousClock.now
+            #expect(try await get(port, "healthz").status == 200)
+            #expect(ContinuousClock.now - start < .seconds(15))
+        }
+    }
+
     @Test("an address that is taken is an error, not a wait")
     func taken() async throws {
         try await withWeb { port, database, registry in
