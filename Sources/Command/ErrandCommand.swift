@@ -56,7 +56,7 @@ struct ErrandCommand: AsyncParsableCommand {
                 }
                 exit(withError: error)
             }
-            writeError("errand: \(failure.message)")
+            LogWriter.standardError.write("errand: \(failure.message)\n")
             Foundation.exit(failure.code)
         }
     }

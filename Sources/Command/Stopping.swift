@@ -61,7 +61,9 @@ enum Stopping {
         guard requests <= 2 else { return }
         let patience = requests == 1 ? limit : .seconds(2)
         queue.asyncAfter(deadline: .now() + patience / .seconds(1)) {
-            writeError("errand: what was running did not end within \(patience) of the signal; its leases run out")
+            LogWriter.standardError.write(
+                "errand: what was running did not end within \(patience) of the signal; its leases run out\n")
+            LogWriter.standardError.flush(within: .seconds(1))
             _exit(Failure.failed)
         }
     }

@@ -2,7 +2,7 @@ import Foundation
 import Logging
 
 /// Writes log lines to standard error: for people, or one JSON object a line. Control characters are escaped, so that no
-/// value can forge a line.
+/// value can forge a line. Nothing that logs waits for its reader; see ``LogWriter``.
 struct LineLog: LogHandler {
     enum Format: String {
         case text, json
@@ -27,13 +27,19 @@ struct LineLog: LogHandler {
         let fields = metadata.merging(metadataProvider?.get() ?? [:]) { _, new in new }
             .merging(event.metadata ?? [:]) { _, new in new }
             .mapValues { String("\($0)".prefix(2000)) }
+        LogWriter.standardError.write(line(event.level, "\(event.message)", fields)) { dropped in
+            line(.warning, "log lines were dropped: standard error was not read", ["lines": "\(dropped)"])
+        }
+    }
+
+    private func line(_ level: Logger.Level, _ message: String, _ fields: [String: String]) -> String {
         let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         let line =
             switch format {
-            case .text: Self.text(time, event.level, "\(event.message)", fields)
-            case .json: Self.json(time, event.level, "\(event.message)", fields)
+            case .text: Self.text(time, level, message, fields)
+            case .json: Self.json(time, level, message, fields)
             }
-        writeError(line)
+        return line + "\n"
     }
 
     /// `2026-11-20T18:00:00.000Z info     registered worker_id=1`.
