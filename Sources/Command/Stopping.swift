@@ -3,15 +3,15 @@ import Foundation
 import Postgres
 import Synchronization
 
-/// SIGTERM and SIGINT: the first asks for a graceful end, the second for one at once.
+/// SIGTERM and SIGINT: the first asks for a graceful end, a later one for an end at once; see ``StopRequests``.
 enum Stopping {
-    private static let state = Mutex((requests: 0, waiters: [CheckedContinuation<Void, Never>]()))
+    private static let state = Mutex((requests: StopRequests(), waiters: [CheckedContinuation<Void, Never>]()))
     /// Signals are heard and the end is enforced here: a handler that blocks all of Swift's shared threads holds up neither.
     private static let queue = DispatchQueue(label: "errand.stopping")
 
     /// Runs `serve` to its end; signals end it earlier, first gently, then by cancelling it.
     ///
-    /// - Parameter limit: how long the end may take. After that, or 2 s after the second signal, the process exits with 1.
+    /// - Parameter limit: how long the end may take. After that, or 2 s after a later signal, the process exits with 1.
     static func run(within limit: Duration, _ serve: @escaping @Sendable () async throws -> Void) async throws {
         let start = AsyncStream<Void>.makeStream()
         let serving = Task {
@@ -42,27 +42,26 @@ enum Stopping {
     static func requested() async {
         await withCheckedContinuation { continuation in
             let isRequested = state.withLock { state in
-                if state.requests == 0 { state.waiters.append(continuation) }
-                return state.requests > 0
+                if !state.requests.isRequested { state.waiters.append(continuation) }
+                return state.requests.isRequested
             }
             if isRequested { continuation.resume() }
         }
     }
 
-    /// Passes a signal on: the second one, or one that comes before anybody serves, ends the work at once.
+    /// Passes a signal on: a later one, or one that comes before anybody serves, ends the work at once.
     private static func heard(_ serving: Task<Void, any Error>, limit: Duration) {
-        let (requests, waiters) = state.withLock { state in
-            state.requests += 1
+        let (step, waiters) = state.withLock { state in
             defer { state.waiters = [] }
-            return (state.requests, state.waiters)
+            return (state.requests.heard(at: .now), state.waiters)
         }
+        guard step != .ignored else { return }
         waiters.forEach { $0.resume() }
-        if requests > 1 || waiters.isEmpty { serving.cancel() }
-        guard requests <= 2 else { return }
-        let patience = requests == 1 ? limit : .seconds(2)
-        queue.asyncAfter(deadline: .now() + patience / .seconds(1)) {
+        if step == .atOnce || waiters.isEmpty { serving.cancel() }
+        let timeout = step == .graceful ? limit : .seconds(2)
+        queue.asyncAfter(deadline: .now() + timeout / .seconds(1)) {
             LogWriter.standardError.write(
-                "errand: what was running did not end within \(patience) of the signal; its leases run out\n")
+                "errand: what was running did not end within \(timeout) of the signal; its leases run out\n")
             LogWriter.standardError.flush(within: .seconds(1))
             _exit(Failure.failed)
         }
@@ -70,6 +69,6 @@ enum Stopping {
 
     private static func wasCancelled(by error: any Error) -> Bool {
         let isCancellation = error is CancellationError || (error as? PostgresError)?.code == .cancelled
-        return isCancellation && state.withLock { $0.requests > 0 }
+        return isCancellation && state.withLock { $0.requests.isRequested }
     }
 }

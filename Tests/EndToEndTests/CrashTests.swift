@@ -55,7 +55,23 @@ import Testing
         }
     }
 
-    @Test("a second SIGTERM hands running jobs back at once, uncounted")
+    @Test("SIGTERM to the worker and, in the same moment, to its group is one request: running jobs have their grace")
+    func terminatedWithGroup() async throws {
+        try await withTestDatabase { database, configuration in
+            let worker = try Program(["worker"], database: TestServer.url(of: configuration), settings: settings)
+            try await database.enqueueSleepers(2, milliseconds: 4000)
+            #expect(
+                try await database.becomes("count(*) = 2 from errand.job where state = 'running'", within: .seconds(60))
+            )
+            worker.send(SIGTERM)
+            try await Task.sleep(for: .milliseconds(50))
+            worker.send(SIGTERM)
+            #expect(try await worker.exit(within: .seconds(60)) == 0)
+            #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 2)
+        }
+    }
+
+    @Test("a second SIGTERM, a second or more after the first, hands running jobs back at once, uncounted")
     func terminatedTwice() async throws {
         try await withTestDatabase { database, configuration in
             let worker = try Program(["worker"], database: TestServer.url(of: configuration), settings: settings)
@@ -64,7 +80,7 @@ import Testing
                 try await database.becomes("count(*) = 5 from errand.job where state = 'running'", within: .seconds(60))
             )
             worker.send(SIGTERM)
-            try await Task.sleep(for: .milliseconds(300))
+            try await Task.sleep(for: .milliseconds(1200))
             worker.send(SIGTERM)
             #expect(try await worker.exit(within: .seconds(60)) == 0)
             #expect(try await database.count("from errand.job where state = 'available' and attempt = 0") == 5)
