@@ -120,6 +120,7 @@ let package = Package(
             swiftSettings: strict),
 
         // The jobs and the program.
+        .target(name: "CProcess"),
         .target(
             name: "Jobs",
             dependencies: [
@@ -129,7 +130,7 @@ let package = Package(
         .executableTarget(
             name: "Command",
             dependencies: [
-                "Errand", "Images", "Jobs", "Outbound", "Postgres", "Schema", "Web",
+                "CProcess", "Errand", "Images", "Jobs", "Outbound", "Postgres", "Schema", "Web",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),

@@ -1,4 +1,5 @@
 import ArgumentParser
+import CProcess
 import Foundation
 import Postgres
 import Schema
@@ -40,6 +41,9 @@ struct ErrandCommand: AsyncParsableCommand {
         ])
 
     static func main() async {
+        // Before a secret is read. What can't be had is said, and no reason not to work.
+        let failure = process_hide_memory()
+        if failure != 0 { writeError("errand: core dumps stay possible: \(String(cString: strerror(failure)))") }
         // A reader that has gone away (errand … | head) is no reason to die without a word.
         signal(SIGPIPE, SIG_IGN)
         do {

@@ -21,9 +21,9 @@ ROOMS = {
     "Sources/Web": {"Errand", "Postgres"},
     "Sources/ErrandTestKit": {"Errand", "Postgres", "Schema"},
     "jobs": {"Errand", "Images", "Outbound", "Postgres"},
-    "Sources/Command": {"Errand", "Images", "Jobs", "Outbound", "Postgres", "Schema", "Web"},
+    "Sources/Command": {"CProcess", "Errand", "Images", "Jobs", "Outbound", "Postgres", "Schema", "Web"},
 }
-OURS = {"CLibpq", "CVips", "CVipsSystem", "Command", "EmbedSQL", "Errand", "ErrandTestKit", "ImageProcess", "Images", "Jobs",
+OURS = {"CLibpq", "CProcess", "CVips", "CVipsSystem", "Command", "EmbedSQL", "Errand", "ErrandTestKit", "ImageProcess", "Images", "Jobs",
         "Outbound", "Postgres", "Schema", "Web"}
 
 # The rooms that hold C types, and those that may read the environment.
