@@ -6,6 +6,9 @@
 /// another queue or others were faster, is followed by a longer calm: so a worker that is woken in vain is so ten times a
 /// second at most.
 ///
+/// Any role may send a NOTIFY, as often as it likes. A wake-up that nobody here has asked for changes nothing but the flag,
+/// and looks that find nothing are ``vainPause`` apart once there have been ``vainLooks`` of them.
+///
 /// Whoever had enqueued before the flag was raised, and commits after the look that came with it, announces nothing. So that
 /// look is followed by others, each after twice the pause of the one before: such a job is found at the latest when it has
 /// waited as long as its commit was away from the flag.
@@ -25,6 +28,21 @@ package struct DozePolicy {
     /// The pause while another queue is claimed from: what comes there isn't announced, and may be for this one.
     package static let busyPause: Duration = .milliseconds(10)
 
+    /// How many looks in a row may find nothing, as long as wake-ups arrive, before they are ``vainPause`` apart.
+    package static let vainLooks = 40
+    /// The pause between looks from then on. For each such pause without a look, one more may come soon.
+    package static let vainPause: Duration = .milliseconds(50)
+    /// How soon the flag is lowered once more.
+    package static let lowerPause: Duration = .milliseconds(100)
+
+    package enum WakeUp: Equatable {
+        /// Claim now, and lower the flag.
+        case wanted
+        /// Lower the flag: whoever raised it may be gone.
+        case unasked
+        case ignored
+    }
+
     /// How often it looks where there are no wake-ups; half as often where there are.
     private let interval: Duration
     private var lastWork: Duration?
@@ -33,6 +51,9 @@ package struct DozePolicy {
     private var isArmed = false
     /// The next pause while the flag is up.
     private var armedPause = shortPause
+    /// Looks that may still come soon, as of `lastLook`.
+    private var soonLooks = Double(vainLooks)
+    private var lastLowering: Duration?
 
     package init(interval: Duration) { self.interval = interval }
 
@@ -40,12 +61,17 @@ package struct DozePolicy {
     package mutating func worked(at now: Duration) {
         lastWork = now
         isArmed = false
+        soonLooks = Double(Self.vainLooks)
     }
 
-    /// A wake-up came: the flag is down.
-    package mutating func woken(at now: Duration) {
+    /// A wake-up came. While the flag isn't up, looks are close together and need none.
+    package mutating func woken(at now: Duration) -> WakeUp {
+        guard isArmed || lastLowering.map({ $0 + Self.lowerPause <= now }) ?? true else { return .ignored }
+        lastLowering = now
+        guard isArmed else { return .unasked }
         lastWake = now
         isArmed = false
+        return .wanted
     }
 
     /// What to do now, while at least one queue sleeps.
@@ -66,12 +92,21 @@ package struct DozePolicy {
             } else if isCalm {
                 longest
             } else { min(Self.shortPause, interval) }
-        let due = arms && !isArmed ? now : lastLook.map { $0 + pause } ?? now
-        guard due <= now else { return .wait(isCalm || isBusy ? due - now : min(due, calmAt) - now) }
+        let soonLooks = soonLooks(at: now)
+        let isSoon = !listens || soonLooks >= 1
+        let spaced = isSoon ? pause : max(pause, min(Self.vainPause, longest))
+        let due = arms && !isArmed && isSoon ? now : lastLook.map { $0 + spaced } ?? now
+        guard due <= now else { return .wait(isCalm || isBusy || !isSoon ? due - now : min(due, calmAt) - now) }
         lastLook = now
+        self.soonLooks = max(0, soonLooks - 1)
         armedPause = arms && isArmed ? min(armedPause * 2, longest) : Self.shortPause
         isArmed = arms
         return .look(arms: arms)
+    }
+
+    private func soonLooks(at now: Duration) -> Double {
+        guard let lastLook else { return soonLooks }
+        return min(Double(Self.vainLooks), soonLooks + (now - lastLook) / Self.vainPause)
     }
 
     private func calmAt(listens: Bool) -> Duration {

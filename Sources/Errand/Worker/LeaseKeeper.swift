@@ -10,15 +10,17 @@ struct LeaseKeeper {
     /// Runs until its task is cancelled, after the claim loops have ended.
     func run() async {
         var lastBeat = ContinuousClock.now - shared.configuration.beat
+        var isHurried = false
         var lastRan = ContinuousClock.now
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "control"))
         while !Task.isCancelled {
             do {
                 if shared.identity.current == nil, !shared.isStopping { try await register() }
-                if lastBeat + pause <= .now {
+                if lastBeat + pause <= .now || isHurried {
                     try await beat()
                     reconnects.succeeded()
                     lastBeat = .now
+                    isHurried = false
                 }
                 try await retire()
             } catch {
@@ -32,7 +34,11 @@ struct LeaseKeeper {
             let rests = lastRan + Self.rest <= .now
             let limit = rests ? min(Self.rest, lastBeat + pause - .now) : Self.interval
             let news = await shared.keeper.wait(atMost: max(Self.interval, limit), resting: rests)
-            if news.hurries { lastBeat = .now - shared.configuration.beat }
+            if news.hurries {
+                isHurried = true
+                // Any role may send a NOTIFY, as often as it likes.
+                try? await Task.sleep(until: lastBeat + Self.interval, clock: .continuous)
+            }
             // What begins and ends between two looks isn't seen running.
             if news.stirred { lastRan = .now }
         }

@@ -50,8 +50,9 @@ struct Wakeup {
     private func receive(_ notification: PostgresNotification) async {
         if notification.channel == "errand_cancel" { return shared.keeper.hurry() }
         shared.metrics?.wakeUps.increment()
-        shared.doze.withLock { $0.woken(at: shared.uptime) }
-        wakeAll()
+        let wakeUp = shared.doze.withLock { $0.woken(at: shared.uptime) }
+        if wakeUp == .ignored { return }
+        if wakeUp == .wanted { wakeAll() }
         // All listeners are told at once, so nobody sleeps now: enqueuers need not notify until one does again.
         do {
             try await shared.control.execute(Statement("select errand.set_wake_flag_v1(false)"))

@@ -36,12 +36,39 @@ import Testing
     func vain() {
         var policy = policy
         policy.worked(at: .seconds(1))
-        policy.woken(at: .seconds(2))
+        #expect(policy.next(at: .milliseconds(1999), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.woken(at: .seconds(2)) == .wanted)
         #expect(policy.next(at: .milliseconds(2050), isBusy: false, listens: true) == .look(arms: false))
         #expect(policy.next(at: .milliseconds(2100), isBusy: false, listens: true) == .look(arms: true))
-        policy.woken(at: .seconds(3))
+        #expect(policy.woken(at: .seconds(3)) == .wanted)
         policy.worked(at: .milliseconds(3001))
         #expect(policy.next(at: .milliseconds(3011), isBusy: false, listens: true) == .look(arms: true))
+    }
+
+    @Test("however often it is woken without finding work, it looks and claims at most 20 times a second")
+    func forged() {
+        var policy = policy
+        var (looks, claims) = (0, 0)
+        for millisecond in 1000..<11_000 {
+            let now: Duration = .milliseconds(millisecond)
+            if policy.woken(at: now) == .wanted { claims += 1 }
+            if case .look = policy.next(at: now, isBusy: false, listens: true) { looks += 1 }
+        }
+        #expect(looks <= DozePolicy.vainLooks + 200)
+        #expect(claims <= 200)
+        // Its next look asks to be woken at once, and each of the next jobs finds it that way.
+        #expect(policy.next(at: .milliseconds(11_100), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.woken(at: .milliseconds(11_101)) == .wanted)
+    }
+
+    @Test("a wake-up that it hasn't asked for only lowers the flag, ten times a second at most")
+    func unasked() {
+        var policy = policy
+        policy.worked(at: .seconds(1))
+        let wakeUps = [1001, 1050, 1100, 1101, 1150].map { policy.woken(at: .milliseconds($0)) }
+        #expect(wakeUps == [.unasked, .ignored, .ignored, .unasked, .ignored])
+        // The calm goes on as if nothing had come.
+        #expect(policy.next(at: .milliseconds(1150), isBusy: false, listens: true) == .look(arms: true))
     }
 
     @Test("while another queue is claimed from it looks every 10 ms and raises no flag")
