@@ -117,7 +117,7 @@ extension TestServer {
         let inside = try await Connection.connect(configuration.with(database: draft), logger: logger)
         do {
             try await Migrator.errand.run(on: inside)
-            try await inside.execute("select errand.maintain_v1()")
+            try await inside.execute("select errand.make_partitions_v1()")
             for script in schema { try await inside.script(script) }
         } catch {
             await inside.close()

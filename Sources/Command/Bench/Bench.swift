@@ -31,7 +31,7 @@ struct Bench {
         let database = Database(configuration: configuration, maximumConnections: 4, logger: logger)
         do {
             try await refuseOthers(on: database)
-            try await database.execute("select errand.maintain_v1()")
+            try await database.execute("select errand.make_partitions_v1()")
             // First, while the server has nothing of a load to clean up behind it.
             var idle: (wakeUps: [Double], polls: [Double])?
             if plan.measuresIdle {

@@ -52,7 +52,7 @@ struct MigrateCommand: AsyncParsableCommand {
         }
         let scripts = steps.count { if case .script = $0 { true } else { false } }
         if scripts > 0 { Swift.print("applied \(scripts) functions and views") }
-        try await connection.execute("select errand.maintain_v1()")
+        try await connection.execute("select errand.make_partitions_v1()")
         // Also where nothing is new: roles that were missing may have been made meanwhile.
         for lack in try await connection.query("select errand.apply_rights()") {
             writeError("warning: \(try lack.decode(String.self))")

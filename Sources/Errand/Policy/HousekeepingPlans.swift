@@ -81,17 +81,19 @@ enum StockPlan {
     static func pause(after took: Duration) -> Duration { Share.pause(after: took, atLeast: interval) }
 }
 
-/// When partitions are made and dropped, and old records forgotten.
+/// When partitions are made and dropped, and old records pruned.
 enum MaintainPlan {
     static let interval: Duration = .seconds(3600)
-    /// After a lock could not be had, or when there is more to forget than one call takes.
+    /// After a lock on the history could not be had.
     static let again: Duration = .seconds(60)
-    /// The most records that a call forgets of one sort.
+    /// While there is more to prune than one call takes.
+    static let more: Duration = .seconds(1)
+    /// The most records that a call prunes of one sort.
     static let batch = 10_000
 
-    /// The pause after a call that forgot that many records of its biggest sort.
-    static func maintained(forgotten: Int, took: Duration) -> Duration {
-        Share.pause(after: took, atLeast: forgotten >= batch ? again : interval)
+    /// The delay after a call that removed that many records of its biggest sort.
+    static func maintained(removed: Int, took: Duration) -> Duration {
+        Share.pause(after: took, atLeast: removed >= batch ? more : interval)
     }
 }
 

@@ -153,29 +153,27 @@ private struct Maintenance: Duty {
     let logger: Logger
     let name = "maintain"
 
+    /// Partitions come first: a job can end without the partition of its day, but only into the default one, for good.
     mutating func once() async throws -> Duration {
         let called = ContinuousClock.now
-        let answers: [Rows]
+        let isDone = try await changePartitions()
+        let pruned = try await database.query("select errand.prune_v1()").scalar(Int.self)
+        let ticks = try await database.query("select errand.forget_ticks_v1()").scalar(Int.self)
+        logger.debug("maintained", metadata: ["records_pruned": "\(pruned)", "ticks_pruned": "\(ticks)"])
+        guard isDone else { return MaintainPlan.again }
+        return MaintainPlan.maintained(removed: max(pruned, ticks), took: .now - called)
+    }
+
+    /// Each step is a transaction of its own, so that completions never wait for more than one of them.
+    /// Returns false where somebody reads the history just now: the step changed nothing, and nobody was held up.
+    private func changePartitions() async throws -> Bool {
         do {
-            answers = try await database.pipeline([
-                "select * from errand.maintain_v1()", "select errand.forget_ticks_v1()",
-            ])
-        } catch {
-            // Somebody reads the history just now: nothing was changed, and nobody was held up.
-            guard error.sqlState == "55P03" else { throw error }
-            return MaintainPlan.again
+            try await database.execute("select errand.make_partitions_v1()")
+            while try await database.query("select errand.drop_partition_v1()").scalar(Bool.self) {}
+            return true
+        } catch  where error.sqlState == "55P03" {
+            return false
         }
-        guard let (made, dropped, forgotten) = try answers[0].first?.decode(Int.self, Int.self, Int.self) else {
-            throw UnexpectedAnswer("errand.maintain_v1", expected: "one row", came: "none")
-        }
-        let ticks = try answers[1].scalar(Int.self)
-        logger.debug(
-            "maintained",
-            metadata: [
-                "partitions_made": "\(made)", "partitions_dropped": "\(dropped)", "records_forgotten": "\(forgotten)",
-                "ticks_forgotten": "\(ticks)",
-            ])
-        return MaintainPlan.maintained(forgotten: max(forgotten, ticks), took: .now - called)
     }
 
     mutating func failed() {}

@@ -20,7 +20,7 @@ import Testing
             // Past a pooler, which would be a warning.
             let settings = ["DATABASE_URL": try TestServer.url(of: configuration, directly: true)]
             // The database is copied from one that may have been made hours ago.
-            try await database.execute("select errand.maintain_v1()")
+            try await database.execute("select errand.make_partitions_v1()")
             try await database.execute(
                 """
                 insert into errand.worker (name, version, queues, kinds, lease)
@@ -49,7 +49,7 @@ import Testing
             // Past a pooler, which would be a warning.
             let settings = ["DATABASE_URL": try TestServer.url(of: configuration, directly: true)]
             // The database is copied from one that may have been made hours ago.
-            try await database.execute("select errand.maintain_v1()")
+            try await database.execute("select errand.make_partitions_v1()")
             try await database.execute("select errand.enqueue('noop', queue => 'images')")
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
             try await database.execute("select errand.pause('mail', 'moves')")

@@ -123,7 +123,8 @@ import Testing
             ("select errand.retry_where('{\"kind\": \"noop\"}', per_minute => 0)", "ER422"),
             ("select errand.reschedule('{1}')", "ER422"), ("select errand.reschedule('{1}', priority => 5)", "ER422"),
             ("select errand.reschedule('{1}', run_at => 'infinity')", "ER422"),
-            ("select errand.maintain_v1(keep_history => 0)", "ER422"),
+            ("select errand.prune_v1(keep_history => 0)", "ER422"),
+            ("select errand.drop_partition_v1(keep_history => 0)", "ER422"),
         ])
     func refused(call: String, state: String) async throws {
         try await withTestDatabase { database, _ in

@@ -213,7 +213,7 @@ import Testing
                         "select errand.claim_v1('default', '{noop}', 1, 1, '{0,0,0,0}', '{1,2,3,4}', true)",
                         "select errand.beat_v2('{1}', 0, '{}', '{}', '{}')", "select errand.take_stock_v1()",
                         "select errand.promote_v1(10, '-infinity')", "select errand.rescue_v1(true)",
-                        "select errand.maintain_v1(days_ahead => 9)", "select * from errand.metrics()",
+                        "select errand.make_partitions_v1(days_ahead => 9)", "select * from errand.metrics()",
                         "select errand.leave_v1(1, true)",
                     ]
                 default:
@@ -263,7 +263,7 @@ import Testing
             #expect(lacks.contains { $0.contains("grant errand_owner to \(role)") })
             let lines = try await connection.query(Statement("\(catalog)")).map { try $0.decode(String.self) }
             #expect(Set(lines).isSuperset(of: table.split(separator: "\n").map(String.init)))
-            try await connection.execute("select errand.maintain_v1()")
+            try await connection.execute("select errand.make_partitions_v1()")
         } catch {
             await connection.close()
             throw error

@@ -38,6 +38,40 @@ import Testing
         }
     }
 
+    @Test("eight times as many queues take about eight times as long to count")
+    func manyQueues() async throws {
+        try await withTestDatabase { database, _ in
+            func fill(from first: Int, to last: Int) async throws {
+                try await database.execute(
+                    Statement(
+                        """
+                        with name as (select 'q' || n as queue, 'k' || n as kind from generate_series(\(first), \(last)) as n),
+                        job as (
+                            insert into errand.job (queue, kind, state, line)
+                            select queue, kind, 'available', nextval('errand.job_line') from name)
+                        insert into errand.finished_per_minute (
+                            minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram)
+                        select
+                            date_trunc('minute', now()) - minute * interval '1 minute', 1, queue, kind, 'succeeded', 10, 100, 100,
+                            '{1,2,3}', '{1,2,3}'
+                        from name, generate_series(2, 4) as minute
+                        """))
+            }
+            func count() async throws -> Duration {
+                let start = ContinuousClock.now
+                try await database.execute("select errand.take_stock_v1('0 s')")
+                return .now - start
+            }
+            try await fill(from: 1, to: 300)
+            let few = try await count()
+            try await fill(from: 301, to: 2_400)
+            let many = try await count()
+            // Joins by nested loops took 60 times as long.
+            #expect(many < few * 30, "\(few), then \(many)")
+            #expect(try await database.count("from errand.pace where subject = 'queue' and span = '1 hour'") == 2_400)
+        }
+    }
+
     @Test("workers' counts are merged when their minute is over, and their sum never changes by it")
     func merge() async throws {
         try await withTestDatabase { database, _ in

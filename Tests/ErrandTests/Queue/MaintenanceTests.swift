@@ -8,16 +8,82 @@ import Testing
     @Test("partitions are made ahead and dropped when their time is over, and a second run does nothing")
     func partitions() async throws {
         try await withTestDatabase { database, _ in
+            try await database.makePartition(daysAgo: 20)
+            #expect(try await database.query("select errand.make_partitions_v1(6)").scalar(Int.self) == 3)
+            // Detached, then dropped.
+            let more = "select errand.drop_partition_v1()"
+            for isMore in [true, true, false] {
+                #expect(try await database.query(Statement("\(more)")).scalar(Bool.self) == isMore)
+            }
+            #expect(try await database.query("select errand.make_partitions_v1(6)").scalar(Int.self) == 0)
+            #expect(try await database.count("from pg_class where relname ~ '^history_[0-9]{8}$'") == 7)
+        }
+    }
+
+    @Test("jobs complete while somebody reads the history for long, and its partitions are changed afterwards")
+    func partitionsUnderReaders() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.makePartition(daysAgo: 20)
+            try await database.withConnection { reader in
+                try await reader.execute("begin")
+                try await reader.execute("select count(*) from errand.history where finished_at > now()")
+                for step in ["make_partitions_v1(6)", "drop_partition_v1()"] {
+                    let error = await #expect(throws: PostgresError.self) {
+                        try await database.execute(Statement("select errand.\(step)"))
+                    }
+                    #expect(error?.sqlState == "55P03")
+                }
+                try await Queue(database: database).enqueue(Noop())
+                try await database.execute("select errand.cancel('{1}', 'test')")
+                #expect(try await database.count("from errand.history") == 1)
+                try await reader.execute("commit")
+            }
+            #expect(try await database.query("select errand.make_partitions_v1(6)").scalar(Int.self) == 3)
+            #expect(try await database.query("select errand.drop_partition_v1()").scalar(Bool.self))
+        }
+    }
+
+    @Test("what its kind keeps for longer outlives its day's partition")
+    func longRetention() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.makePartition(daysAgo: 20)
             try await database.execute(
                 """
-                do $$ begin execute format(
-                    'create table errand.history_%s partition of errand.history for values from (%L) to (%L)',
-                    to_char(current_date - 20, 'YYYYMMDD'), current_date - 20, current_date - 19); end $$
+                insert into errand.kind (name, queue, max_attempts, priority, keep_ended)
+                values ('long', 'default', 1, 2, '30 days');
                 """)
-            let first = try await database.query("select made, dropped from errand.maintain_v1(7, 30, 6)")
-            #expect(try first[0].decode(Int.self, Int.self) == (3, 1))
-            let second = try await database.query("select made, dropped from errand.maintain_v1(7, 30, 6)")
-            #expect(try second[0].decode(Int.self, Int.self) == (0, 0))
+            try await database.execute(
+                """
+                insert into errand.history (
+                    id, created_at, run_at, finished_at, priority, attempt, max_attempts, crashes, state, queue, kind, payload)
+                select
+                    n, now(), now(), now() - interval '20 days', 2, 1, 1, 0, 'succeeded', 'default',
+                    case when n % 2 = 0 then 'long' else 'noop' end, '{}'
+                from generate_series(1, 10) as n
+                """)
+            while try await database.query("select errand.drop_partition_v1()").scalar(Bool.self) {}
+            #expect(try await database.count("from errand.history_default") == 5)
+            try await database.execute("select errand.prune_v1()")
+            #expect(try await database.count("from errand.history_default where kind = 'long'") == 5)
+        }
+    }
+
+    @Test("the slots of jobs that ran under a key without a limit are removed in bounded steps")
+    func slots() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            try await queue.enqueue(Noop(), .limited(by: "free"))
+            let worker = try await database.enter()
+            try await database.take(worker)
+            try await database.execute(
+                """
+                insert into errand.limit_slot (job_id, line, admitted_at, limit_key)
+                select 1000 + n, 1000 + n, now() - interval '10 minutes', 'free' from generate_series(1, 10500) as n
+                """)
+            try await database.execute("update errand.limit_slot set admitted_at = now() - interval '10 minutes'")
+            #expect(try await database.query("select errand.prune_v1()").scalar(Int.self) == 10_000)
+            #expect(try await database.query("select errand.prune_v1()").scalar(Int.self) == 500)
+            #expect(try await database.text("select job_id from errand.limit_slot") == "1")
         }
     }
 
@@ -35,8 +101,7 @@ import Testing
             try await Queue(database: database).enqueue(Noop())
             try await database.execute("select errand.cancel('{1}', 'test')")
             #expect(try await database.count("from errand.history_default") == 1)
-            let made = try await database.query("select made from errand.maintain_v1(7, 30, 3)").scalar(Int32.self)
-            #expect(made == 3)
+            #expect(try await database.query("select errand.make_partitions_v1(3)").scalar(Int.self) == 3)
         }
     }
 
@@ -50,8 +115,28 @@ import Testing
                 select n, now(), now(), now() - n * interval '10 days', 2, 1, 1, 0, 'default', 'noop', '{}', 'test'
                 from generate_series(1, 4) as n
                 """)
-            try await database.execute("select errand.maintain_v1()")
+            try await database.execute("select errand.prune_v1()")
             #expect(try await database.count("from errand.failed") == 2)
         }
+    }
+}
+
+extension Database {
+    /// The partition of a day that is over.
+    fileprivate func makePartition(daysAgo days: Int) async throws {
+        try await execute(
+            Statement(
+                """
+                do $$
+                declare
+                    day date := current_date - \(days);
+                begin
+                    execute format(
+                        'create table errand.history_%s partition of errand.history for values from (%L) to (%L)',
+                        to_char(day, 'YYYYMMDD'), day, day + 1);
+                    execute format('alter table errand.history_%s owner to errand_owner', to_char(day, 'YYYYMMDD'));
+                end
+                $$
+                """))
     }
 }

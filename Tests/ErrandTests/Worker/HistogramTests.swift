@@ -35,9 +35,19 @@ import Testing
         try await withTestDatabase { database, _ in
             var histogram = Histogram()
             for time in Int64(1)...1000 { histogram.add(milliseconds: time) }
-            for share in [0.5, 0.95, 0.99] {
-                let statement = Statement("select errand.percentile($1, $2)", [histogram.counts, share])
-                let milliseconds = try await database.query(statement).scalar(Double.self)
+            let counts = histogram.counts.map(String.init).joined(separator: ",")
+            try await database.execute(
+                Statement(
+                    """
+                    select errand.count_finished_v1(1, '[{"queue": "default", "kind": "noop", "outcome": "succeeded",
+                        "jobs": 1000, "wait_ms": 0, "run_ms": 0, "wait_histogram": [\(counts)], "run_histogram": [\(counts)]}]')
+                    """))
+            try await database.execute("select errand.take_stock_v1('0 s')")
+            let rows = try await database.query(
+                "select wait_p50_ms, wait_p95_ms, run_p99_ms from errand.pace where subject = 'queue' and span = '5 minutes'"
+            )
+            let (p50, p95, p99) = try rows[0].decode(Double.self, Double.self, Double.self)
+            for (milliseconds, share) in [(p50, 0.5), (p95, 0.95), (p99, 0.99)] {
                 #expect(abs(milliseconds / (1000 * share) - 1) < 0.2, "\(share): \(milliseconds)")
             }
         }

@@ -47,7 +47,7 @@ begin
         to_regclass('errand.history_' || to_char((now() at time zone 'UTC') + interval '1 day', 'YYYYMMDD')) is not null,
         'the partition of tomorrow is to be there today',
         case when to_regclass('errand.history_' || to_char((now() at time zone 'UTC') + interval '1 day', 'YYYYMMDD')) is null
-            then 'select * from errand.maintain_v1() makes it; does housekeeping run?' end
+            then 'select errand.make_partitions_v1() makes it; does housekeeping run?' end
     union all
     select
         'vacuum horizon', coalesce(bool_and(transactions < 1000000 and since > now() - interval '1 hour'), true),
