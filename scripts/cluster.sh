@@ -95,11 +95,15 @@ END
 # After a crash, the lock files may name a process that is dead or somebody else's. They may only go when no process of
 # the old server works on the data any more: each has it as its working folder.
 forget_stale_locks() {
-    local pid rest
+    local pid rest process
     pid=$(head -n 1 "$data/postmaster.pid" 2> /dev/null || true)
-    [ -z "$pid" ] || [ "$(readlink "/proc/$pid/cwd" || true)" != "$data" ] || return 0
+    [ -z "$pid" ] || [ ! "/proc/$pid/cwd" -ef "$data" ] || return 0
     for _ in $(seq 100); do
-        rest=$(readlink /proc/[0-9]*/cwd 2> /dev/null | grep -cFx "$data" || true)
+        # By the folder itself and not by its path: in another mount namespace this one may belong to another folder.
+        rest=0
+        for process in /proc/[0-9]*/cwd; do
+            [ ! "$process" -ef "$data" ] || rest=$((rest + 1))
+        done
         [ "$rest" -gt 0 ] || { rm -f "$data/postmaster.pid" "$sockets"/.s.PGSQL.*; return 0; }
         sleep 0.1
     done
