@@ -9,6 +9,7 @@ struct Applied {
             "select to_regclass('errand.migration') is not null, to_regclass('errand.upgrade') is not null")
         let (isThere, hasUpgrades) = try tables[0].decode(Bool.self, Bool.self)
         guard isThere else { return Applied() }
+        try await checkColumns(on: connection)
         var applied = Applied()
         let known = try await connection.query(
             """
@@ -27,6 +28,21 @@ struct Applied {
             applied.upgrades.append((ProgramVersion(version), ProgramVersion(oldest)))
         }
         return applied
+    }
+
+    private static func checkColumns(on connection: Connection) async throws {
+        let found = try await connection.query(
+            """
+            select count(*) filter (where attname in ('name', 'sha256', 'applied_at'))
+            from pg_attribute
+            where attrelid = 'errand.migration'::regclass and attnum > 0
+            """
+        ).scalar(Int.self)
+        guard found == 3 else {
+            throw PostgresError(
+                .schema, "the table errand.migration is another program's; nothing was changed",
+                hint: Migrator.makeRoom)
+        }
     }
 }
 

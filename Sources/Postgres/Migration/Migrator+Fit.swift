@@ -29,8 +29,10 @@ extension Migrator {
                     + "this is \(version)", hint: "run errand \(newer)")
         }
         let unapplied = migrations.filter { applied.migrations[$0.name] == nil }
+        // Functions with a version in their name: this program calls them, and a newer one keeps them.
+        let versioned = replaceable.filter { $0.name.wholeMatch(of: /functions\/.*_v[0-9]+/) != nil }
         return SchemaFit(
-            lacks: try await unapplied.map { .migration($0.name) } + missingFunctions(on: connection),
+            lacks: try await unapplied.map { .migration($0.name) } + missingFunctions(of: versioned, on: connection),
             newer: newer)
     }
 
@@ -76,16 +78,22 @@ extension Migrator {
         return heads.map { ProgramVersion($0.dropFirst(mark.count)) }.max() ?? ProgramVersion("0")
     }
 
-    /// The functions with a version in their name that this program calls and the database doesn't have any more.
-    private func missingFunctions(on connection: Connection) async throws -> [Step] {
-        let versioned = replaceable.map(\.name).filter { $0.wholeMatch(of: /functions\/.*_v[0-9]+/) != nil }
+    /// The scripts of functions of which the database lacks one.
+    func missingFunctions(of scripts: [Script], on connection: Connection) async throws -> [Step] {
+        var made: [(script: String, function: String)] = []
+        for script in scripts {
+            for found in script.sql.matches(of: /create or replace function (?:\w+\.)?(\w+)\(/) {
+                made.append((script.name, String(found.1)))
+            }
+        }
         let rows = try await connection.query(
             Statement(
                 """
-                select name
-                from unnest($1) as name
-                where not exists (select from pg_proc where proname = regexp_replace(name, '.*/', ''))
-                """, [versioned]))
-        return try rows.map { .script(try $0.decode(String.self)) }
+                select distinct script
+                from unnest($1, $2) as made (script, name)
+                where not exists (select from pg_proc where proname = name)
+                """, [made.map(\.script), made.map(\.function)]))
+        let missing = Set(try rows.column(0, as: String.self))
+        return scripts.filter { missing.contains($0.name) }.map { .script($0.name) }
     }
 }

@@ -1,9 +1,9 @@
 /// Brings a database to the schema of this program.
 ///
 /// Migrations are applied once each, by number, each in a transaction of its own; the hash of what was applied is kept, and
-/// an edited one is refused. Functions, views, roles and seeds bear being applied again, and are when their text has
-/// changed: all of those in one transaction, so that nobody sees half of them. One run at a time, by an advisory lock that
-/// each transaction takes, which holds behind a transaction pooler too.
+/// an edited one is refused. Functions, views, roles and seeds bear being applied again. They are where their text has
+/// changed or a function of theirs is gone: all of those in one transaction, so that nobody sees half of them. One run at a
+/// time, by an advisory lock that each transaction takes, which holds behind a transaction pooler too.
 package struct Migrator: Sendable {
     /// A file of SQL with its name. A migration's begins with its number: `0001_queue`.
     package typealias Script = (name: String, sql: String)
@@ -40,10 +40,12 @@ package struct Migrator: Sendable {
 extension Migrator {
     /// What ``run(on:onStep:)`` would do now.
     ///
-    /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, or a newer program has
-    ///   migrated the database.
+    /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, a newer program has
+    ///   migrated the database, or a schema that is to be made belongs to somebody else already.
     package func plan(on connection: Connection) async throws -> [Step] {
-        try await pending(state(on: connection).applied, on: connection)
+        let applied = try await state(on: connection).applied
+        try await checkSchemas(applied, on: connection)
+        return try await pending(applied, on: connection)
     }
 
     /// Does it. Another run at the same time is waited for; it then finds nothing left to do.
@@ -71,7 +73,7 @@ extension Migrator {
 extension Migrator {
     private func prepare(_ transaction: Transaction, on connection: Connection) async throws {
         // Looked at first, so that an older program leaves no trace.
-        _ = try await state(on: connection)
+        try await checkSchemas(state(on: connection).applied, on: connection)
         try await Self.makeTables(on: connection)
         try await recordUpgrade(in: transaction)
     }
@@ -135,7 +137,10 @@ extension Migrator {
     private func applyReplaceable(on connection: Connection) async throws -> [Step] {
         try await locked(connection) { transaction in
             let (applied, hashes) = try await state(on: connection)
-            let changed = replaceable.filter { applied.scripts[$0.name] != hashes[$0.name] }
+            let missing = try await missingFunctions(of: replaceable, on: connection)
+            let changed = replaceable.filter {
+                applied.scripts[$0.name] != hashes[$0.name] || missing.contains(.script($0.name))
+            }
             for script in changed {
                 try await run(script, on: connection)
                 try await transaction.execute(
@@ -162,8 +167,10 @@ extension Migrator {
 
     func pending(_ applied: Applied, on connection: Connection) async throws -> [Step] {
         let hashes = try await readHashes(on: connection)
+        let missing = try await missingFunctions(of: replaceable, on: connection)
         return migrations.filter { applied.migrations[$0.name] == nil }.map { .migration($0.name) }
-            + replaceable.filter { applied.scripts[$0.name] != hashes[$0.name] }.map { .script($0.name) }
+            + replaceable.map { ($0.name, Step.script($0.name)) }
+            .filter { applied.scripts[$0.0] != hashes[$0.0] || missing.contains($0.1) }.map(\.1)
     }
 
     /// The scripts' hashes, by name; the server has the function.

@@ -168,6 +168,63 @@ import Testing
         }
     }
 
+    @Test("a schema that somebody else has made is refused whole: no earlier step is applied, and a plan says so too")
+    func taken() async throws {
+        try await withEmptyDatabase { connection in
+            let migrator = migrator(second: "create schema shop;\ncreate table shop.b (n int);")
+            try await connection.execute("create schema shop")
+            try await connection.execute("create table shop.orders (n int)")
+            for act in [{ try await migrator.plan(on: $0) }, { try await migrator.run(on: $0) }]
+                as [@Sendable (Connection) async throws -> [Migrator.Step]]
+            {
+                let error = await #expect(throws: PostgresError.self) { try await act(connection) }
+                #expect(error?.code == .schema)
+                #expect(
+                    error?.detail
+                        == "the database has already, and not from Errand: schema shop (with orders); nothing was changed"
+                )
+            }
+            let isClean = "select to_regclass('a') is null and to_regnamespace('errand') is null"
+            #expect(try await connection.query(Statement(isClean)).scalar(Bool.self))
+            try await connection.execute("alter schema shop rename to shop_of_ours")
+            #expect(try await migrator.run(on: connection).count == 3)
+            #expect(try await migrator.run(on: connection) == [])
+        }
+    }
+
+    @Test(
+        "a schema errand of somebody else is refused, also where it has a table of ours by name; an empty one is taken")
+    func takenErrand() async throws {
+        try await withEmptyDatabase { connection in
+            let migrator = Migrator(
+                version: "1.0",
+                migrations: [("0001_a", "create schema if not exists errand;\ncreate table errand.a (n int);")],
+                replaceable: [])
+            try await connection.execute("create schema errand")
+            for table in ["parcel", "migration"] {
+                try await connection.execute(Statement("create table errand.\(table) (n int)"))
+                let error = await #expect(throws: PostgresError.self) { try await migrator.run(on: connection) }
+                #expect(error?.code == .schema)
+                #expect(error?.detail.hasSuffix("nothing was changed") == true)
+                #expect(error?.detail.contains(table) == true)
+                try await connection.execute(Statement("drop table errand.\(table)"))
+            }
+            #expect(try await migrator.run(on: connection) == [.migration("0001_a")])
+        }
+    }
+
+    @Test("a function that somebody has dropped is missing, and made again")
+    func dropped() async throws {
+        try await withEmptyDatabase { connection in
+            let migrator = migrator()
+            try await migrator.run(on: connection)
+            try await connection.execute("drop function f()")
+            #expect(try await migrator.fit(on: connection).lacks == [.script("f")])
+            #expect(try await migrator.run(on: connection) == [.script("f")])
+            #expect(try await connection.query("select f()").scalar(Int32.self) == 1)
+        }
+    }
+
     private func migrator(second: String = "create table b (n int)", function: String = "select 1") -> Migrator {
         Migrator(
             version: "1.0", migrations: [("0001_a", "create table a (n int)"), ("0002_b", second)],

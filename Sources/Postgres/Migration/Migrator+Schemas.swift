@@ -1,0 +1,47 @@
+extension Migrator {
+    static let makeRoom = "give Errand a database of its own, or rename that schema: alter schema … rename to …"
+
+    /// Refuses a database in which a schema that is to be made is there already: a run would stop half way.
+    ///
+    /// One that is made `if not exists` may be there, as long as it has only the tables in which runs are recorded.
+    func checkSchemas(_ applied: Applied, on connection: Connection) async throws {
+        var mustBeNew: [String] = []
+        var mayBeEmpty: [String] = []
+        for migration in migrations where applied.migrations[migration.name] == nil {
+            for line in migration.sql.split(separator: "\n") {
+                guard let found = line.wholeMatch(of: /create schema (if not exists )?(\w+);/) else { continue }
+                if found.1 == nil { mustBeNew.append(String(found.2)) } else { mayBeEmpty.append(String(found.2)) }
+            }
+        }
+        let taken = try await connection.query(
+            Statement(
+                """
+                with thing as (
+                    select relnamespace as schema, relname::text as name
+                    from pg_class
+                    where relkind in ('r', 'p', 'v', 'm', 'S', 'f')
+                        and not (
+                            relnamespace = to_regnamespace('errand') and relname in ('migration', 'script', 'upgrade'))
+                    union all
+                    select pronamespace, proname || '()' from pg_proc
+                    union all
+                    select typnamespace, typname::text from pg_type where typtype in ('e', 'd', 'r')
+                )
+                select nspname::text,
+                    array(select name from thing where schema = pg_namespace.oid order by name limit 3)
+                from pg_namespace
+                where nspname = any ($1)
+                    or nspname = any ($2) and exists (select from thing where schema = pg_namespace.oid)
+                order by nspname
+                """, [mustBeNew, mayBeEmpty])
+        ).map { try $0.decode(String.self, [String].self) }
+        guard !taken.isEmpty else { return }
+        let list = taken.map { schema, things in
+            things.isEmpty ? "\(schema) (empty)" : "\(schema) (with \(things.joined(separator: ", ")))"
+        }
+        throw PostgresError(
+            .schema,
+            "the database has already, and not from Errand: schema \(list.joined(separator: ", schema ")); "
+                + "nothing was changed", hint: Self.makeRoom)
+    }
+}
