@@ -33,14 +33,16 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('errand_enqueuer', 'function', 'activity.start activity.start_demo activity.update activity.end_now '
                 'activity.set_token'),
             ('errand_enqueuer', 'view', 'activity.activity_status activity.change_record activity.push_record'),
-            ('errand_worker', 'function', 'errand.enqueue errand.enqueue_many errand.metrics errand.schema_version'),
+            ('errand_worker', 'function', 'errand.enqueue errand.enqueue_many errand.metrics errand.schema_version '
+                'errand.copy_of'),
             ('errand_worker', 'view', 'errand.migration errand.script errand.upgrade'),
             ('errand_ops', 'function', 'errand.enqueue errand.enqueue_many errand.cancel errand.cancel_where errand.retry '
                 'errand.retry_where errand.reschedule errand.discard errand.explain errand.pause errand.resume '
                 'errand.release_worker errand.schedule_put errand.schedule_pause errand.schedule_resume '
                 'errand.schedule_drop errand.schedule_run_now errand.schedule_preview errand.dependency_open '
                 'errand.dependency_close errand.set_limit errand.set_rate errand.health errand.metrics errand.horizon '
-                'errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of media.submit '
+                'errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of errand.adopt '
+                'errand.copy_of media.submit '
                 'media.submit_upload media.retry_upload'),
             ('errand_ops', 'view', 'errand.job_status errand.queue_status errand.kind_status errand.worker_status '
                 'errand.schedule_status errand.schedule_ticks errand.recent_errors errand.stuck errand.overdue '
@@ -57,7 +59,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'activity.set_token activity.set_margin'),
             ('errand_ops', 'view', 'activity.activity_status activity.change_record activity.push_record'),
             ('errand_monitor', 'function', 'errand.explain errand.schedule_preview errand.health errand.metrics '
-                'errand.horizon errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of'),
+                'errand.horizon errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of '
+                'errand.copy_of'),
             ('errand_monitor', 'view', 'errand.queue_status errand.kind_status errand.worker_status errand.schedule_status '
                 'errand.schedule_ticks errand.recent_errors errand.stuck errand.overdue errand.dependency_status '
                 'errand.limit_status errand.table_health errand.horizon_blockers errand.audit errand.maintenance_status '

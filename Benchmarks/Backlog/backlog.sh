@@ -5,6 +5,7 @@
 # says how many jobs a claim takes, CLAIMS (600) how often. Fails where a median is over 1.2 times that of the first length.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. scripts/environment.sh
 
 [ $# -gt 0 ] || set -- 1000 100000 10000000
 cluster=.errand/backlog
@@ -28,6 +29,7 @@ for waiting in "$@"; do
         echo "Filling $database"
         psql "$draft" -v waiting="$waiting" -f Benchmarks/Backlog/fill.sql
         psql "$admin" -c "alter database ${database}_draft rename to $database"
+        psql "$(scripts/cluster.sh url "$cluster" "$database")" -c "select errand.adopt('made under another name')" > /dev/null
     fi
     databases+=("$waiting=$(scripts/cluster.sh url "$cluster" "$database")")
 done

@@ -18,11 +18,7 @@ struct WebPart: Sendable {
     ///   workers each answered for the queue, sums over them would count it many times.
     /// - Returns: nil where it is to listen nowhere.
     init?(_ environment: Environment, isWeb: Bool) throws {
-        if !isWeb, case .fallback? = environment.settings.value(.webAddress)?.origin { return nil }
-        let address = try environment.settings.value(.webAddress) { text -> Web.Address?? in
-            text == "off" ? .some(nil) : Web.Address(text)
-        }
-        guard let address else { return nil }
+        guard let address = try environment.settings.webAddress(isWeb: isWeb) else { return nil }
         self.address = address
         self.isWeb = isWeb
         configuration = try environment.database()
@@ -66,6 +62,16 @@ struct WebPart: Sendable {
                 }
             },
         ]
+        if isWeb {
+            checks.append(
+                ReadinessCheck("metrics") {
+                    let right = "select has_function_privilege('errand.metrics()', 'execute'), current_user::text"
+                    let (mayRead, user) = try await database.query(Statement(right))[0].decode(Bool.self, String.self)
+                    guard mayRead else {
+                        throw NotReady("\(user) may not read them: have `grant errand_monitor to \"\(user)\"` run")
+                    }
+                })
+        }
         if let worker {
             checks.append(
                 ReadinessCheck("worker") {
@@ -82,5 +88,15 @@ struct WebPart: Sendable {
             throw error
         }
         await database.close()
+    }
+}
+
+extension Settings {
+    /// Where a process answers by HTTP; nil where it does not.
+    ///
+    /// - Parameter isWeb: whether it answers for the whole queue, and so listens also where nobody has said where.
+    func webAddress(isWeb: Bool) throws -> Web.Address? {
+        if !isWeb, case .fallback? = value(.webAddress)?.origin { return nil }
+        return try value(.webAddress) { text -> Web.Address?? in text == "off" ? .some(nil) : Web.Address(text) }
     }
 }

@@ -28,6 +28,8 @@ public func withTestDatabase<T: Sendable>(
         configuration: configuration, maximumConnections: connections, waitLimit: .seconds(60),
         logger: logger ?? .test)
     do {
+        // It is a copy of the template, and a copy claims nothing until it is adopted.
+        try await database.execute("select errand.settle_here()")
         let result = try await body(database, configuration)
         await database.close()
         try await server.drop(name)

@@ -44,7 +44,8 @@ public struct PostgresError: Error, Sendable {
     }
 
     /// Whether the same call may succeed later: lost connections, time-outs, deadlocks, serialization failures, full
-    /// disks and connection slots, shutdowns, a server that is read-only for now.
+    /// disks and connection slots, shutdowns, a server that is read-only for now, a copy of a database that nobody has
+    /// adopted yet.
     public var isTransient: Bool {
         switch code {
         case .connectionLost, .timedOut, .poolExhausted: true
@@ -54,9 +55,10 @@ public struct PostgresError: Error, Sendable {
     }
 
     /// PostgreSQL, appendix A: serialization failure, deadlock, lock not available, query cancelled, read-only
-    /// transaction, shutdowns, idle-session and transaction time-outs.
+    /// transaction, shutdowns, idle-session and transaction time-outs; and `ER421` of errand.check_home.
     private static let transientStates: Set<String> = [
         "40001", "40P01", "55P03", "57014", "25006", "57P01", "57P02", "57P03", "57P05", "25P03", "25P04",
+        "ER421",
     ]
 }
 

@@ -185,3 +185,26 @@ comment on table errand.finished_per_minute is
 comment on column errand.finished_per_minute.outcome is 'succeeded, failed, cancelled, retried, snoozed or released';
 comment on column errand.finished_per_minute.wait_ms is 'sum over the jobs: from due to started';
 comment on column errand.finished_per_minute.run_ms is 'sum over the jobs: from started to ended';
+
+create table errand.home (
+    system_identifier bigint not null,
+    database_oid oid not null,
+    adopted_at timestamptz not null default now(),
+    is_only boolean not null default true,
+    database_name text not null,
+    constraint home_pkey primary key (is_only),
+    constraint home_is_only check (is_only)
+);
+comment on table errand.home is
+    'The database that this queue belongs to, in one row. Where it is another one than this, this is a copy';
+comment on column errand.home.system_identifier is 'its cluster: what initdb drew, as pg_control_system() shows it';
+comment on column errand.home.database_oid is 'its oid in pg_database';
+comment on column errand.home.adopted_at is 'since when: when the schema was made, or errand.adopt was called';
+comment on column errand.home.is_only is 'true: there is one row';
+comment on column errand.home.database_name is 'its name in pg_database';
+
+insert into errand.home (system_identifier, database_oid, database_name)
+select control.system_identifier, here.oid, here.datname
+from pg_control_system() as control
+cross join pg_database as here
+where here.datname = current_database();

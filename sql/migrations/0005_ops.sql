@@ -153,7 +153,7 @@ create table errand.duty (
 comment on table errand.duty is 'When each housekeeping duty was last done; errand.maintenance_status shows it';
 comment on column errand.duty.done_at is 'when it was last begun';
 comment on column errand.duty.took_ms is 'how long that took';
-comment on column errand.duty.name is 'stock, rescue or maintain';
+comment on column errand.duty.name is 'stock, rescue, maintain or schedule';
 comment on column errand.duty.done_by is 'the program that did it, as it calls itself';
 comment on column errand.duty.note is 'what it found';
 

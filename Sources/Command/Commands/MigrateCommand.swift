@@ -58,6 +58,9 @@ struct MigrateCommand: AsyncParsableCommand {
             writeError("warning: \(try lack.decode(String.self))")
         }
         if steps.isEmpty { Swift.print("up to date") }
+        if let original = try await connection.query("select errand.copy_of()").scalar(String?.self) {
+            writeError("warning: \(StartObstacle.copy(of: original))")
+        }
     }
 
     private func showPlan(_ word: String, on connection: Connection) async throws {

@@ -79,7 +79,7 @@ struct Serving {
             if let claiming { services.append(claiming) }
             // Answers while the database is waited for, and until the last job is handed back; then it is cancelled.
             async let _: Void? = web?.answer(for: claiming)
-            try await waitForSchema(environment)
+            try await waitUntilReady(environment)
             try await parts?.check(logger)
             let group = ServiceGroup(services: services, logger: logger)
             try await withShutdown(of: group) { try await group.run() }
@@ -114,31 +114,36 @@ struct Serving {
         return worker
     }
 
-    /// Waits until the database can be reached and has this program's schema.
+    /// Waits until the database can be reached, takes writes and is no copy of another.
     ///
-    /// - Throws: what says that its schema is missing, older or too new: waiting would not mend that.
-    private func waitForSchema(_ environment: Environment) async throws {
+    /// - Throws: what waiting would not fix: the schema is missing, older or too new, or the user lacks rights.
+    private func waitUntilReady(_ environment: Environment) async throws {
         var backoff = Backoff(first: .milliseconds(100), cap: .seconds(2))
         var random = SystemRandomNumberGenerator()
-        var lastLine: ContinuousClock.Instant?
+        var lines = WaitLines()
         while true {
             try Task.checkCancellation()
+            let reason: String
             do {
-                let newer = try await environment.withConnection(needsSchema: false) {
-                    try await Migrator.errand.require(on: $0)
+                let (obstacle, newer) = try await environment.withConnection(needsSchema: false) { connection in
+                    try await connection.startObstacle()
                 }
-                if let newer {
-                    environment.logger.notice(
-                        "the database is newer than this program, which runs on", metadata: ["migrated_by": "\(newer)"])
+                guard let obstacle else {
+                    if let newer {
+                        environment.logger.notice(
+                            "the database is newer than this program, which runs on",
+                            metadata: ["migrated_by": "\(newer)"])
+                    }
+                    return
                 }
-                return
+                reason = "\(obstacle)"
             } catch let error as PostgresError where error.isTransient {
-                if lastLine.map({ .now - $0 >= .seconds(10) }) ?? true {
-                    lastLine = .now
-                    environment.logger.warning("waiting for the database", metadata: ["error": "\(error)"])
-                }
-                try await Task.sleep(for: backoff.next(using: &random))
+                reason = "\(error)"
             }
+            if lines.allow(reason) {
+                environment.logger.warning("waiting for the database", metadata: ["reason": "\(reason)"])
+            }
+            try await Task.sleep(for: backoff.next(using: &random))
         }
     }
 }

@@ -17,6 +17,7 @@ struct SchedulerLoop {
     var dueFrom: [Timestamp] = []
     private var clock: Clock?
     private var nextLook = ContinuousClock.now
+    private var nextRecord = ContinuousClock.now
 
     /// What the database's clock showed, and when its answer was here: counted from there, it is never ahead.
     private struct Clock {
@@ -26,6 +27,8 @@ struct SchedulerLoop {
 
     /// The longest pause between two looks, and so the time within which a change is noticed.
     static let longestPause: Duration = .milliseconds(900)
+    /// The time between two records that a scheduler runs.
+    private static let recordInterval: Duration = .seconds(60)
 
     init(database: Database, definitions: [ScheduleDefinition], logger: Logger) {
         self.database = database
@@ -61,7 +64,9 @@ struct SchedulerLoop {
         }
         try await take(try await answer, begun: begun)
         nextLook = begun + Self.longestPause
-        return try await settle()
+        let pause = try await settle()
+        try await recordLook()
+        return pause
     }
 
     /// Settles what is due, each tick once; answers how long there is nothing to do, at most ``longestPause``.
@@ -111,6 +116,13 @@ extension SchedulerLoop {
         }
         dueFrom = known.map { $0.isDueFrom(at: now) }
         try await report(reports, at: now)
+    }
+
+    /// Records once a minute that a scheduler runs: `errand.health()` misses it otherwise.
+    private mutating func recordLook() async throws {
+        guard nextRecord <= .now else { return }
+        try await database.execute(Statement("select errand.note_schedules_v1($1::int4)", [known.count]))
+        nextRecord = .now + Self.recordInterval
     }
 
     private mutating func takeOverDefinitions() async throws {

@@ -12,21 +12,31 @@ struct LeaseKeeper {
         var lastBeat = ContinuousClock.now - shared.configuration.beat
         var isHurried = false
         var lastRan = ContinuousClock.now
+        var nextTry = ContinuousClock.now
+        var backoff = Backoff(first: Self.interval, cap: min(.seconds(1), shared.configuration.beat))
+        var pace = LogPace()
+        var random = SystemRandomNumberGenerator()
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "control"))
         while !Task.isCancelled {
-            do {
-                if shared.identity.current == nil, !shared.isStopping { try await register() }
-                if lastBeat + pause <= .now || isHurried {
-                    try await beat()
-                    reconnects.succeeded()
-                    lastBeat = .now
-                    isHurried = false
+            if nextTry <= .now {
+                do {
+                    if shared.identity.current == nil, !shared.isStopping { try await register() }
+                    if lastBeat + pause <= .now || isHurried {
+                        try await beat()
+                        reconnects.succeeded()
+                        lastBeat = .now
+                        isHurried = false
+                    }
+                    try await retire()
+                    backoff.reset()
+                } catch {
+                    reconnects.failed(with: error)
+                    shared.metrics?.heartbeatFailures.increment()
+                    nextTry = .now + backoff.next(using: &random)
+                    if pace.allowsLine() {
+                        shared.logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
+                    }
                 }
-                try await retire()
-            } catch {
-                reconnects.failed(with: error)
-                shared.metrics?.heartbeatFailures.increment()
-                shared.logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
             }
             shared.running.enforceDeadlines(at: .now)
             for loop in loops { loop.handBackStalled(at: .now) }

@@ -12,6 +12,7 @@ struct Wakeup {
     func run() async {
         guard shared.configuration.listens else { return }
         var backoff = Backoff()
+        var pace = LogPace()
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "listen"))
         while !Task.isCancelled {
             do {
@@ -39,7 +40,9 @@ struct Wakeup {
                 reconnects.lost()
             } catch  where !Task.isCancelled {
                 reconnects.failed(with: error)
-                shared.logger.warning("listening is interrupted", metadata: ["error": "\(error)"])
+                if pace.allowsLine() {
+                    shared.logger.warning("listening is interrupted", metadata: ["error": "\(error)"])
+                }
             } catch {}  // the worker stops: no fault, and nothing to mend
             shared.set(listens: false)
             var random = SystemRandomNumberGenerator()

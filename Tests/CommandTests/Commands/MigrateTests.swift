@@ -28,6 +28,29 @@ import Testing
         }
     }
 
+    @Test("a database with a schema media of its own is refused before anything changes")
+    func taken() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            for schema in ["errand", "media", "pairing", "quotes", "events", "activity"] {
+                try await database.execute(Statement("drop schema \(schema) cascade"))
+            }
+            try await database.execute("create schema media")
+            try await database.execute("create table media.film (id int)")
+            for arguments in [["migrate"], ["migrate", "--dry-run"]] {
+                let program = try await Program.run(arguments, settings: settings)
+                #expect(program.code == 78)
+                #expect(
+                    program.error
+                        == "errand: the database has already, and not from Errand: schema media (with film); nothing was "
+                        + "changed (give Errand a database of its own, or rename that schema: alter schema … rename to …)"
+                )
+                #expect(program.output == "")
+            }
+            #expect(try await database.query("select to_regnamespace('errand') is null").scalar(Bool.self))
+        }
+    }
+
     @Test("--status names what the database has and what is missing")
     func status() async throws {
         try await withTestDatabase { database, configuration in

@@ -51,8 +51,10 @@ import Testing
         function activity.start: enqueuer ops
         function activity.start_demo: enqueuer ops
         function activity.update: enqueuer ops
+        function errand.adopt: ops
         function errand.cancel: ops
         function errand.cancel_where: ops
+        function errand.copy_of: monitor ops worker
         function errand.dependency_close: ops
         function errand.dependency_open: ops
         function errand.discard: ops

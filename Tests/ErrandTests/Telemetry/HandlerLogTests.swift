@@ -60,7 +60,9 @@ struct CapturedLog: LogHandler {
 
         func append(_ line: Line) { lines.withLock { $0.append(line) } }
 
-        func first(_ message: String) -> Line? { lines.withLock { $0.first { $0.message == message } } }
+        func first(_ message: String) -> Line? { all(message).first }
+
+        func all(_ message: String) -> [Line] { lines.withLock { $0.filter { $0.message == message } } }
     }
 
     subscript(metadataKey key: String) -> Logger.Metadata.Value? {

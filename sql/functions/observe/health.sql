@@ -14,10 +14,32 @@ begin
     union all
     select
         'housekeeping', coalesce(max(done_at) > now() - interval '5 minutes', false),
-        coalesce(format('last done %s s ago', round(extract(epoch from now() - max(done_at)))), 'never done'),
+        coalesce('last done ' || round(extract(epoch from now() - max(done_at))) || ' s ago', 'never done'),
         case when coalesce(max(done_at) <= now() - interval '5 minutes', true)
             then 'start `errand worker` or `errand scheduler`: each does it' end
     from errand.duty
+    where name <> 'schedule'
+    union all
+    select
+        'home', errand.copy_of() is null,
+        coalesce(
+            'nothing is claimed or scheduled here: this database is a copy of ' || errand.copy_of(),
+            'this database is no copy of another'),
+        case when errand.copy_of() is not null
+            then 'once the original runs no jobs any more: select errand.adopt(''…'')' end
+    union all
+    select
+        'scheduler',
+        coalesce(max(done_at) > now() - interval '5 minutes', not exists (
+            select from errand.schedule where paused_at is null)),
+        coalesce('last ran ' || round(extract(epoch from now() - max(done_at))) || ' s ago', 'never ran'),
+        case
+            when coalesce(max(done_at) <= now() - interval '5 minutes', exists (
+                select from errand.schedule where paused_at is null))
+                then 'start `errand scheduler`: no schedule ticks without one'
+        end
+    from errand.duty
+    where name = 'schedule'
     union all
     select
         'overdue', count(*) = 0, coalesce(string_agg(what || ' ' || name, ', '), 'nothing'),

@@ -1,14 +1,20 @@
 -- schedules_v1: all schedules as a scheduler wants them, with the database's time: that is the clock that ticks go by.
+-- Raises ER421 where the database is a copy that nobody has adopted.
 create or replace function errand.schedules_v1() returns table (
     now timestamptz, name text, version bigint, last_tick timestamptz, next_tick timestamptz, paused boolean, cron text,
     every_us bigint, time_zone text, missed text, max_lateness_us bigint, max_catch_up int, problem text
 )
-language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
+language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
+    perform errand.check_home();
+    return query
     select
         now(), known.name, known.version, known.last_tick, known.next_tick, known.paused_at is not null, known.cron,
         (extract(epoch from known.every) * 1000000)::bigint, known.time_zone, known.missed,
         (extract(epoch from known.max_lateness) * 1000000)::bigint, known.max_catch_up, known.problem
     from errand.schedule as known
-    order by known.name
+    order by known.name;
+end
 $$;
 comment on function errand.schedules_v1() is 'For the scheduler: all schedules, and the database''s time';

@@ -8,6 +8,8 @@
 -- somebody else holds or that has another version: nobody waits, so that a transaction which somebody left open over one
 -- schedule holds up no other. None for ticks to come: the clock may have been put back since the caller looked at it.
 --
+-- Raises ER421 where the database is a copy that nobody has adopted.
+--
 -- Some 70 us a tick, of which the enqueue takes 35 to 50.
 create or replace function errand.settle_ticks_v1(
     schedules text[], versions bigint[], ticks timestamptz[], outcomes text[], next_ticks timestamptz[], problems text[]
@@ -20,6 +22,7 @@ as $$
 declare
     held text[];
 begin
+    perform errand.check_home();
     select array_agg(name)
     into held
     from (

@@ -4,7 +4,7 @@
 -- Answers the job's id. Null where the tick gives none, where another scheduler has settled it, where the schedule is
 -- gone, and where it has another version than the one that the tick was computed from. While a schedule is paused, only
 -- the outcome paused is taken. Ticks of one schedule are settled in order: what lies before its last_tick is refused for
--- good, also when its record is long forgotten.
+-- good, also when its record is long forgotten. Raises ER421 where the database is a copy that nobody has adopted.
 create or replace function errand.tick_v1(schedule text, tick timestamptz, outcome text, version bigint default null)
 returns bigint
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -13,6 +13,7 @@ declare
     held errand.schedule;
     job bigint;
 begin
+    perform errand.check_home();
     select * into held
     from errand.schedule as known
     where known.name = tick_v1.schedule

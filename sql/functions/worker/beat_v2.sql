@@ -1,9 +1,10 @@
 -- beat_v2: extends the leases of a process's worker ids, and tells what it has lost meanwhile.
 --
--- Returns the ids that are still entered (a missing one has lost its lease: what it runs runs elsewhere), and those of the
--- given jobs that are no longer held under their line: cancelled by ops, or rescued. published is, for each queue, how far
--- the marks of other live workers of the same kinds are, or {}: who claims seldom would else read over all that they have
--- done since. It asks the 20 that were heard last, so that a beat's cost has a bound.
+-- Returns the ids that are still entered, and those of the given jobs that are no longer held under their line: cancelled by
+-- ops, or rescued. An id that is missing has lost its lease: what it runs runs elsewhere. In a copy that nobody has adopted
+-- all ids are missing. published is, for each queue, how far the marks of other live workers of the same kinds are, or {}:
+-- who claims seldom would else read over all that they have done since. It asks the 20 that were heard last, so that a
+-- beat's cost has a bound.
 create or replace function errand.beat_v2(
     worker_ids bigint[], running int, marks jsonb, job_ids bigint[], lines bigint[]
 ) returns table (alive bigint[], lost bigint[], published jsonb)
@@ -17,7 +18,7 @@ begin
     with beating as (
         update errand.worker
         set beat_at = now(), running = beat_v2.running, marks = beat_v2.marks
-        where id = any (worker_ids)
+        where id = any (worker_ids) and errand.is_home()
         returning id
     )
     select coalesce(array_agg(id), '{}') into alive from beating;

@@ -11,7 +11,8 @@
 -- given out, or this one's own) and snapshot still tell the worker what it may conclude. high = 0 where the line was not
 -- read to its end, because of a rate or of too many that may not run: nothing may be concluded. options holds what
 -- the job has of not_after, guard, limit_key, tags and traceparent, else null. No row at all, and nothing to conclude, if
--- the queue is paused or has no room in its rate, or the worker has lost its lease.
+-- the queue is paused or has no room in its rate, the worker has lost its lease, or the database is a copy that nobody
+-- has adopted.
 create or replace function errand.claim_v2(
     queue text, kinds text[], worker_id bigint, max_jobs int, marks bigint[], lanes smallint[], durable boolean
 ) returns table (
@@ -37,7 +38,8 @@ declare
 begin
     select
         not exists (select from errand.queue where name = claim_v2.queue and paused_at is not null)
-            and exists (select from errand.worker where id = claim_v2.worker_id),
+            and exists (select from errand.worker where id = claim_v2.worker_id)
+            and errand.is_home(),
         exists (select from errand.rate where rate.queue = claim_v2.queue),
         case when exists (select from errand.dependency where opened_at is not null) then errand.held_kinds() end
     into may_claim, is_rated, held;

@@ -2,7 +2,8 @@
 -- takes a new id: whatever is claimed under an id that nobody beats any more is rescued.
 --
 -- kinds is an array of {name, queue, max_attempts, priority, …}: see errand.know_kinds. Returns the new id, and for each
--- queue the low-water marks that a live worker of the same kinds has published ({} if there is none: begin at 0).
+-- queue the low-water marks that a live worker of the same kinds has published ({} if there is none: begin at 0). Raises ER421
+-- where the database is a copy that nobody has adopted.
 create or replace function errand.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb
 ) returns table (worker_id bigint, marks jsonb)
@@ -11,6 +12,7 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 declare
     names text[] := array(select kind ->> 'name' from jsonb_array_elements(kinds) as kind order by 1);
 begin
+    perform errand.check_home();
     perform errand.know_kinds(kinds);
     return query
     insert into errand.worker (name, version, lease, queues, kinds)

@@ -1,0 +1,107 @@
+import ErrandTestKit
+import Logging
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("A copy of a database, until it is adopted") struct CopyTests {
+    /// Makes the test's database one that looks like a copy of another.
+    private func makeCopy(_ database: Database) async throws {
+        try await database.execute("update errand.home set database_name = 'elsewhere'")
+    }
+
+    @Test("a worker claims nothing, logs one line, and goes on once it is adopted")
+    func worker() async throws {
+        try await withTestDatabase { database, _ in
+            try await makeCopy(database)
+            try await Queue(database: database).enqueue(Noop())
+            let log = CapturedLog()
+            let worker = Worker(database: database, logger: Logger(label: "worker") { _ in log }) {}
+            let running = Task { try await worker.run() }
+            // Ten heartbeats a second would have failed twenty times.
+            try await Task.sleep(for: .seconds(2))
+            #expect(try await database.count("from errand.job where state = 'available'") == 1)
+            #expect(try await database.count("from errand.worker") == 0)
+            let lines = log.lines.all("heartbeat failed")
+            #expect((1...2).contains(lines.count))
+            let said = "\(lines.first?.metadata["error"] ?? "")"
+            #expect(said.contains("this database is a copy of elsewhere (oid "))
+            #expect(try await database.query("select errand.adopt('a test')").scalar(Bool.self))
+            #expect(try await database.drains())
+            running.cancel()
+            try await running.value
+        }
+    }
+
+    @Test("a scheduler enqueues nothing, and goes on once it is adopted")
+    func scheduler() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.schedule_put('often', 'every 1 s', 'noop')")
+            try await makeCopy(database)
+            let quiet = Logger(label: "scheduler") { _ in SwiftLogNoOpLogHandler() }
+            let running = Task { try await Scheduler(database: database, logger: quiet).run() }
+            try await Task.sleep(for: .seconds(3))
+            #expect(try await database.count("from errand.tick") == 0)
+            #expect(try await database.count("from errand.job") == 0)
+            #expect(try await database.refusal(of: "select errand.tick_v1('often', now(), 'enqueued')") == "ER421")
+            try await database.execute("select errand.adopt('a test')")
+            #expect(try await database.becomes("exists (select from errand.tick where job_id is not null)"))
+            #expect(
+                try await database.becomes(
+                    "exists (select from errand.maintenance_status where duty = 'schedule' and not is_late)"))
+            running.cancel()
+            try await running.value
+        }
+    }
+
+    @Test("a worker that a pooler has brought to a copy claims nothing there, and learns that its lease is lost")
+    func brought() async throws {
+        try await withTestDatabase { database, configuration in
+            let worker = try await database.enter()
+            try await database.execute("select errand.enqueue('noop')")
+            try await makeCopy(database)
+            // Another session: one that has claimed before stays where it is.
+            let other = Database(configuration: configuration, maximumConnections: 1, logger: Logger(label: "test"))
+            try await other.take(worker)
+            #expect(try await database.count("from errand.job where state = 'running'") == 0)
+            let beat = Statement("select alive from errand.beat_v2(array[$1::int8], 0, '{}', '{}', '{}')", [worker])
+            #expect(try await other.query(beat).scalar([Int64].self) == [])
+            await other.close()
+        }
+    }
+
+    @Test("errand.health names it; errand.adopt wants a reason, is on record, and does nothing where there is no copy")
+    func adopt() async throws {
+        try await withTestDatabase { database, _ in
+            let home = "select ok from errand.health() where check_name = 'home'"
+            #expect(try await database.text(home) == "true")
+            #expect(try await database.text("select errand.adopt('why not')", as: "errand_ops") == "false")
+            #expect(try await database.text("select count(*) from errand.audit") == "0")
+            try await makeCopy(database)
+            #expect(try await database.text(home) == "false")
+            #expect(try await database.refusal(of: "select errand.adopt(' ')", as: "errand_ops") == "ER422")
+            #expect(try await database.refusal(of: "select errand.adopt('me')", as: "errand_worker") == "42501")
+            #expect(try await database.text("select errand.adopt('the old one is gone')", as: "errand_ops") == "true")
+            #expect(
+                try await database.text("select action, reason from errand.audit") == "adopt|the old one is gone")
+            #expect(try await database.text(home) == "true")
+            #expect(try await database.text("select coalesce(errand.copy_of(), 'none')") == "none")
+        }
+    }
+
+    @Test("without a scheduler a schedule that waits for its first tick is named, and so is one that ran long ago")
+    func noScheduler() async throws {
+        try await withTestDatabase { database, _ in
+            let health = "select ok, detail, hint from errand.health() where check_name = 'scheduler'"
+            #expect(try await database.text(health) == "true|never ran|")
+            try await database.execute("select errand.schedule_put('yearly', '0 0 1 1 *', 'noop')")
+            let hint = "start `errand scheduler`: no schedule ticks without one"
+            #expect(try await database.text(health) == "false|never ran|\(hint)")
+            try await database.execute("select errand.note_schedules_v1(1)")
+            #expect(try await database.text(health) == "true|last ran 0 s ago|")
+            try await database.execute("update errand.duty set done_at = now() - interval '1 hour'")
+            #expect(try await database.text(health) == "false|last ran 3600 s ago|\(hint)")
+        }
+    }
+}

@@ -1,0 +1,30 @@
+-- copy_of: what this database is a copy of, in words; null where it is the one that the queue was made or adopted in.
+--
+-- A database is told by its cluster, its oid and its name. A promoted standby and a point-in-time recovery keep all three.
+-- A dump restored elsewhere, createdb --template, pg_upgrade and a rename change at least one of them.
+create or replace function errand.copy_of() returns text
+language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    home errand.home;
+    here errand.home;
+begin
+    select * into home from errand.home;
+    select control.system_identifier, known.oid, known.datname
+    into here.system_identifier, here.database_oid, here.database_name
+    from pg_control_system() as control
+    cross join pg_database as known
+    where known.datname = current_database();
+    if (home.system_identifier, home.database_oid, home.database_name)
+        is not distinct from (here.system_identifier, here.database_oid, here.database_name)
+    then
+        return null;
+    elsif home.system_identifier is null then
+        return format('an unknown database: errand.home is empty; this is %s', here.database_name);
+    end if;
+    return format(
+        '%s (oid %s, cluster %s); this is %s (oid %s, cluster %s)', home.database_name, home.database_oid,
+        home.system_identifier, here.database_name, here.database_oid, here.system_identifier);
+end
+$$;
+comment on function errand.copy_of() is
+    'What this database is a copy of; null where it is none. A copy claims and schedules nothing: see errand.adopt';

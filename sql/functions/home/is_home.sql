@@ -1,0 +1,17 @@
+-- is_home: whether this database is the one that the queue was made or adopted in, and no copy: see errand.copy_of.
+--
+-- A session stays with its database, so yes is remembered for its length: a call takes 1 us, the first one 100 us.
+create or replace function errand.is_home() returns boolean
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    if current_setting('errand.is_home', true) = 'yes' then
+        return true;
+    elsif errand.copy_of() is null then
+        perform set_config('errand.is_home', 'yes', false);
+        return true;
+    end if;
+    return false;
+end
+$$;
+comment on function errand.is_home() is
+    'Whether this database is the one that the queue was made or adopted in, and no copy';
