@@ -49,19 +49,19 @@ struct Parts: Sendable {
 }
 
 extension Settings {
-    /// The object store: the bucket or folder of STORAGE_URL, else the folder of ERRAND_STORAGE.
-    func objectStore() throws -> any ObjectStore {
-        let location: StorageLocation
-        if let (url, _) = value(.storageURL) {
-            do {
-                location = try StorageLocation(url: url, credentials: storageCredentials)
-            } catch {
-                throw ConfigurationError("STORAGE_URL: \(error)")
-            }
-        } else {
-            location = .folder(path: try value(.storage) { $0 })
+    /// Where objects are kept: the bucket or folder of STORAGE_URL, else the folder of ERRAND_STORAGE.
+    func storageLocation() throws -> StorageLocation {
+        guard let (url, _) = value(.storageURL) else { return .folder(path: try value(.storage) { $0 }) }
+        do {
+            return try StorageLocation(url: url, credentials: storageCredentials)
+        } catch {
+            throw ConfigurationError("STORAGE_URL: \(error)")
         }
-        switch location {
+    }
+
+    /// The object store at ``storageLocation()``. Makes the folder where there is none.
+    func objectStore() throws -> any ObjectStore {
+        switch try storageLocation() {
         case .folder(let path):
             do throws(StorageError) {
                 return try FolderStore(root: path)

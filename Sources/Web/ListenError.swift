@@ -1,5 +1,6 @@
 import Foundation
 import NIOCore
+import NIOPosix
 
 /// Why the address can't be listened at, for people: `Address already in use`.
 package struct ListenError: Error, CustomStringConvertible {
@@ -11,6 +12,22 @@ package struct ListenError: Error, CustomStringConvertible {
         case let error as IOError: description = String(cString: strerror(error.errnoCode))
         case let error as SocketAddressError: description = "\(error)"
         default: return nil
+        }
+    }
+}
+
+extension Web.Address {
+    /// Listens at the address for a moment.
+    ///
+    /// - Throws: ``ListenError`` where it can't.
+    package func tryListening() async throws {
+        do {
+            let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+                .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+                .bind(host: host, port: port).get()
+            try await listener.close()
+        } catch {
+            throw ListenError(error) ?? error
         }
     }
 }

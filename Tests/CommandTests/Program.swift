@@ -11,9 +11,12 @@ struct Program {
 
     /// Runs it in an empty folder with a clean environment but for `settings`.
     ///
-    /// - Parameter signals: sent as soon as standard error holds the text beside each.
+    /// - Parameters:
+    ///   - signals: sent as soon as standard error holds the text beside each.
+    ///   - after: signals wait for its end, too.
     static func run(
-        _ arguments: [String], settings: [String: String] = [:], signals: [(after: String, Int32)] = []
+        _ arguments: [String], settings: [String: String] = [:], signals: [(after: String, Int32)] = [],
+        after: Task<Bool, any Error>? = nil
     ) async throws -> Program {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -33,6 +36,7 @@ struct Program {
         process.standardOutput = try FileHandle(forWritingTo: output)
         process.standardError = try FileHandle(forWritingTo: errors)
         try process.run()
+        _ = try await after?.value
         var pending = signals[...]
         let start = ContinuousClock.now
         while process.isRunning {
@@ -58,4 +62,28 @@ struct Program {
 /// The settings by which the program reaches this test's database.
 func reaching(_ configuration: PostgresConfiguration) throws -> [String: String] {
     ["DATABASE_URL": try TestServer.url(of: configuration)]
+}
+
+/// The same with options of the session, such as `-c role=errand_monitor`; past a pooler, which refuses them.
+func reaching(_ configuration: PostgresConfiguration, options: String) throws -> [String: String] {
+    var url = try #require(URLComponents(string: TestServer.url(of: configuration, directly: true)))
+    url.queryItems = (url.queryItems ?? []) + [URLQueryItem(name: "options", value: options)]
+    return ["DATABASE_URL": try #require(url.string)]
+}
+
+/// Takes a port, until the socket is closed.
+func takePort() throws -> (socket: Int32, address: String) {
+    let holder = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    var address = sockaddr_in()
+    address.sin_family = sa_family_t(AF_INET)
+    address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
+    let isListening = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+            bind(holder, pointer, size) == 0 && Foundation.listen(holder, 1) == 0
+                && getsockname(holder, pointer, &size) == 0
+        }
+    }
+    try #require(isListening)
+    return (holder, "127.0.0.1:\(UInt16(bigEndian: address.sin_port))")
 }

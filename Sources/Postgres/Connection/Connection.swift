@@ -85,6 +85,9 @@ public actor Connection {
     /// Such as 150018 for 15.18.
     public var serverVersion: Int { handle.map { Int(PQserverVersion($0.pointer)) } ?? 0 }
 
+    /// Where the server is, and how the way there is protected; nil where the connection is closed.
+    package var transport: Transport? { handle.map { Transport($0.pointer) } }
+
     /// The process id of the session's server process; behind a pooler the pooler's idea of it.
     package var serverProcess: Int32 { handle.map { PQbackendPID($0.pointer) } ?? 0 }
 }

@@ -7,10 +7,15 @@ import Testing
 @testable import Command
 
 @Suite("errand doctor") struct DoctorTests {
-    struct Line: Decodable, Equatable { let check: String, result: String, detail: String, mend: String? }
+    struct Line: Decodable, Equatable { let check: String, result: String, detail: String, fix: String? }
 
-    private func examine(_ settings: [String: String]) async throws -> (code: Int32, lines: [Line]) {
-        let program = try await Program.run(["doctor", "--json"], settings: settings)
+    private func examine(
+        _ settings: [String: String], as role: String? = nil
+    ) async throws -> (code: Int32, lines: [Line]) {
+        // Its address for health and metrics is one that is free, unless a test says another.
+        let settings = ["ERRAND_WEB_ADDRESS": "127.0.0.1:0"].merging(settings) { $1 }
+        let arguments = ["doctor", "--json"] + (role.map { ["--as", $0] } ?? [])
+        let program = try await Program.run(arguments, settings: settings)
         return (program.code, try JSONDecoder().decode([Line].self, from: Data(program.output.utf8)))
     }
 
@@ -32,11 +37,13 @@ import Testing
             #expect(code == 0)
             #expect(
                 lines.map(\.check) == [
-                    "database", "schema", "roles", "rights", "clock", "wake-ups", "workers", "housekeeping",
-                    "stuck jobs", "failures", "dependencies", "history partitions", "vacuum horizon", "notifications",
-                    "overdue", "paused", "time zones", "storage", "image program", "image formats",
+                    "database", "tls", "writes", "schema", "home", "roles", "rights", "clock", "wake-ups", "workers",
+                    "housekeeping", "scheduler", "stuck jobs", "failures", "dependencies", "history partitions",
+                    "vacuum horizon", "notifications", "overdue", "paused", "time zones", "storage", "pushes",
+                    "image program", "image formats", "address",
                 ])
-            #expect(lines.last?.detail == "reads jpeg, png, webp, gif, heic, avif; writes jpeg, webp, avif")
+            let formats = "reads jpeg, png, webp, gif, heic, avif; writes jpeg, webp, avif"
+            #expect(lines.contains { $0.detail == formats }, "\(lines)")
             let people = try await Program.run(["doctor"], settings: settings)
             #expect(people.output.hasPrefix("ok    database            PostgreSQL "))
             #expect(people.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
@@ -56,12 +63,12 @@ import Testing
             let (code, lines) = try await examine(settings)
             #expect(code == 0)
             let warnings = lines.filter { $0.result == "warning" }
-            #expect(warnings.map(\.check) == ["workers", "overdue", "paused"])
-            #expect(warnings[0].mend == "start `errand worker`")
+            try #require(warnings.map(\.check) == ["workers", "overdue", "paused"])
+            #expect(warnings[0].fix == "start `errand worker`")
             #expect(warnings[1].detail.hasPrefix("queue images: its oldest job has been due for 360"))
             #expect(warnings[2].detail.hasPrefix("queue mail, since 2"))
             #expect(warnings[2].detail.hasSuffix(": moves"))
-            #expect(warnings[2].mend == "errand queue resume mail")
+            #expect(warnings[2].fix == "errand queue resume mail")
             let strict = try await Program.run(["doctor", "--strict"], settings: settings)
             #expect(strict.code == 1)
             #expect(strict.output.contains("\nwarn  paused "))
@@ -72,18 +79,18 @@ import Testing
     func unreachable() async throws {
         let (code, lines) = try await examine(["DATABASE_URL": "postgresql://user:hunter2@/x?host=/nowhere"])
         #expect(code == 69)
-        #expect(
-            lines[0].check == "database" && lines[0].result == "failed"
-                && lines[0].mend?.hasPrefix("start PostgreSQL") == true)
+        let first = try #require(lines.first)
+        #expect(first.check == "database" && first.result == "failed")
+        #expect(first.fix?.hasPrefix("start PostgreSQL") == true)
         #expect(lines.dropFirst().map(\.check).first == "time zones")
         #expect(!lines.contains { $0.detail.contains("hunter2") })
     }
 
-    @Test("78 where a setting, the schema or a right is missing, with what mends it")
+    @Test("78 where a setting, the schema or a right is missing, with its fix")
     func misconfigured() async throws {
         let unset = try await examine([:])
         #expect(unset.code == 78)
-        #expect(unset.lines[0].mend == "set DATABASE_URL, such as postgresql://user@host:5432/database")
+        #expect(unset.lines.first?.fix == "set DATABASE_URL, such as postgresql://user@host:5432/database")
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
             let folder = try await examine(settings.merging(["ERRAND_STORAGE": "/dev/null/x"]) { _, given in given })
@@ -93,8 +100,113 @@ import Testing
             let people = try await Program.run(["doctor"], settings: settings)
             #expect(people.code == 78)
             #expect(people.output.contains("\nFAIL  schema         the database's schema is missing or older"))
-            #expect(people.output.contains("\n                     mend: run `errand migrate`\n"))
+            #expect(people.output.contains("\n                     fix: run `errand migrate`\n"))
         }
+    }
+
+    @Test("as what it is asked to look decides which right is needed, and what else is looked at")
+    func roles() async throws {
+        let needs = [
+            "run": "errand_worker", "worker": "errand_worker", "scheduler": "errand_worker", "web": "errand_monitor",
+            "api": "errand_enqueuer", "ops": "errand_ops", "monitor": "errand_monitor",
+        ]
+        try await withTestDatabase { _, configuration in
+            for (role, needed) in needs.sorted(by: { $0.key < $1.key }) {
+                let settings = try reaching(configuration, options: "-c role=\(needed)")
+                let (code, lines) = try await examine(settings, as: role)
+                #expect(code == 0, "\(role): \(lines.filter { $0.result == "failed" })")
+                #expect(lines.contains { $0.check == "rights" && $0.result == "ok" })
+                let runsJobs = ["run", "worker"].contains(role)
+                #expect(lines.contains { $0.check == "image formats" } == runsJobs)
+                #expect(lines.contains { $0.check == "pushes" } == runsJobs)
+                let serves = ["run", "worker", "scheduler", "web"].contains(role)
+                #expect(lines.contains { $0.check == "address" } == serves)
+                let other = needed == "errand_enqueuer" ? "errand_monitor" : "errand_enqueuer"
+                let lacking = try await examine(reaching(configuration, options: "-c role=\(other)"), as: role)
+                #expect(lacking.code == 78)
+                let right = lacking.lines.first { $0.check == "rights" && $0.result == "failed" }
+                #expect(right?.fix?.contains("grant \(needed) to") == true, "\(role)")
+            }
+        }
+        #expect(try await Program.run(["doctor", "--as", "nobody"]).code == 64)
+    }
+
+    @Test("sessions that are read-only, a copy and a function that is gone are each named, with what helps")
+    func unusable() async throws {
+        try await withTestDatabase { database, configuration in
+            func failed(_ options: String = "-c application_name=errand") async throws -> [Line] {
+                let (code, lines) = try await examine(reaching(configuration, options: options), as: "worker")
+                #expect(code == 78)
+                return lines.filter { $0.result == "failed" }
+            }
+            let readOnly = try await failed("-c default_transaction_read_only=on")
+            #expect(readOnly.map(\.check) == ["writes"])
+            #expect(readOnly.first?.detail.contains("read-only") == true)
+            try await database.execute("update errand.home set database_name = 'elsewhere'")
+            let copy = try await failed()
+            #expect(copy.map(\.check) == ["home"])
+            #expect(copy.first?.detail.contains("this database is a copy of elsewhere (oid ") == true)
+            #expect(copy.first?.fix?.hasSuffix("select errand.adopt('…')") == true)
+            try await database.execute("select errand.adopt('a test')")
+            try await database.execute(
+                "drop function errand.claim_v2(text, text[], bigint, int, bigint[], smallint[], boolean)")
+            let gone = try await failed()
+            #expect(gone.map(\.check) == ["schema"])
+            #expect(gone.first?.detail.contains("lacks functions/worker/claim_v2 of this program") == true)
+            #expect(gone.first?.fix == "run `errand migrate`")
+            #expect(try await Program.run(["migrate"], settings: reaching(configuration)).code == 0)
+            #expect(try await examine(reaching(configuration), as: "worker").code == 0)
+        }
+    }
+
+    @Test("settings of APNs that are not whole, and an address that is taken, fail before they stop a start")
+    func settings() async throws {
+        try await withTestDatabase { _, configuration in
+            let settings = try reaching(configuration)
+            let half = try await examine(settings.merging(["APNS_KEY_ID": "ABCDE12345"]) { $1 }, as: "worker")
+            #expect(half.code == 78)
+            let pushes = half.lines.filter { $0.result == "failed" }
+            #expect(pushes.map(\.check) == ["pushes"])
+            #expect(pushes.first?.detail.hasPrefix("APNS_KEY is not set: expected a .p8 file's path or text") == true)
+            let (socket, address) = try takePort()
+            defer { close(socket) }
+            let taken = settings.merging(["ERRAND_WEB_ADDRESS": address]) { $1 }
+            for (role, code, result) in [("web", 78, "failed"), ("worker", 0, "warning")] {
+                let found = try await examine(taken, as: role)
+                #expect(found.code == Int32(code))
+                let line = found.lines.first { $0.check == "address" }
+                #expect(line?.result == result)
+                #expect(line?.detail == "\(address): Address already in use")
+            }
+        }
+    }
+
+    @Test("a folder for photos that isn't there yet is not made")
+    func changesNothing() async throws {
+        try await withTestDatabase { _, configuration in
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("photos-\(UUID().uuidString)")
+            let path = folder.appendingPathComponent("deep/er").path
+            let (code, lines) = try await examine(
+                reaching(configuration).merging(["ERRAND_STORAGE": path]) { $1 }, as: "worker")
+            #expect(code == 0)
+            #expect(
+                lines.first { $0.check == "storage" }?.detail == "\(path) isn't there yet: the first worker makes it")
+            #expect(!FileManager.default.fileExists(atPath: folder.path))
+        }
+    }
+
+    @Test(
+        "beyond this host, anything less than verify-full is a warning",
+        arguments: [
+            (Transport(host: "/run/postgresql", address: "", sslMode: "prefer"), Finding.Result.ok),
+            (Transport(host: "localhost", address: "127.0.0.1", sslMode: "prefer"), .ok),
+            (Transport(host: "localhost", address: "::1", sslMode: "disable"), .ok),
+            (Transport(host: "db.internal", address: "10.0.0.7", sslMode: "verify-full"), .ok),
+            (Transport(host: "db.internal", address: "10.0.0.7", sslMode: "require"), .warning),
+            (Transport(host: "db.internal", address: "10.0.0.7", sslMode: "prefer"), .warning),
+        ])
+    func tls(transport: Transport, result: Finding.Result) {
+        #expect(Checkup.finding(of: transport).result == result)
     }
 
     @Test("each sample is a photo of its format", arguments: ImageFormat.allCases)

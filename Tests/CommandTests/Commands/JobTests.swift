@@ -33,7 +33,7 @@ import Testing
             let people = try await Program.run(["job", "list", "--state", "failed"], settings: settings)
             #expect(people.code == 0)
             let lines = people.output.split(separator: "\n")
-            #expect(lines.count == 2)
+            try #require(lines.count == 2)
             #expect(lines[0].hasPrefix("ID  KIND  QUEUE    STATE   ATTEMPT  TIME "))
             #expect(lines[1].hasPrefix("1   mail  default  failed  3/3      2"))
             #expect(lines[1].hasSuffix("  no route\\u{1b}[31m"))

@@ -26,7 +26,7 @@ import Testing
             struct Line: Decodable { let queue: String, waiting: Int, paused_reason: String?, paused_until: String? }
             let lines = try JSONDecoder().decode(
                 [Line].self, from: Data(try await errand("list", "--json").output.utf8))
-            #expect(lines.map(\.queue) == ["images"])
+            try #require(lines.map(\.queue) == ["images"])
             #expect(lines[0].waiting == 1 && lines[0].paused_reason == "moves" && lines[0].paused_until != nil)
             #expect(
                 try await errand("resume", "images", "--json").output == #"{"done":"resumed","queue":"images"}"# + "\n")
@@ -56,6 +56,7 @@ import Testing
                 """)
             let people = try await Program.run(["worker", "list"], settings: settings)
             let lines = people.output.split(separator: "\n")
+            try #require(lines.count == 3)
             #expect(lines[0] == "ID  NAME    VERSION  QUEUES          KINDS  RUNNING  HEARD    STATE")
             #expect(lines[1].hasPrefix("1   host:1  0.1      default,images  noop   0        0s ago   alive"))
             #expect(lines[2].hasSuffix("60m ago  lost"))
@@ -88,7 +89,7 @@ import Testing
             struct Line: Decodable { let name: String, state: String, opened_by: String?, until: String?, parked: Int }
             let lines = try JSONDecoder().decode(
                 [Line].self, from: Data(try await errand("list", "--json").output.utf8))
-            #expect(lines.map(\.state) == ["down"])
+            try #require(lines.map(\.state) == ["down"])
             #expect(lines[0].opened_by == "ops" && lines[0].until != nil)
             #expect(
                 try await errand("close", "storag").error

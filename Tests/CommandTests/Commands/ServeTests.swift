@@ -53,6 +53,41 @@ import Testing
         }
     }
 
+    @Test("a user that may not claim is one line and 78, whatever it may", arguments: ["run", "worker", "scheduler"])
+    func rights(command: String) async throws {
+        try await withTestDatabase { _, configuration in
+            for role in ["errand_enqueuer", "errand_monitor"] {
+                let settings = try reaching(configuration, options: "-c role=\(role)")
+                let program = try await Program.run([command], settings: settings)
+                #expect(program.code == 78)
+                // `errand run` has said before where it listens.
+                let line =
+                    "errand: the user \(role) may not claim and schedule jobs: expected a member of errand_worker; "
+                    + "have `grant errand_worker to \"\(role)\"` run"
+                #expect(program.error.hasSuffix(line))
+            }
+        }
+    }
+
+    @Test(
+        "where sessions are read-only, as on a standby, it waits and says so once", arguments: ["worker", "scheduler"])
+    func readOnly(command: String) async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration, options: "-c default_transaction_read_only=on")
+            // Some twenty tries.
+            let stop = Task {
+                try await Task.sleep(for: .seconds(6))
+                return true
+            }
+            let program = try await Program.run(
+                [command], settings: settings, signals: [("waiting", SIGTERM)], after: stop)
+            #expect(program.code == 0)
+            #expect(program.errors.split(separator: "\n").count == 1)
+            #expect(program.error.contains("read-only here (default_transaction_read_only)"))
+            #expect(try await database.query("select count(*) from errand.worker").scalar(Int.self) == 0)
+        }
+    }
+
     @Test("a scheduler needs no place for photos")
     func scheduler() async throws {
         try await withTestDatabase { _, configuration in

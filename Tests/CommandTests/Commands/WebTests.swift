@@ -14,7 +14,7 @@ import Testing
     @Test("an address that is taken is a line and 78; to a worker it is one warning, and it works")
     func taken() async throws {
         try await withTestDatabase { _, configuration in
-            let (socket, address) = try listen()
+            let (socket, address) = try takePort()
             defer { close(socket) }
             let settings = try reaching(configuration).merging(["ERRAND_WEB_ADDRESS": address]) { $1 }
             let web = try await Program.run(["web"], settings: settings)
@@ -36,22 +36,5 @@ import Testing
         let web = try await Program.run(["web"], settings: settings)
         #expect(web.code == 78)
         #expect(web.error == "errand: ERRAND_WEB_ADDRESS: expected host:port, got 'off'")
-    }
-
-    /// Takes a port, until the socket is closed.
-    private func listen() throws -> (socket: Int32, address: String) {
-        let holder = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-        var address = sockaddr_in()
-        address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-        var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let isListening = withUnsafeMutablePointer(to: &address) { pointer in
-            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(holder, pointer, size) == 0 && Foundation.listen(holder, 1) == 0
-                    && getsockname(holder, pointer, &size) == 0
-            }
-        }
-        try #require(isListening)
-        return (holder, "127.0.0.1:\(UInt16(bigEndian: address.sin_port))")
     }
 }

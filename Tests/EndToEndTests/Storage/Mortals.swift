@@ -13,6 +13,19 @@ struct MortalCluster {
         try await start()
     }
 
+    /// A standby that follows `primary` and can be read from.
+    init(copying primary: MortalCluster) async throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("cluster-\(UUID().uuidString)")
+        let url = try await primary.url().replacing("/errand?", with: "/postgres?")
+        try await shell(
+            """
+            mkdir '\(folder.path)'
+            pg_basebackup --dbname '\(url)' --pgdata '\(folder.path)/data' --write-recovery-conf --checkpoint fast
+            chown -R --reference '\(primary.folder.path)/data' '\(folder.path)'
+            """)
+        try await start()
+    }
+
     func start() async throws { try await call("start") }
 
     /// Kills the server process; its children notice and end by themselves.

@@ -8,93 +8,112 @@ extension Checkup {
         do {
             let configuration = try environment.database()
             let connection = try await Connection.connect(configuration, logger: environment.logger)
-            let schema = await checkSchema(connection)
-            let hasSchema = schema.result == .ok
-            var findings = [await checkServer(connection, configuration), schema]
-            // Without a schema there are no rights to speak of, and nothing runs.
-            if hasSchema { findings += await checkRights(connection) }
-            findings.append(await checkClock(connection))
-            findings.append(await checkWakeups(configuration))
-            if hasSchema { findings += await checkRunning(connection) }
+            let findings = await checkDatabase(connection, configuration)
             await connection.close()
             return findings
         } catch {
             let failure = Failure(error) ?? Failure(code: Failure.failed, "\(error)")
-            let mend =
+            let fix =
                 failure.code == Failure.misconfigured
                 ? "set DATABASE_URL, such as postgresql://user@host:5432/database"
-                : "start PostgreSQL, or mend DATABASE_URL, the network or pg_hba.conf"
-            return [.fail("database", failure.message, mend: mend, code: failure.code)]
+                : "start PostgreSQL, or correct DATABASE_URL, the network or pg_hba.conf"
+            return [.fail("database", failure.message, fix: fix, code: failure.code)]
         }
+    }
+
+    private func checkDatabase(_ connection: Connection, _ configuration: PostgresConfiguration) async -> [Finding] {
+        var findings = [await checkServer(connection, configuration), await checkTransport(connection)]
+        let writes = role.needsWrites ? await checkWrites(connection) : nil
+        if let writes { findings.append(writes) }
+        let schema = await checkSchema(connection)
+        findings.append(schema)
+        let hasSchema = schema.result == .ok
+        // Without a schema there are no rights to speak of, and nothing runs.
+        if hasSchema, role.isService { findings.append(await checkHome(connection)) }
+        if hasSchema { findings += await checkRights(connection) }
+        if role.isService { findings.append(await checkClock(connection)) }
+        // LISTEN needs a server that takes writes.
+        if role.runsJobs, writes?.result == .ok { findings.append(await checkWakeups(configuration)) }
+        if hasSchema, role.seesWhatRuns { findings += await checkRunning(connection) }
+        return findings
     }
 
     private func checkServer(_ connection: Connection, _ configuration: PostgresConfiguration) async -> Finding {
         let version = await connection.serverVersion / 10_000
         guard (13...18).contains(version) else {
             return .fail(
-                "database", "PostgreSQL \(version)", mend: "expected PostgreSQL 13 to 18: move the database there")
+                "database", "PostgreSQL \(version)", fix: "expected PostgreSQL 13 to 18: move the database there")
         }
         return .ok("database", "PostgreSQL \(version) at \(configuration)")
     }
 
-    private func checkSchema(_ connection: Connection) async -> Finding {
+    /// Beyond this host, only `verify-full` makes sure that it is the right server and that nobody listens.
+    private func checkTransport(_ connection: Connection) async -> Finding {
+        guard let transport = await connection.transport else {
+            return .warn("tls", "the connection was lost", fix: "look at the server's log")
+        }
+        return Self.finding(of: transport)
+    }
+
+    static func finding(of transport: Transport) -> Finding {
+        if transport.isLocal { return .ok("tls", "not needed: the server is on this host") }
+        if transport.sslMode == "verify-full" { return .ok("tls", "the server's certificate and name are verified") }
+        return .warn(
+            "tls", "\(transport.host) is another host, and sslmode is \(transport.sslMode): others may read along",
+            fix: "add sslmode=verify-full to DATABASE_URL, and sslrootcert=FILE with the authority of its certificate")
+    }
+
+    private func checkWrites(_ connection: Connection) async -> Finding {
         do {
-            try await Migrator.errand.require(on: connection)
-            let version = try await connection.query("select errand.schema_version()").scalar(Int.self)
-            return .ok("schema", "version \(version), as this program needs it")
-        } catch let error as PostgresError where error.sqlState == "42501" {
-            return .fail("schema", error.detail, mend: "grant errand_worker to the user of DATABASE_URL")
-        } catch let error as PostgresError where error.code == .schema {
-            return .fail("schema", error.detail, mend: error.hint ?? "run `errand migrate` of the newest version")
+            guard let reason = try await connection.readOnlyReason() else {
+                return .ok("writes", "the server takes them")
+            }
+            return .fail(
+                "writes", reason,
+                fix: "let DATABASE_URL name the primary; of several hosts the one that takes writes is found by itself")
         } catch {
-            let failure = Failure(error) ?? Failure(code: Failure.failed, "\(error)")
-            return .fail("schema", failure.message, mend: "run `errand migrate`", code: failure.code)
+            return .fail("writes", "\(error)", fix: "look at the server's log", code: Failure.unreachable)
         }
     }
 
-    /// Whether the five roles are there, and what the user of this program may do.
-    private func checkRights(_ connection: Connection) async -> [Finding] {
+    private func checkSchema(_ connection: Connection) async -> Finding {
         do {
-            let row = try await connection.query(
+            let newer = try await Migrator.errand.require(on: connection)
+            let mayRead = try await connection.query(
                 """
-                select session_user::text,
-                    array(
-                        select name
-                        from unnest('{errand_owner,errand_worker,errand_enqueuer,errand_ops,errand_monitor}'::text[]) as name
-                        where to_regrole(name) is null),
-                    array(
-                        select word
-                        from (
-                            values (1, 'enqueue', 'enqueue'), (2, 'work', 'claim_v2'), (3, 'look', 'health'),
-                                (4, 'change', 'cancel')
-                        ) as right_to(place, word, function)
-                        where exists (
-                            select
-                            from pg_proc
-                            where pronamespace = to_regnamespace('errand') and proname = function
-                                and has_function_privilege(oid, 'execute'))
-                        order by place)
-                """)[0]
-            let (user, missing, rights) = try row.decode(String.self, [String].self, [String].self)
-            let roles: Finding =
-                missing.isEmpty
-                ? .ok("roles", "all five are there")
-                : .fail(
-                    "roles", "missing: \(missing.joined(separator: ", "))",
-                    mend: "as a superuser: \(missing.map { "create role \($0) nologin" }.joined(separator: "; ")); "
-                        + "then run `errand migrate`")
-            let list = rights.isEmpty ? "nothing" : rights.joined(separator: ", ")
-            guard rights.contains("work") else {
-                return [
-                    roles,
-                    .fail(
-                        "rights", "\(user) may \(list)",
-                        mend: "workers and schedulers need: grant errand_worker to \"\(user)\""),
-                ]
-            }
-            return [roles, .ok("rights", "\(user) may \(list)")]
+                select case
+                    when has_schema_privilege('errand', 'usage') then has_table_privilege('errand.migration', 'select')
+                    else false
+                end
+                """
+            ).scalar(Bool.self)
+            guard mayRead else { return .ok("schema", "not looked at: this user may not") }
+            if let newer { return .ok("schema", "of errand \(newer), which this program can run on") }
+            let version = try await connection.query("select errand.schema_version()").scalar(Int.self)
+            return .ok("schema", "version \(version), as this program needs it")
+        } catch let error as PostgresError where error.sqlState == "42501" {
+            return .fail(
+                "schema", error.detail, fix: "grant \(role.right.role) to the user of DATABASE_URL")
+        } catch let error as PostgresError where error.code == .schema {
+            return .fail("schema", error.detail, fix: error.hint ?? "run `errand migrate` of the newest version")
         } catch {
-            return [.fail("rights", "\(error)", mend: "grant errand_worker to the user of DATABASE_URL")]
+            let failure = Failure(error) ?? Failure(code: Failure.failed, "\(error)")
+            return .fail("schema", failure.message, fix: "run `errand migrate`", code: failure.code)
+        }
+    }
+
+    /// A copy claims and schedules nothing until somebody adopts it.
+    private func checkHome(_ connection: Connection) async -> Finding {
+        do {
+            let original = try await connection.query("select errand.copy_of()").scalar(String?.self)
+            guard let original else { return .ok("home", "this database is no copy of another") }
+            return .fail(
+                "home", "nothing is claimed or scheduled here: this database is a copy of \(original)",
+                fix: "once the original runs no jobs any more: select errand.adopt('…')")
+        } catch  where error.sqlState == "42501" {
+            return .ok("home", "not looked at: this user may not")
+        } catch {
+            return .fail("home", "\(error)", fix: "look at the server's log", code: Failure.failed)
         }
     }
 
@@ -108,10 +127,10 @@ extension Checkup {
             let text = String(format: "%.0f ms from the server's, give or take %.0f", skew * 1000, took * 500)
             guard abs(skew) > 1 + took / 2 else { return .ok("clock", text) }
             return .fail(
-                "clock", text, mend: "let both hosts keep time by NTP (chrony): more than 1 s apart, ticks come late",
+                "clock", text, fix: "let both hosts keep time by NTP (chrony): more than 1 s apart, ticks come late",
                 code: Failure.failed)
         } catch {
-            return .fail("clock", "\(error)", mend: "look at the server's log", code: Failure.unreachable)
+            return .fail("clock", "\(error)", fix: "look at the server's log", code: Failure.unreachable)
         }
     }
 
@@ -130,10 +149,13 @@ extension Checkup {
             if environment.settings.value(.listen)?.text == "false" { return .ok(name, detail) }
             return .warn(
                 name, detail,
-                mend: "give workers a DATABASE_URL past the pooler, or set ERRAND_LISTEN=false if this is meant")
+                fix: "give workers a DATABASE_URL past the pooler, or set ERRAND_LISTEN=false if this is meant")
         } catch {
             await database.close()
-            return .fail(name, "\(error)", mend: "allow this user a second connection", code: Failure.unreachable)
+            let isRefused = error.code == .connectionLost
+            return .fail(
+                name, "\(error)", fix: isRefused ? "allow this user three connections" : "look at the server's log",
+                code: Failure.unreachable)
         }
     }
 }

@@ -5,14 +5,14 @@ import Postgres
 extension Checkup {
     /// What the deployment says of itself: errand.health(), what is overdue by name, and what was paused.
     ///
-    /// All are warnings: a first worker can be started all the same, and mends most of them.
+    /// All are warnings: a first worker can be started all the same, and fixes most of them.
     func checkRunning(_ connection: Connection) async -> [Finding] {
         do {
             let health = try await connection.query(
-                "select check_name, ok, detail, hint from errand.health() where check_name <> 'overdue'")
+                "select check_name, ok, detail, hint from errand.health() where check_name not in ('overdue', 'home')")
             var findings = try health.map { row in
                 let (check, isOK, detail, hint) = try row.decode(String.self, Bool.self, String.self, String?.self)
-                return isOK ? Finding.ok(check, detail) : .warn(check, detail, mend: hint)
+                return isOK ? Finding.ok(check, detail) : .warn(check, detail, fix: hint)
             }
             findings += try await checkOverdue(connection)
             findings += try await checkPaused(connection)
@@ -23,7 +23,7 @@ extension Checkup {
         } catch {
             return [
                 .fail(
-                    "running", "\(error)", mend: "look at the server's log; is the database overloaded?",
+                    "running", "\(error)", fix: "look at the server's log; is the database overloaded?",
                     code: Failure.failed)
             ]
         }
@@ -36,7 +36,7 @@ extension Checkup {
         if overdue.isEmpty { return [.ok("overdue", "no queue, kind or schedule is late")] }
         return try overdue.map { row in
             let (name, detail, hint) = try row.decode(String.self, String?.self, String?.self)
-            return .warn("overdue", "\(name): \(detail ?? "late")", mend: hint)
+            return .warn("overdue", "\(name): \(detail ?? "late")", fix: hint)
         }
     }
 
@@ -56,12 +56,12 @@ extension Checkup {
             """)
         if paused.isEmpty { return [.ok("paused", "no queue and no schedule")] }
         return try paused.map { row in
-            let (name, since, by, reason, mend) = try row.decode(
+            let (name, since, by, reason, fix) = try row.decode(
                 String.self, Timestamp.self, String?.self, String?.self, String.self)
             let whose = by.map { " by \($0)" } ?? ""
             return .warn(
                 "paused", "\(name), since \(inSeconds(since.description))\(whose): \(reason ?? "no reason given")",
-                mend: mend)
+                fix: fix)
         }
     }
 }

@@ -3,13 +3,19 @@ import Foundation
 import Images
 import Outbound
 import Postgres
+import Web
 
 /// The checks of `errand doctor`. None throws: what goes wrong is what it finds.
 struct Checkup: Sendable {
     let environment: Environment
+    let role: DoctorRole
 
     var checks: [@Sendable () async -> [Finding]] {
-        [checkDatabase, checkZones, checkStorage, checkImages]
+        var checks: [@Sendable () async -> [Finding]] = [checkDatabase]
+        if role.runsSchedules { checks.append(checkZones) }
+        if role.runsJobs { checks += [checkStorage, checkPushes, checkImages] }
+        if role.isService || role == .web { checks.append(checkAddress) }
+        return checks
     }
 }
 
@@ -20,7 +26,7 @@ extension Checkup {
             _ = try Zone(named: "Europe/Paris")
             return [.ok("time zones", "tzdata \(Zone.dataVersion ?? "of an unknown version")")]
         } catch {
-            return [.fail("time zones", "\(error)", mend: "apt-get install tzdata")]
+            return [.fail("time zones", "\(error)", fix: "apt-get install tzdata")]
         }
     }
 
@@ -28,13 +34,34 @@ extension Checkup {
         let name = "storage"
         let store: any ObjectStore
         do {
+            if case .folder(let path) = try environment.settings.storageLocation(),
+                !FileManager.default.fileExists(atPath: path)
+            {
+                return [Self.finding(ofMissingFolder: path)]
+            }
             store = try environment.settings.objectStore()
         } catch {
-            return [.fail(name, "\(error)", mend: "set ERRAND_STORAGE to a folder, or STORAGE_URL: docs/storage.md")]
+            return [.fail(name, "\(error)", fix: "set ERRAND_STORAGE to a folder, or STORAGE_URL: docs/storage.md")]
         }
         let finding = await finding(of: store, name)
         await store.stop()
         return [finding]
+    }
+
+    /// A worker makes the folder when it starts; the doctor only looks whether it could.
+    private static func finding(ofMissingFolder path: String) -> Finding {
+        var above = URL(fileURLWithPath: path).standardized
+        var isFolder: ObjCBool = false
+        repeat {
+            above.deleteLastPathComponent()
+        } while above.path != "/" && !FileManager.default.fileExists(atPath: above.path)
+        let exists = FileManager.default.fileExists(atPath: above.path, isDirectory: &isFolder)
+        guard exists, isFolder.boolValue, FileManager.default.isWritableFile(atPath: above.path) else {
+            return .fail(
+                "storage", "\(path): it isn't there, and this user can't make it in \(above.path)",
+                fix: "make it a folder of this user, or name another in ERRAND_STORAGE")
+        }
+        return .ok("storage", "\(path) isn't there yet: the first worker makes it")
     }
 
     private func finding(of store: any ObjectStore, _ name: String) async -> Finding {
@@ -50,11 +77,51 @@ extension Checkup {
             guard isSame else { throw StorageError(.failed, "read something else than was written") }
             return .ok(name, "\(root) can be written to and read from")
         } catch {
-            let mend =
+            let fix =
                 url == nil
                 ? "make it a folder of this user with room left, or name another in ERRAND_STORAGE"
                 : "docs/storage.md says what a bucket has to allow"
-            return .fail(name, "\(root): \(error)", mend: mend)
+            return .fail(name, "\(root): \(error)", fix: fix)
+        }
+    }
+
+    /// Whether the settings of APNs are whole. Nothing is sent.
+    @Sendable private func checkPushes() async -> [Finding] {
+        do {
+            let pushes = try environment.settings.pushService(environment.logger)
+            await pushes.stop()
+            guard case .log = pushes.route else {
+                let server = environment.settings.value(.apnsServer)?.text ?? "production"
+                return [.ok("pushes", "signed for APNs (\(server)); none was sent")]
+            }
+            return [.ok("pushes", "go to the log: APNS_KEY is not set")]
+        } catch {
+            return [
+                .fail("pushes", "\(error)", fix: "set all four of APNs or none: jobs/ActivityEnd/README.md")
+            ]
+        }
+    }
+
+    /// Whether the address for health and metrics is free. Only `errand web` ends where it isn't.
+    @Sendable private func checkAddress() async -> [Finding] {
+        let name = "address"
+        do {
+            guard let address = try environment.settings.webAddress(isWeb: role == .run || role == .web) else {
+                return [.ok(name, "health and metrics are not answered")]
+            }
+            do {
+                try await address.tryListening()
+                return [.ok(name, "\(address) is free")]
+            } catch {
+                let fix = "unless Errand runs here already: let ERRAND_WEB_ADDRESS name a free address, or off"
+                return [
+                    role == .web
+                        ? .fail(name, "\(address): \(error)", fix: fix)
+                        : .warn(name, "\(address): \(error)", fix: fix)
+                ]
+            }
+        } catch {
+            return [.fail(name, "\(error)", fix: "set ERRAND_WEB_ADDRESS to host:port, or off")]
         }
     }
 
@@ -73,7 +140,7 @@ extension Checkup {
                 return [
                     .fail(
                         "image program", error.detail,
-                        mend: "put errand-image beside errand, and apt-get install libvips42", code: Failure.unreachable
+                        fix: "put errand-image beside errand, and apt-get install libvips42", code: Failure.unreachable
                     )
                 ]
             } catch {
@@ -99,6 +166,6 @@ extension Checkup {
     private static func lack(of format: String, _ verb: String, _ error: any Error) -> Finding {
         .fail(
             "image formats", "\(format) can't be \(verb): \(error)",
-            mend: "apt-get install libvips42 libheif1, with its plugins where the distribution splits them off")
+            fix: "apt-get install libvips42 libheif1, with its plugins where the distribution splits them off")
     }
 }

@@ -4,26 +4,31 @@ import Foundation
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check all that a deployment needs, and say how to mend what is wrong.",
+        abstract: "Check all that a deployment needs, and say how to fix what is wrong.",
         discussion: """
-            errand doctor || exit
+            errand doctor --as worker || exit
 
-            Run it where a worker will run, with its settings and as its user. It changes nothing, but for a file in the storage \
-            folder that it writes, reads and removes. Takes some seconds.
+            Run it where the process will run, before it does, with its settings and as its user. It changes nothing, but for a \
+            file that it writes, reads and removes where photos are kept. Takes some seconds.
 
-            FAIL: no worker would do its work here. warn: it would, but somebody should look, such as where none is alive yet. \
+            FAIL: the process would not do its work here. warn: it would, but somebody should look. \
             Exits with the code of the first check that fails: 69 where something is unreachable, 78 where something is set up \
             wrongly, 1 else. Warnings alone end with 0, or with 1 where --strict is given.
             """)
 
-    @Flag(help: "Print a JSON array of {\"check\", \"result\", \"detail\", \"mend\"}.")
+    @Option(
+        name: .customLong("as"),
+        help: "What is to run here: run (worker, scheduler and web), worker, scheduler, web, api, ops or monitor.")
+    var role = DoctorRole.run
+
+    @Flag(help: "Print a JSON array of {\"check\", \"result\", \"detail\", \"fix\"}.")
     var json = false
 
     @Flag(help: "End with 1 also where there are warnings only.")
     var strict = false
 
     func run() async throws {
-        let checkup = Checkup(environment: try Environment.load())
+        let checkup = Checkup(environment: try Environment.load(), role: role)
         var findings: [Finding] = []
         for check in checkup.checks { findings += await check() }
         try show(findings)
@@ -39,8 +44,8 @@ struct DoctorCommand: AsyncParsableCommand {
             let indent = String(repeating: " ", count: head.columns)
             let detail = finding.detail.printable.wrapped(to: TextTable.screen - head.columns)
             print(head + detail.joined(separator: "\n" + indent))
-            if let mend = finding.mend {
-                let lines = "mend: \(mend)".printable.wrapped(to: TextTable.screen - head.columns)
+            if let fix = finding.fix {
+                let lines = "fix: \(fix)".printable.wrapped(to: TextTable.screen - head.columns)
                 print(indent + lines.joined(separator: "\n" + indent))
             }
         }
@@ -66,21 +71,21 @@ struct Finding: Encodable, Sendable {
     let result: Result
     let detail: String
     /// What to do where it isn't ok.
-    let mend: String?
+    let fix: String?
     /// How the program ends where this is the first that isn't ok.
     let code: Int32
 
-    enum CodingKeys: CodingKey { case check, result, detail, mend }
+    enum CodingKeys: CodingKey { case check, result, detail, fix }
 
     static func ok(_ check: String, _ detail: String) -> Finding {
-        Finding(check: check, result: .ok, detail: detail, mend: nil, code: 0)
+        Finding(check: check, result: .ok, detail: detail, fix: nil, code: 0)
     }
 
-    static func warn(_ check: String, _ detail: String, mend: String?) -> Finding {
-        Finding(check: check, result: .warning, detail: detail, mend: mend, code: 0)
+    static func warn(_ check: String, _ detail: String, fix: String?) -> Finding {
+        Finding(check: check, result: .warning, detail: detail, fix: fix, code: 0)
     }
 
-    static func fail(_ check: String, _ detail: String, mend: String, code: Int32 = Failure.misconfigured) -> Finding {
-        Finding(check: check, result: .failed, detail: detail, mend: mend, code: code)
+    static func fail(_ check: String, _ detail: String, fix: String, code: Int32 = Failure.misconfigured) -> Finding {
+        Finding(check: check, result: .failed, detail: detail, fix: fix, code: code)
     }
 }

@@ -1,0 +1,122 @@
+import Foundation
+import Logging
+import Postgres
+import Testing
+
+@Suite("Copies of a database, and failover", .serialized) struct CopiedDatabaseTests {
+    private static let logger = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+
+    private func database(_ url: String) throws -> Database {
+        Database(configuration: try PostgresConfiguration(url: url), maximumConnections: 1, logger: Self.logger)
+    }
+
+    /// Migrates the cluster's database `errand`, and enqueues three jobs and a schedule that ticks each second.
+    private func fill(_ url: String) async throws {
+        #expect(try await Program(["migrate"], database: url).exit() == 0)
+        let original = try database(url)
+        for _ in 0..<3 { try await original.execute("select errand.enqueue('noop')") }
+        try await original.execute("select errand.schedule_put('often', 'every 1 s', 'noop')")
+        await original.close()
+    }
+
+    @Test("one made by createdb or by a dump runs nothing until it is adopted, and says so; the original works on")
+    func copies() async throws {
+        let (cluster, other) = (try await MortalCluster(), try await MortalCluster())
+        let url = try await cluster.url()
+        try await fill(url)
+        let elsewhere = try await other.url()
+        // The same name in another cluster, another name in the same one, by both ways.
+        try await shell(
+            """
+            pg_dumpall --roles-only --dbname '\(url)' | grep -v 'ROLE postgres' | psql -q '\(elsewhere)' > /dev/null
+            pg_dump '\(url)' | psql -q -v ON_ERROR_STOP=1 '\(elsewhere)' > /dev/null
+            psql -q '\(url)' -c 'create database dumped'
+            pg_dump '\(url)' | psql -q -v ON_ERROR_STOP=1 '\(url.replacing("/errand?", with: "/dumped?"))' > /dev/null
+            psql -q '\(url.replacing("/errand?", with: "/postgres?"))' -c 'create database templated template errand'
+            """)
+        let copies = [
+            elsewhere, url.replacing("/errand?", with: "/dumped?"), url.replacing("/errand?", with: "/templated?"),
+        ]
+        for copy in copies {
+            let runs = try Program(["run"], database: copy)
+            #expect(try await runs.writes("this database is a copy of errand (oid "))
+            try await Task.sleep(for: .seconds(3))
+            let database = try database(copy)
+            #expect(try await database.count("from errand.job where state = 'available'") == 3)
+            #expect(try await database.count("from errand.worker") == 0)
+            #expect(try await database.count("from errand.tick") == 0)
+            #expect(runs.output.split(separator: "\n").filter { $0.contains("waiting for the database") }.count == 1)
+            let doctor = try Program(["doctor", "--as", "worker"], database: copy)
+            #expect(try await doctor.exit() == 78)
+            #expect(doctor.output.contains("FAIL  home"))
+            #expect(doctor.output.contains("select errand.adopt('…')"))
+            try await database.execute("select errand.adopt('a test')")
+            #expect(try await database.becomes("count(*) >= 3 from errand.history", within: .seconds(60)))
+            #expect(try await database.becomes("exists (select from errand.tick)", within: .seconds(60)))
+            runs.send(SIGTERM)
+            #expect(try await runs.exit() == 0, "\(runs.output)")
+            await database.close()
+        }
+        let original = try Program(["run"], database: url)
+        #expect(try await original.writes("registered"))
+        let database = try database(url)
+        #expect(try await database.becomes("count(*) >= 3 from errand.history", within: .seconds(60)))
+        original.send(SIGTERM)
+        #expect(try await original.exit() == 0)
+        await database.close()
+        try await cluster.drop()
+        try await other.drop()
+    }
+
+    @Test("a worker on a standby waits with one line; once that is promoted it works, without being adopted")
+    func promoted() async throws {
+        let primary = try await MortalCluster()
+        let url = try await primary.url()
+        try await fill(url)
+        let standby = try await MortalCluster(copying: primary)
+        let standbyURL = try await standby.url()
+
+        let doctor = try Program(["doctor", "--as", "worker"], database: standbyURL)
+        #expect(try await doctor.exit() == 78)
+        #expect(doctor.output.contains("the server is a standby, which takes no writes until it is promoted"))
+        #expect(doctor.output.split(separator: "\n").filter { $0.hasPrefix("FAIL") }.count == 1, "\(doctor.output)")
+        #expect(!doctor.output.contains("wake-ups"))
+        let monitor = try Program(["doctor", "--as", "monitor"], database: standbyURL)
+        #expect(try await monitor.exit() == 0, "\(monitor.output)")
+
+        let worker = try Program(["run"], database: standbyURL)
+        #expect(try await worker.writes("waiting for the database"))
+        try await Task.sleep(for: .seconds(5))
+        #expect(worker.output.split(separator: "\n").filter { $0.contains(" warning ") }.count == 1, "\(worker.output)")
+        try primary.kill()
+        try await shell("psql -q '\(standbyURL)' -c 'select pg_promote()' > /dev/null")
+        #expect(try await worker.writes("registered"), "\(worker.output)")
+        let database = try database(standbyURL)
+        #expect(try await database.becomes("count(*) >= 3 from errand.history", within: .seconds(60)))
+        #expect(try await database.query("select errand.copy_of() is null").scalar(Bool.self))
+        worker.send(SIGTERM)
+        #expect(try await worker.exit() == 0)
+        await database.close()
+        try await standby.drop()
+        try await primary.drop()
+    }
+
+    @Test("/readyz of `errand web` fails where its user may not read the metrics")
+    func mayNotRead() async throws {
+        let cluster = try await MortalCluster()
+        let url = try await cluster.url()
+        #expect(try await Program(["migrate"], database: url).exit() == 0)
+        for (role, answer) in [
+            ("errand_monitor", "ok metrics"),
+            ("errand_enqueuer", "failed metrics: errand_enqueuer may not read them: have `grant errand_monitor"),
+        ] {
+            let web = try Program(
+                ["web"], database: url + "&options=-c%20role%3D\(role)",
+                settings: ["ERRAND_WEB_ADDRESS": "127.0.0.1:0"])
+            #expect(try await web.answer("readyz").contains(answer))
+            web.send(SIGTERM)
+            #expect(try await web.exit() == 0)
+        }
+        try await cluster.drop()
+    }
+}
