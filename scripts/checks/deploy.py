@@ -9,6 +9,7 @@ ERRAND is the program, COMPOSE the file that `docker-compose config` has made of
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 import tempfile
@@ -30,7 +31,8 @@ def errand(*arguments, **settings):
 SETTINGS = {line["setting"]: line.get("value") for line in json.loads(errand("config", "--json").stdout)}
 # The lines of the help that begin with a name; what an abstract goes on with stands further in.
 COMMANDS = set(re.findall(r"^  ([a-z]+)  +\w", errand("--help").stdout, re.MULTILINE))
-KNOWN = set(SETTINGS) | {"ERRAND_CONFIG"}
+# What the program doesn't read itself is libpq's.
+KNOWN = set(SETTINGS) | {"ERRAND_CONFIG", "PGSSLMODE", "PGSSLROOTCERT"}
 
 
 def seconds(text):
@@ -66,17 +68,41 @@ def variables():
                 yield f"{path}: names {name}, which is no setting"
 
 
+def procfile_lines():
+    """Of each process its name, the settings that its line sets, and the command."""
+    for line in Path("Procfile").read_text().splitlines():
+        name, *words = shlex.split(line)
+        own = {}
+        if words[:1] == ["env"]:
+            words = words[1:]
+            while words and "=" in words[0]:
+                key, value = words.pop(0).split("=", 1)
+                own[key] = value
+        yield name, own, words
+
+
 def procfile():
-    lines = [line.split() for line in Path("Procfile").read_text().splitlines()]
-    for name, program, *words in lines:
-        if not name.endswith(":") or program != "errand":
-            yield f"Procfile: expected `name: errand command`, got {' '.join([name, program, *words])}"
-    yield from commands("Procfile", [words for _, _, *words in lines])
+    listening = []
+    for name, own, words in procfile_lines():
+        if not name.endswith(":") or words[:1] != ["errand"]:
+            yield f"Procfile: expected `name: errand command`, got {' '.join([name, *words])}"
+            continue
+        for key in own:
+            if key not in KNOWN:
+                yield f"Procfile: sets {key}, which is no setting"
+        # All processes have the settings of one .env, and a port belongs to one of them.
+        shared = {"ERRAND_WEB_ADDRESS": "127.0.0.1:8080", **own}
+        config = json.loads(errand("config", "--json", **shared).stdout)
+        if next(line["value"] for line in config if line["setting"] == "ERRAND_WEB_ADDRESS") != "off":
+            listening.append(words[-1])
+    if listening != ["web"]:
+        yield f"Procfile: with one ERRAND_WEB_ADDRESS for all, {listening} listen at it, and only web may"
+    yield from commands("Procfile", [words[1:] for _, _, words in procfile_lines()])
 
 
 def processes():
     """What a deployment consists of, as the Procfile says."""
-    return {words[-1] for words in (line.split() for line in Path("Procfile").read_text().splitlines())}
+    return {words[-1] for _, _, words in procfile_lines()}
 
 
 def units():

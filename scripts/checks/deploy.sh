@@ -32,7 +32,7 @@ done
 # Compose looks for the files that hold the secrets.
 mkdir -p "$work/deploy/compose"
 cp deploy/compose/compose.yaml "$work/deploy/compose/"
-touch "$work/deploy/compose/errand.env" "$work/deploy/compose/database.env"
+touch "$work/deploy/compose/"{database,migrate,worker,web}.env
 # Debian's own Python: its package python3-yaml is of use to no other.
 if (cd "$work/deploy/compose" && docker-compose config > "$work/compose.yaml" 2> "$work/said"); then
     /usr/bin/python3 scripts/checks/deploy.py "$errand" "$work/compose.yaml" || failed=1
