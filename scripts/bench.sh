@@ -5,6 +5,7 @@
 # bench on a PostgreSQL of its own in .errand/bench. Results are kept in .errand/bench-results.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/environment.sh
 
 build=(--package-path Benchmarks --scratch-path .build-benchmarks --configuration release --static-swift-stdlib --quiet)
 

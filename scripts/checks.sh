@@ -4,10 +4,11 @@
 # All by default, the quick ones first. Ends with 1 if any failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
+. scripts/environment.sh
 
-scripts/need.sh build database checks deploy || exit
+scripts/need.sh build database demo checks deploy || exit
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(layout imports environment ctypes tests jobs words length links snippets peers released comments twice deploy examples benchmarks checkout)
+[ ${#names[@]} -gt 0 ] || names=(layout imports environment ctypes tests jobs words length links snippets peers released comments twice deploy variables examples benchmarks checkout)
 
 run() {
     case $1 in
@@ -15,7 +16,7 @@ run() {
         comments | twice) scripts/checks/schema.sh "$1" ;;
         peers) python3 -m unittest discover --start-directory Benchmarks/Peers ;;
         released) scripts/released.sh check ;;
-        deploy | examples | benchmarks | checkout) "scripts/checks/$1.sh" ;;
+        deploy | variables | examples | benchmarks | checkout) "scripts/checks/$1.sh" ;;
         *) python3 scripts/checks/source.py "$1" ;;
     esac
 }

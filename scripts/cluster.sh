@@ -10,6 +10,7 @@
 #
 # PostgreSQL refuses to run as root: started by root, the cluster belongs to the user postgres, or else nobody.
 set -euo pipefail
+. "$(dirname "$0")/environment.sh"
 
 die() { echo "cluster.sh: $*" >&2; exit 69; }
 [ $# -ge 2 ] || { sed -n '2,10s/^# \{0,1\}//p' "$0" >&2; exit 64; }
@@ -80,6 +81,7 @@ make_data() {
 settings() {
     cat << END
 listen_addresses = ''
+port = 5432
 unix_socket_directories = '$sockets'
 unix_socket_permissions = 0700
 max_connections = 400
@@ -147,7 +149,7 @@ drop() {
     rm -rf "$data" "$folder" "$sockets"
 }
 
-url() { echo "postgresql:///${1:-errand}?host=$sockets&user=postgres"; }
+url() { echo "postgresql:///${1:-errand}?host=$sockets&port=5432&user=postgres"; }
 
 # The command gets a process group of its own, so that a signal to this script ends all of it before the server goes.
 with() {

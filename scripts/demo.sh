@@ -4,6 +4,7 @@
 # DATABASE_URL says where. The photos are those of Debian's package mate-backgrounds; their authors and licences stand in
 # /usr/share/doc/mate-backgrounds/copyright. It takes less than two minutes: times of hours and days are shortened, and said.
 set -euo pipefail
+. "$(dirname "$0")/environment.sh"
 
 from=/usr/share/backgrounds/mate
 photos=(

@@ -5,6 +5,7 @@
 # also learns here which server to stand in front of: one on this machine that trusts its socket. The pooler ends with
 # the command, and the exit code is the command's.
 set -euo pipefail
+. "$(dirname "$0")/environment.sh"
 
 [ $# -ge 1 ] || { sed -n '2s/^# //p' "$0" >&2; exit 64; }
 server=${ERRAND_TEST_DATABASE_URL:=${ERRAND_CLUSTER_URL:?expected the URL of a server}}

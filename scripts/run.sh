@@ -7,6 +7,7 @@
 # The database stays for the next run; `make clean` removes it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/environment.sh
 
 if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
     scripts/need.sh build database demo

@@ -4,6 +4,7 @@
 # The arguments go to `swift test`. None is left out; what rests on a session's own settings goes past the pooler, and says why.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/environment.sh
 
 scripts/need.sh build database test
 [ $# -gt 0 ] || set -- --filter '^(ErrandTests|ErrandTestKitTests|JobsTests|CommandTests|EndToEndTests)\.'

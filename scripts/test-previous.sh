@@ -6,6 +6,7 @@
 # `errand migrate` replaces every function and view under the programs that run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/environment.sh
 
 commit=${1:-$(sed -n 's/^# [^ ]* //p' scripts/released.txt | tail -n 1)}
 stand_in=no

@@ -6,6 +6,7 @@
 # left alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+. scripts/environment.sh
 
 scripts/need.sh build database test s3
 if [ -z "${ERRAND_TEST_DATABASE_URL:-}" ]; then

@@ -6,6 +6,7 @@
 # over 50 ms.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. scripts/environment.sh
 
 due=${1:-1000000}
 rate=${RATE:-200}

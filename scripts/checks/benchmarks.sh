@@ -4,6 +4,7 @@
 # They are built in .build-benchmarks, which keeps what is built of Errand and its packages: only the first time takes long.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. scripts/environment.sh
 
 build=(--package-path Benchmarks --scratch-path .build-benchmarks)
 swift build "${build[@]}" --build-tests --quiet

@@ -4,6 +4,7 @@
 # They are built in .build-examples, which keeps what is built of Errand and its packages: only the first time takes long.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. scripts/environment.sh
 
 if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
     swift build --product errand --quiet

@@ -5,6 +5,7 @@
 #   twice      a second run changes nothing, even when every function, view, role and seed is applied again
 set -euo pipefail
 cd "$(dirname "$0")/../.."
+. scripts/environment.sh
 
 if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
     swift build --product errand --quiet
