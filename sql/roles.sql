@@ -26,7 +26,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.schema_version media.submit media.submit_upload media.retry_upload'),
             ('errand_enqueuer', 'view', 'media.photo_status media.upload_status'),
             ('errand_enqueuer', 'function', 'pairing.create_invite pairing.redeem_invite pairing.disconnect pairing.partner_of '
-                'quotes.of_the_day'),
+                'pairing.invites_of quotes.of_the_day'),
             ('errand_enqueuer', 'view', 'pairing.invite_status pairing.pair_status quotes.quote_days'),
             ('errand_enqueuer', 'function', 'events.create events.join events.leave events.add_photo events.delete_photo'),
             ('errand_enqueuer', 'view', 'events.event_status events.event_photo_status'),
@@ -50,7 +50,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.maintenance_status errand.migration errand.script errand.upgrade media.photo_status '
                 'media.upload_status'),
             ('errand_ops', 'function', 'pairing.create_invite pairing.redeem_invite pairing.disconnect pairing.partner_of '
-                'quotes.of_the_day quotes.put quotes.retire'),
+                'pairing.invites_of pairing.set_bounds quotes.of_the_day quotes.put quotes.retire'),
             ('errand_ops', 'view', 'pairing.invite_status pairing.pair_status quotes.quote_days quotes.quote_status'),
             ('errand_ops', 'function', 'events.create events.join events.leave events.add_photo events.delete_photo '
                 'media.retry_removals'),

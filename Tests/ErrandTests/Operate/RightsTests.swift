@@ -94,8 +94,10 @@ import Testing
         function media.submit_upload: enqueuer ops
         function pairing.create_invite: enqueuer ops
         function pairing.disconnect: enqueuer ops
+        function pairing.invites_of: enqueuer ops
         function pairing.partner_of: enqueuer ops
         function pairing.redeem_invite: enqueuer ops
+        function pairing.set_bounds: ops
         function quotes.of_the_day: enqueuer ops
         function quotes.put: ops
         function quotes.retire: ops

@@ -185,6 +185,60 @@ import Testing
         }
     }
 
+    @Test("codes are guessed from one source only so often, and from all together, however many users there are")
+    func guessing() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select pairing.set_bounds(from_source => 3, in_all => 5, reason => 'a test')")
+            let code = try await database.invite("anna")
+            func redeem(_ code: String, as user: String, from source: String?) async throws -> String {
+                try await database.query(
+                    Statement(
+                        """
+                        select concat_ws(' ', status, retry_at between now() and now() + interval '1 hour')
+                        from pairing.redeem_invite($1, $2, source => $3)
+                        """, [code, user, source])
+                ).scalar(String.self)
+            }
+            for number in 1...3 {
+                #expect(try await redeem("AAAAAA", as: "eve-\(number)", from: "192.0.2.1") == "invalid")
+            }
+            #expect(try await redeem(code, as: "eve-4", from: "192.0.2.1") == "too_many_tries t")
+            #expect(try await redeem("AAAAAA", as: "ben", from: "192.0.2.2") == "invalid")
+            #expect(try await redeem("AAAAAA", as: "carl", from: nil) == "invalid")
+            for source in ["192.0.2.3", nil] {
+                #expect(try await redeem(code, as: "eve-5", from: source) == "too_many_tries t")
+            }
+            try await database.execute("update pairing.wrong_code set since = since - interval '1 hour'")
+            #expect(try await redeem(code, as: "eve-4", from: "192.0.2.1") == "paired")
+            try await database.execute("select pairing.forget_invites_v1()")
+            #expect(try await database.number("select count(*) from pairing.wrong_code") == 0)
+            for call in [
+                "pairing.redeem_invite('AAAAAA', 'ben', repeat('x', 201))",
+                "pairing.redeem_invite('AAAAAA', 'ben', '')",
+                "pairing.set_bounds(0, reason => 'x')", "pairing.set_bounds(1)",
+            ] {
+                let error = await #expect(throws: PostgresError.self, "\(call)") {
+                    try await database.execute(Statement("select \(call)"))
+                }
+                #expect(error?.sqlState == "ER422", "\(call)")
+            }
+        }
+    }
+
+    @Test("a live code is shown to the user who made it, and to nobody else")
+    func shown() async throws {
+        try await withTestDatabase { database, _ in
+            let code = try await database.invite("anna")
+            let all = "select coalesce(code, 'hidden'), state from pairing.invite_status"
+            #expect(try await database.lines(all) == ["hidden|live"])
+            #expect(try await database.lines("select code, state from pairing.invites_of('anna')") == ["\(code)|live"])
+            #expect(try await database.lines("select code from pairing.invites_of('ben')") == [])
+            try await database.redeem(code, as: "ben")
+            #expect(try await database.lines(all) == ["\(code)|used"])
+            #expect(try await database.lines("select code, state from pairing.invites_of('anna')") == ["\(code)|used"])
+        }
+    }
+
     @Test("ten codes an hour may be of no use, also at once; then none is looked at, and the answer says until when")
     func tries() async throws {
         try await withTestDatabase(connections: 16) { database, _ in
@@ -222,6 +276,7 @@ extension Database {
         try await query(Statement("select code from pairing.create_invite($1)", [user])).scalar(String.self)
     }
 
+    @discardableResult
     func redeem(_ code: String?, as user: String) async throws -> Redeemed {
         let rows = try await query(
             Statement(

@@ -3,7 +3,8 @@
 --   select code, expires_at from pairing.create_invite('user-17');
 --
 -- Six of A-Z and 2-9 without I and O, by lot, and like no other code that is live. A user may have several; when one of
--- them is redeemed the others are withdrawn. Raises ER409 where the user is in a pair, ER422 without a user.
+-- them is redeemed the others are withdrawn. Raises ER409 where the user is in a pair, ER422 without a user; above READ
+-- COMMITTED, 40001 where another transaction has changed what the user has since this one's snapshot.
 create or replace function pairing.create_invite(user_id text) returns table (code text, expires_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
 #variable_conflict use_column
@@ -23,6 +24,9 @@ begin
         on conflict (code) where state = 'live' do nothing
         returning new.code, new.expires_at;
         if found then
+            update pairing.person
+            set invites_made = invites_made + 1
+            where person.user_id = create_invite.user_id;
             return;
         end if;
     end loop;

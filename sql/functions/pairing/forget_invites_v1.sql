@@ -1,10 +1,13 @@
 -- forget_invites_v1: deletes invites that ended 30 days ago; until then redeem_invite can say what became of them.
 --
 -- Invites end in about the order in which they were made, so it looks at the oldest only: 1,000 index entries a call, and
--- as many deletions at most. Answers how many are gone.
+-- as many deletions at most. Returns how many are gone. It also deletes the counts of wrong codes whose hour is over.
 create or replace function pairing.forget_invites_v1(max_invites int default 1000) returns int
 language sql security definer set search_path = pg_catalog, pairing, pg_temp as $$
-    with oldest as (
+    with past as (
+        delete from pairing.wrong_code where since <= now() - interval '1 hour'
+    ),
+    oldest as (
         select id, ended_at
         from pairing.invite
         order by id

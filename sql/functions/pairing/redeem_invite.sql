@@ -1,6 +1,7 @@
 -- redeem_invite: makes a pair of the one who enters a code and the one who made it, and says what became of the code.
 --
---   select status, pair_id, partner, tries_left, retry_at from pairing.redeem_invite('7KX2QM', 'user-18');
+--   select status, pair_id, partner, tries_left, retry_at
+--   from pairing.redeem_invite('7KX2QM', 'user-18', source => '203.0.113.7');
 --
 -- Spaces, hyphens and small letters are no mistakes. status is one of
 --   paired           they are a pair now
@@ -10,10 +11,15 @@
 --   own_code         it is the user's own
 --   withdrawn        who made it is in a pair by now
 --   already_paired   the user himself is in one: pair_id and partner
---   too_many_tries   ten codes within an hour were of no use; before retry_at none is looked at
+--   too_many_tries   too many codes within an hour were of no use; before retry_at none is looked at
+-- An hour has room for ten wrong codes of one user, for 100 from one source, and for 10,000 from all together: see
+-- pairing.set_bounds. source is optional, and says where the code was entered, such as the address of the phone. tries_left
+-- counts the user's own. The bounds of source and all may be passed by as many as are under way at once.
 -- Of any number who redeem one code at once, one is paired. A code is dead at its 24 hours by the database's clock, whether
--- or not somebody has marked it. A try counts when the transaction commits. Raises ER422 without a user.
-create or replace function pairing.redeem_invite(code text, user_id text)
+-- or not somebody has marked it. A try counts when the transaction commits. Raises ER422 without a user, or for a source
+-- that is not of 1 to 200 characters; above READ COMMITTED, 40001 where another transaction has changed what one of the two
+-- has, or has counted a wrong code, since this one's snapshot: retry the transaction.
+create or replace function pairing.redeem_invite(code text, user_id text, source text default null)
 returns table (status text, pair_id uuid, partner text, tries_left int, retry_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
 #variable_conflict use_column
@@ -25,6 +31,10 @@ declare
     me pairing.person;
     other pairing.person;
 begin
+    if length(redeem_invite.source) not between 1 and 200 then
+        raise exception 'redeem_invite: source: expected 1 to 200 characters, got %', length(redeem_invite.source)
+            using errcode = 'ER422';
+    end if;
     -- Who made it, before anything is locked: the two are locked in order, and then all is looked at again.
     select * into invite
     from pairing.invite as known
@@ -36,8 +46,16 @@ begin
     if me.wrong_since <= clock_timestamp() - window_of_tries then
         me.wrong_tries := 0;
     end if;
+    select max(known.since) + window_of_tries into retry_at
+    from pairing.wrong_code as known
+    cross join pairing.setting
+    where known.source in ('', redeem_invite.source) and known.since > clock_timestamp() - window_of_tries
+        and known.tries >= case known.source when '' then wrong_in_all else wrong_from_source end;
     if me.wrong_tries >= most_tries then
-        return query select 'too_many_tries', null::uuid, null::text, 0, me.wrong_since + window_of_tries;
+        retry_at := greatest(retry_at, me.wrong_since + window_of_tries);
+    end if;
+    if retry_at is not null then
+        return query select 'too_many_tries', null::uuid, null::text, greatest(0, most_tries - me.wrong_tries), retry_at;
         return;
     end if;
     if invite.id is not null then
@@ -74,6 +92,7 @@ begin
                 wrong_since = case me.wrong_tries when 1 then clock_timestamp() else wrong_since end
             where person.user_id = redeem_invite.user_id
             returning wrong_since into me.wrong_since;
+            perform pairing.count_wrong_code(redeem_invite.source);
     end case;
     tries_left := most_tries - me.wrong_tries;
     if tries_left = 0 then
@@ -82,6 +101,6 @@ begin
     return next;
 end
 $$;
-comment on function pairing.redeem_invite(text, text) is
+comment on function pairing.redeem_invite(text, text, text) is
     'Pairs the user with the one who made the code; status says what became of it. '
     'Example: select status, partner from pairing.redeem_invite(''7KX2QM'', ''user-18'')';

@@ -1,0 +1,21 @@
+-- invites_of: the codes that a user has made, newest first, and what has become of them: for 30 days after their end.
+--
+--   select code, state, expires_at from pairing.invites_of('user-17');
+--
+-- The one place where a live code is shown again: to the user who made it. state is as of pairing.invite_status.
+create or replace function pairing.invites_of(user_id text)
+returns table (
+    id bigint, code text, state text, created_at timestamptz, expires_at timestamptz, ended_at timestamptz,
+    redeemed_by text
+)
+language sql stable security definer set search_path = pg_catalog, pairing, pg_temp as $$
+    select
+        known.id, known.code,
+        case when known.state = 'live' and known.expires_at <= clock_timestamp() then 'expired' else known.state end,
+        known.created_at, known.expires_at, known.ended_at, known.redeemed_by
+    from pairing.invite as known
+    where known.inviter = invites_of.user_id
+    order by known.id desc
+$$;
+comment on function pairing.invites_of(text) is
+    'The codes that a user has made, live ones included. Example: select code, state from pairing.invites_of(''user-17'')';
