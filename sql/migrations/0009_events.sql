@@ -69,6 +69,7 @@ create table events.event (
     ends_at timestamptz not null,
     photos_each int not null,
     photos_in_all int not null,
+    changes bigint not null default 0,
     host text not null,
     title text not null,
     constraint event_pkey primary key (id),
@@ -76,15 +77,18 @@ create table events.event (
     constraint event_limits check (photos_each between 1 and 1000 and photos_in_all between 1 and 20000),
     constraint event_host check (length(host) between 1 and 200),
     constraint event_title check (length(title) between 1 and 200)
-);
+) with (fillfactor = 70);
 create index event_ends_at_index on events.event (ends_at, id);
-comment on table events.event is 'One row an event that was not purged. Whoever adds or deletes photos locks it first';
+comment on table events.event is
+    'One row an event that was not purged. A transaction that adds or deletes photos locks it first, and updates it';
 comment on column events.event.id is 'names the event; not to be guessed, so that who knows it may join';
 comment on column events.event.created_at is 'when it was made';
 comment on column events.event.starts_at is 'from when on photos are taken';
 comment on column events.event.ends_at is 'until when';
 comment on column events.event.photos_each is 'photos that a participant may have in it at a time';
 comment on column events.event.photos_in_all is 'photos that all together may have in it at a time';
+comment on column events.event.changes is
+    'how often photos were added or deleted: at REPEATABLE READ a transaction that would count an older state raises 40001';
 comment on column events.event.host is 'who made it, in the words of the app';
 comment on column events.event.title is 'what it is called';
 

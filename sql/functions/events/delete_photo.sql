@@ -3,15 +3,17 @@
 --
 --   select events.delete_photo('9f0e…', 'user-18');
 --
--- Answers deleted; not_yours; no_photo, where there is none (any more). Raises ER422 without a user.
+-- Returns deleted; not_yours; no_photo, where there is none (any more). Raises ER422 without a user; above READ COMMITTED,
+-- 40001 where the event has changed since the transaction's snapshot.
 create or replace function events.delete_photo(photo uuid, user_id text) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
+    held uuid;
     owner text;
 begin
     perform events.check_user('delete_photo', $2);
-    perform
+    select id into held
     from events.event
     where id = (select event_id from events.photo where photo = $1)
     for no key update;
@@ -22,6 +24,7 @@ begin
         return 'not_yours';
     end if;
     perform media.remove_photos(array[$1], 'its owner has deleted the photo');
+    update events.event set changes = changes + 1 where id = held;
     -- Without a unique key: it would have all who delete wait for each other's commit.
     perform errand.enqueue('object_removal');
     return 'deleted';

@@ -4,7 +4,8 @@
 --
 -- Where its day was still to come, the last quote of the cycle takes that, and no other day changes. Only in the last days
 -- of a cycle, when the next one is written already, those behind it move a day ahead. Retiring it again does no harm.
--- Raises ER404 where there is no such quote, ER409 where it is the last one, ER422 without a reason.
+-- Raises ER404 where there is no such quote, ER409 where it is the last one, ER422 without a reason; above READ COMMITTED,
+-- 40001 where another one was retired since the transaction's snapshot.
 create or replace function quotes.retire(id int, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
@@ -18,6 +19,8 @@ declare
 begin
     perform errand.check_reason('retire', retire.reason);
     perform quotes.write_days(today);
+    -- A snapshot older than another quote's retirement would still count that one: then this raises 40001.
+    perform from quotes.quote as known where retired_at is null for no key update;
     if not exists (select from quotes.quote as known where known.id = retire.id) then
         raise exception 'retire: there is no quote %', retire.id using errcode = 'ER404';
     elsif not exists (select from quotes.quote as known where known.id <> retire.id and retired_at is null) then

@@ -1,0 +1,146 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@Suite("Isolation levels") struct IsolationTests {
+    /// Two statements, the second of which runs in a transaction whose snapshot is older than the first one's commit.
+    struct Race: Sendable, CustomTestStringConvertible {
+        let testDescription: String
+        /// What there is before both.
+        let given: [String]
+        let first: String
+        /// Selects a text.
+        let second: String
+        /// What the second returns, or the state of its error, at READ COMMITTED.
+        let expected: String
+        /// A condition that holds afterwards at every level.
+        let invariant: String
+
+        init(_ name: String, given: [String], _ first: String, _ second: String, _ expected: String, holds: String) {
+            (testDescription, self.given, self.first, self.second) = (name, given, first, second)
+            (self.expected, invariant) = (expected, holds)
+        }
+    }
+
+    static let races = [
+        Race(
+            "a participant's photos", given: event(each: 1, inAll: 9), add("1.jpg"), add("2.jpg"), "none_left",
+            holds: "(select count(*) from events.photo) = 1"),
+        Race(
+            "an event's photos", given: event(each: 9, inAll: 1), add("1.jpg"), add("2.jpg", by: "anna"), "full",
+            holds: "(select count(*) from events.photo) = 1"),
+        Race(
+            "a photo of a participant who has left", given: event(each: 9, inAll: 9), leave, add("1.jpg"), "not_joined",
+            holds: "not exists (select from events.photo)"),
+        Race(
+            "a participant who leaves with all photos", given: event(each: 9, inAll: 9), add("1.jpg"), leave, "left",
+            holds: """
+                not exists (
+                    select from events.photo
+                    where user_id not in (select participant.user_id from events.participant))
+                """),
+        Race(
+            "a user who joins twice", given: event(each: 9, inAll: 9), join("carl"), join("carl"), "already_joined",
+            holds: "(select count(*) from events.participant) = 3"),
+        Race(
+            "wrong codes of one user", given: (1...9).map { _ in redeemWrong }, redeemWrong, redeemWrong,
+            "too_many_tries", holds: "(select wrong_tries from pairing.person where user_id = 'eve') = 10"),
+        Race(
+            "one code, redeemed twice", given: [invite], redeem(1, by: "ben"), redeem(1, by: "carl"), "already_used",
+            holds: "(select count(*) from pairing.pair) = 1 and \(noStaleInvite)"),
+        Race(
+            "two codes of one user", given: [invite, invite], redeem(1, by: "ben"), redeem(2, by: "carl"), "withdrawn",
+            holds: "(select count(*) from pairing.pair) = 1 and \(noStaleInvite)"),
+        Race(
+            "a code of a user who is in a pair", given: [invite], redeem(1, by: "ben"), invite, "ER409",
+            holds: noStaleInvite),
+        Race(
+            "a code that is made while another is redeemed", given: [invite], invite, redeem(1, by: "ben"), "paired",
+            holds: noStaleInvite),
+        Race(
+            "an update after an end",
+            given: ["select activity.start('ben', 'Anna', 'Hello', token => repeat('ab', 32))"],
+            "select activity.end_now(id) from activity.activity",
+            "select reason from activity.activity, activity.update(id, 'Late')", "ending",
+            holds: "(select message from activity.activity) = 'Hello'"),
+        Race(
+            "the last two quotes",
+            given: [
+                """
+                update quotes.quote set retired_at = now()
+                where id not in (select id from quotes.quote order by id limit 2)
+                """, "select quotes.rotate_v1()",
+            ],
+            retire("min"), retire("max"), "ER409",
+            holds: "(select count(*) from quotes.quote where retired_at is null) = 1"),
+    ]
+
+    @Test(
+        "no limit is broken by a transaction with an older snapshot: it is told, or fails with 40001", arguments: races,
+        ["read committed", "repeatable read", "serializable"])
+    func race(_ race: Race, level: String) async throws {
+        try await withTestDatabase { database, _ in
+            for statement in race.given { try await database.execute(Statement(statement)) }
+            let begin = Statement("set transaction isolation level \(level)")
+            var outcome: String?
+            do {
+                outcome = try await database.transaction { transaction in
+                    try await transaction.execute(begin)
+                    // Its snapshot is taken here.
+                    try await transaction.execute("select count(*) from events.event, pairing.person, quotes.quote")
+                    try await database.transaction { other in
+                        try await other.execute(begin)
+                        try await other.execute(Statement(race.first))
+                    }
+                    return try await transaction.query(Statement(race.second)).scalar(String?.self)
+                }
+            } catch let error as PostgresError {
+                outcome = error.sqlState
+            }
+            let allowed = level == "read committed" ? [race.expected] : [race.expected, "40001"]
+            #expect(allowed.contains(outcome ?? ""), "\(outcome ?? "null")")
+            #expect(try await database.query(Statement("select \(race.invariant)")).scalar(Bool.self))
+        }
+    }
+}
+
+// MARK: - Statements
+extension IsolationTests {
+    private static func event(each: Int, inAll: Int) -> [String] {
+        [
+            "select events.create('anna', 'Party', photos_each => \(each), photos_in_all => \(inAll))",
+            "select events.join(id, 'ben') from events.event",
+        ]
+    }
+
+    private static func add(_ name: String, by user: String = "ben") -> String {
+        "select status from events.event, events.add_photo(id, '\(user)', 'events/' || id || '/\(name)')"
+    }
+
+    private static func join(_ user: String) -> String { "select events.join(id, '\(user)') from events.event" }
+
+    private static let leave = "select status from events.event, events.leave(id, 'ben', with_photos => true)"
+
+    private static let redeemWrong = "select status from pairing.redeem_invite('AAAAAA', 'eve')"
+
+    private static let invite = "select code from pairing.create_invite('anna')"
+
+    /// Redeems the code that anna has made as her first, second and so on.
+    private static func redeem(_ number: Int, by user: String) -> String {
+        """
+        select status from pairing.redeem_invite(
+            (select code from pairing.invite where inviter = 'anna' order by id limit 1 offset \(number - 1)), '\(user)')
+        """
+    }
+
+    private static let noStaleInvite = """
+        not exists (
+            select from pairing.invite join pairing.person on user_id = inviter
+            where state = 'live' and pair_id is not null)
+        """
+
+    private static func retire(_ which: String) -> String {
+        "select quotes.retire(\(which)(id), 'a test')::text from quotes.quote where retired_at is null"
+    }
+}
