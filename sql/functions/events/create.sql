@@ -3,9 +3,10 @@
 --   select events.create('user-17', 'Summer party');
 --   select events.create('user-17', 'A wedding', '2026-06-06 14:00+02', '2026-06-07 04:00+02', photos_each => 12);
 --
--- Answers its id. Originals of its photos belong below `events/<event_id>/` in the object store. It and all of them are purged 8 days after
--- its end. Raises ER422 without a user, for a title that isn't of 1 to 200 characters, for an end that isn't behind the
--- start or is more than a year away from it, and for limits out of bounds: photos_each 1 to 1,000, photos_in_all 1 to 20,000.
+-- Returns its id. Originals of its photos belong below `events/<event_id>/` in the object store. It and all of them are purged
+-- 8 days after its end. Raises ER422 without a user, for a title that isn't of 1 to 200 characters, for a start before 2000 or
+-- more than 2 years ahead, for an end that isn't behind the start or is more than a year away from it, and for limits out of
+-- bounds: photos_each 1 to 1,000, photos_in_all 1 to 20,000.
 create or replace function events.create(
     user_id text,
     title text,
@@ -19,16 +20,18 @@ language plpgsql security definer set search_path = pg_catalog, events, pg_temp 
 declare
     made_event uuid;
     first_moment constant timestamptz := coalesce($3, clock_timestamp());
-    -- In hours: a day of the session's time zone may have 23 or 25.
-    last_moment constant timestamptz := coalesce($4, first_moment + interval '192 hours');
+    last_moment timestamptz;
 begin
     perform events.check_user('create', $1);
     if coalesce(length($2), 0) not between 1 and 200 then
         raise exception 'create: title: expected 1 to 200 characters, got %', coalesce(length($2)::text, 'null')
             using errcode = 'ER422';
-    elsif not isfinite(first_moment) or not isfinite(last_moment)
-        or last_moment <= first_moment or last_moment > first_moment + interval '8784 hours'
-    then
+    elsif first_moment not between timestamptz '2000-01-01 00:00+00' and clock_timestamp() + interval '17544 hours' then
+        raise exception 'create: starts_at: expected 2000 to 2 years ahead, got %', first_moment using errcode = 'ER422';
+    end if;
+    -- In hours: a day of the session's time zone may have 23 or 25.
+    last_moment := coalesce($4, first_moment + interval '192 hours');
+    if last_moment <= first_moment or last_moment > first_moment + interval '8784 hours' then
         raise exception 'create: ends_at: expected up to a year after starts_at, %, got %', first_moment, last_moment
             using errcode = 'ER422';
     elsif $5 is null or $5 not between 1 and 1000 then
@@ -46,4 +49,4 @@ begin
 end
 $$;
 comment on function events.create(text, text, timestamptz, timestamptz, int, int) is
-    'Makes an event; answers its id. Example: select events.create(''user-17'', ''Summer party'')';
+    'Makes an event; returns its id. Example: select events.create(''user-17'', ''Summer party'')';
