@@ -74,6 +74,28 @@ import Testing
         }
     }
 
+    @Test("with a user's id an activity of another user is unknown, and stays as it is")
+    func owners() async throws {
+        try await withTestDatabase { database, _ in
+            let activity = try await database.startActivity()
+            let before = try await database.lines("select activity::text from activity.activity")
+            for call in [
+                "update('\(activity)', 'x', ", "set_token('\(activity)', repeat('cd', 32), ", "end_now('\(activity)', ",
+            ] {
+                #expect(
+                    try await database.lines("select ok, reason from activity.\(call) user_id => 'eve')")
+                        == ["false|unknown"])
+                #expect(try await database.lines("select activity::text from activity.activity") == before)
+            }
+            for call in [
+                "update('\(activity)', 'x', ", "set_token('\(activity)', repeat('cd', 32), ", "end_now('\(activity)', ",
+            ] {
+                #expect(
+                    try await database.lines("select ok, reason from activity.\(call) user_id => 'ben')") == ["true|"])
+            }
+        }
+    }
+
     @Test("ending early brings the 8-hour job forward; where nothing was sent yet, it and the start are cancelled")
     func endsEarly() async throws {
         try await withTestDatabase { database, _ in
@@ -111,6 +133,13 @@ import Testing
                 ("start('u', 'a', 'b', dismiss_after => '5 hours')", "ER422"),
                 ("start('u', 'a', 'b', started_at => 'infinity')", "ER422"),
                 ("start('u', 'a', 'b', content_state => jsonb_build_object('a', repeat('x', 3600)))", "ER413"),
+                ("update('\(activity)', 'x', who => repeat('x', 201))", "ER422"),
+                ("update('\(activity)', 'x', why => repeat('x', 100000))", "ER422"),
+                ("end_now('\(activity)', why => repeat('x', 100000))", "ER422"),
+                ("set_token('\(activity)', repeat('ab', 32), who => repeat('x', 100000))", "ER422"),
+                ("start('u', 'a', 'b', who => repeat('x', 100000))", "ER422"),
+                ("start(repeat('u', 201), 'a', 'b')", "ER422"), ("start('u', repeat('a', 100000), 'b')", "ER422"),
+                ("start('u', 'a', 'b', started_at => '-infinity')", "ER422"),
                 ("update('\(activity)')", "ER422"), ("start_demo(ends_in => '8 hours')", "ER422"),
                 ("set_margin('0 s', 'why')", "ER422"), ("set_margin('60 s', '')", "ER422"),
             ] {

@@ -5,10 +5,12 @@
 -- message and content_state: the last thing that it shows, as of activity.update. dismiss_after: how long that stays on the
 -- lock screen, 0 to 4 hours; as its start said by default. Calling it twice does no harm. One whose end was refused is tried
 -- again. Where the start was not sent yet, nothing ever is.
--- ok is false, and reason says why: unknown (no such activity), over (its 8 hours), ended.
+-- user_id: whose activity it has to be, where that is given: another user's is unknown.
+-- ok is false, and reason says why: unknown (no such activity), over (its 8 hours), ended. Raises ER422 for more than 4 hours
+-- of dismiss_after, 200 characters of who or 1,000 of why; ER422 and ER413 for what can't be shown.
 create or replace function activity.end_now(
     activity_id uuid, message text default null, content_state jsonb default null, dismiss_after interval default null,
-    who text default null, why text default null
+    who text default null, why text default null, user_id text default null
 ) returns table (ok boolean, reason text)
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
@@ -20,10 +22,11 @@ begin
     if dismiss_after not between interval '0' and interval '4 hours' then
         raise exception 'end_now: dismiss_after: expected 0 to 4 hours, got %', dismiss_after using errcode = 'ER422';
     end if;
+    perform activity.check_account('end_now', who, why);
     select * into known from activity.activity as held where held.id = activity_id for update;
     present := clock_timestamp();
     reason := case
-        when known.id is null then 'unknown'
+        when known.id is null or known.user_id <> user_id then 'unknown'
         when known.state = 'ended' then 'ended'
         when present >= known.ends_at then 'over'
     end;
@@ -54,5 +57,5 @@ begin
     return next;
 end
 $$;
-comment on function activity.end_now(uuid, text, jsonb, interval, text, text) is
+comment on function activity.end_now(uuid, text, jsonb, interval, text, text, text) is
     'Ends an activity before its 8 hours are over. Example: select ok, reason from activity.end_now(''6c1d…'')';

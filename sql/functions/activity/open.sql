@@ -24,6 +24,7 @@ begin
         raise exception '%: dismiss_after: expected 0 to 4 hours, or null, got %', place, dismiss_after
             using errcode = 'ER422';
     end if;
+    perform activity.check_account(place, who);
     perform activity.check_content(place, sender, message, shown, content);
     insert into activity.activity (
         id, started_at, due_at, ends_at, token_set_at, dismiss_after, sent_version, state, user_id, sender, message,

@@ -2,9 +2,13 @@
 --
 --   select ok, reason from activity.set_token('6c1d…', '80ab…');
 --
--- What waited for it is sent. ok is false, and reason says why: unknown (no such activity), over (its 8 hours), ended,
--- failed. Raises ER422 for a text that can't be a token.
-create or replace function activity.set_token(activity_id uuid, token text, who text default null)
+-- What waited for it is sent.
+-- user_id: whose activity it has to be, where that is given: another user's is unknown.
+-- ok is false, and reason says why: unknown (no such activity), over (its 8 hours), ended, failed. Raises ER422 for a text
+-- that can't be a token, or for more than 200 characters of who.
+create or replace function activity.set_token(
+    activity_id uuid, token text, who text default null, user_id text default null
+)
 returns table (ok boolean, reason text)
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
@@ -15,9 +19,10 @@ begin
     if given is null then
         raise exception 'set_token: token: expected one, got null' using errcode = 'ER422';
     end if;
+    perform activity.check_account('set_token', who);
     select * into known from activity.activity as held where held.id = activity_id for update;
     reason := case
-        when known.id is null then 'unknown'
+        when known.id is null or known.user_id <> user_id then 'unknown'
         when known.state in ('ended', 'failed') then known.state
         when clock_timestamp() >= known.ends_at then 'over'
     end;
@@ -37,5 +42,5 @@ begin
     return next;
 end
 $$;
-comment on function activity.set_token(uuid, text, text) is
+comment on function activity.set_token(uuid, text, text, text) is
     'Takes the update token of an activity. Example: select ok, reason from activity.set_token(''6c1d…'', ''80ab…'')';

@@ -4,11 +4,13 @@
 --
 -- A message goes into the content_state as "message"; a content_state replaces all of it. alert: the phone makes a sound.
 -- Of several that wait, the newest is sent. Where the activity waits for its update token, it is sent when that comes.
+-- user_id: whose activity it has to be, where that is given: another user's is unknown.
 -- ok is false, and reason says why: unknown (no such activity), ending, over (its 8 hours), ended, failed.
--- Raises ER422 without a message and a content_state, ER422 and ER413 for what can't be shown.
+-- Raises ER422 without a message and a content_state, for more than 200 characters of who or 1,000 of why; ER422 and ER413
+-- for what can't be shown.
 create or replace function activity.update(
     activity_id uuid, message text default null, content_state jsonb default null, alert boolean default false,
-    who text default null, why text default null
+    who text default null, why text default null, user_id text default null
 ) returns table (ok boolean, reason text)
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
@@ -18,9 +20,10 @@ begin
     if num_nonnulls(message, content_state) = 0 then
         raise exception 'update: expected a message or a content_state, got neither' using errcode = 'ER422';
     end if;
+    perform activity.check_account('update', who, why);
     select * into known from activity.activity as held where held.id = activity_id for update;
     reason := case
-        when known.id is null then 'unknown'
+        when known.id is null or known.user_id <> user_id then 'unknown'
         when known.state in ('ending', 'ended', 'failed') then known.state
         when clock_timestamp() >= known.ends_at then 'over'
     end;
@@ -43,5 +46,5 @@ begin
     return next;
 end
 $$;
-comment on function activity.update(uuid, text, jsonb, boolean, text, text) is
+comment on function activity.update(uuid, text, jsonb, boolean, text, text, text) is
     'Changes what an activity shows. Example: select ok, reason from activity.update(''6c1d…'', message => ''On my way'')';
