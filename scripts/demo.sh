@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # demo.sh: shows the six jobs of a service that runs at work, on real photos, by the SQL calls that an app's server makes.
 #
-# DATABASE_URL says where. The photos are those of Debian's package mate-backgrounds; their authors and licences stand in
-# /usr/share/doc/mate-backgrounds/copyright. It takes less than two minutes: times of hours and days are shortened, and said.
+# DATABASE_URL says where; the service runs with ERRAND_PUSH=log, or with a key of Apple's. The photos are those of Debian's
+# package mate-backgrounds; their authors and licences stand in /usr/share/doc/mate-backgrounds/copyright. It takes less than
+# two minutes: times of hours and days are shortened, and said.
 set -euo pipefail
 . "$(dirname "$0")/environment.sh"
 
@@ -113,7 +114,7 @@ sql "
     limit 3;" | sed -E 's/^(.{110}).+/\1…/' | indent
 sql "select format('and the days until %s', max(day)) from quotes.quote_days;" | indent
 
-title "ActivityEnd: the push that ends a Live Activity, sent when it is due (without APNs credentials: to the log and a table)"
+title "ActivityEnd: the push that ends a Live Activity, sent when it is due (with ERRAND_PUSH=log: to the log and a table)"
 until_true "exists (select from activity.activity_status where id = '$activity' and ended_at is not null)" "the activity"
 sql "
     select format('%s   %s (%s)', to_char(at, 'HH24:MI:SS.MS'), what, reason)

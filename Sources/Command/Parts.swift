@@ -1,3 +1,4 @@
+import CoreMetrics
 import Errand
 import Foundation
 import Images
@@ -19,6 +20,8 @@ struct Parts: Sendable {
         store = try environment.settings.objectStore()
         let keptFrom = try environment.settings.value(.eventsKeptFrom) { EventsKeptFrom(rawValue: $0) }
         pushes = try environment.settings.pushService(environment.logger)
+        // One line a process, so that a fleet where one worker lacks the keys can be seen.
+        Gauge(label: "errand_push_route", dimensions: [("route", pushes.route.rawValue)]).record(1)
         handlers = Handlers(
             AllJobs.handlers(store: store, images: images, pushes: pushes, eventsKeptFrom: keptFrom))
     }
@@ -86,11 +89,14 @@ extension Settings {
 }
 
 extension Settings {
-    /// Apple's push service where APNS_KEY and its companions are set, else the log.
+    /// Apple's push service where APNS_KEY and its companions are set; the log where ERRAND_PUSH says so; else one that
+    /// sends nothing.
     func pushService(_ logger: Logger) throws -> any PushService {
+        let route = try value(.push) { PushRoute(rawValue: $0) }
+        if route == .log { return PushLog(logger: logger) }
         let needed: [Setting] = [.apnsKey, .apnsKeyID, .apnsTeamID, .apnsTopic]
         let values = needed.map { value($0)?.text }
-        guard values.contains(where: { $0 != nil }) else { return PushLog(logger: logger) }
+        guard values.contains(where: { $0 != nil }) else { return UnsetPushes() }
         for (setting, value) in zip(needed, values) where value == nil {
             throw ConfigurationError(
                 "\(setting.variable) is not set: expected \(setting.expected), beside the other settings of APNs")

@@ -83,8 +83,12 @@ extension ActivityPushing {
     private func notAccepted(
         _ error: PushError, _ plan: ActivityPlan, _ push: Push, left: Duration
     ) async throws -> Outcome {
-        if let down = try await OutboundDependency.apns.parking(error, in: context) { throw down }
         let account = try account(of: plan, push, status: error.status, reason: error.reason)
+        if pushes.route == .none {
+            try await context.database.execute(
+                Statement("select activity.not_sent_v1($1, false, $2)", [activity, account]))
+        }
+        if let down = try await OutboundDependency.apns.parking(error, in: context) { throw down }
         switch error.code {
         case .expired: return .cancel(reason: "not sent: its 8 hours are over")
         case .tokenGone: return try await tokenGone(error, plan, account)

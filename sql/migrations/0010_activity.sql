@@ -121,11 +121,11 @@ create table activity.push (
     constraint push_pkey primary key (id),
     constraint push_of_activity foreign key (activity_id) references activity.activity (id) on delete cascade,
     constraint push_event check (event in ('start', 'update', 'end')),
-    constraint push_outcome check (outcome in ('accepted', 'token gone', 'refused', 'put off')),
-    constraint push_via check (via in ('apns', 'log'))
+    constraint push_outcome check (outcome in ('accepted', 'token gone', 'refused', 'put off', 'not_sent')),
+    constraint push_via check (via in ('apns', 'log', 'none'))
 );
 create index push_activity_index on activity.push (activity_id, id);
-comment on table activity.push is 'One row a push that was sent, and what became of it';
+comment on table activity.push is 'One row a push that was to be sent, and what became of it';
 comment on column activity.push.id is 'names the push, in the order in which they were answered';
 comment on column activity.push.activity_id is 'which activity';
 comment on column activity.push.job_id is 'the job that sent it';
@@ -134,8 +134,9 @@ comment on column activity.push.answered_at is 'when its answer was recorded';
 comment on column activity.push.version is 'of the content that it carried';
 comment on column activity.push.status is 'the HTTP status; null where none came';
 comment on column activity.push.event is 'start, update or end';
-comment on column activity.push.outcome is 'accepted, token gone, refused (for good), put off (tried again)';
-comment on column activity.push.via is 'apns, or log where no credentials are set: then nobody has seen it';
+comment on column activity.push.outcome is
+    'accepted, token gone, refused (for good), put off (tried again), not_sent (no key is set: it waits for one)';
+comment on column activity.push.via is 'apns; log where ERRAND_PUSH says so: no device has got it; none where no key is set';
 comment on column activity.push.reason is 'what APNs said, or what went wrong';
 comment on column activity.push.apns_id is 'the name that APNs has for it';
 comment on column activity.push.payload is 'what it said; kept only of those that went to the log';

@@ -85,10 +85,14 @@ extension Setting {
     static let storageSessionToken = Setting(
         "storage.session.token", "STORAGE_SESSION_TOKEN", nil, expected: "a session token", isSecret: true,
         "comes with temporary keys", accepts: isKey)
+    static let push = Setting(
+        "errand.push", "ERRAND_PUSH", "apns", expected: "apns or log",
+        "where pushes go: to Apple, or to the log and no device, for trying out"
+    ) { ["apns", "log"].contains($0) }
     // Hidden, because it may be the key itself; judged where it is used.
     static let apnsKey = Setting(
         "apns.key", "APNS_KEY", nil, expected: "a .p8 file's path or text", isSecret: true,
-        "what pushes to Apple are signed with; unset: pushes go to the log"
+        "what pushes to Apple are signed with; unset: none is sent, and jobs that send them wait"
     ) { !$0.isEmpty }
     static let apnsKeyID = Setting(
         "apns.keyId", "APNS_KEY_ID", nil, expected: "ten capital letters and digits", "the name of that key",
@@ -128,8 +132,8 @@ extension Setting {
 
     static let all = [
         databaseURL, queues, pollInterval, listen, lease, beat, grace, memory, connections, storage, storageURL,
-        storageAccessKey, storageSecretKey, storageSessionToken, apnsKey, apnsKeyID, apnsTeamID, apnsTopic, apnsServer,
-        apnsAuthorities, imageProcesses, webAddress, eventsKeptFrom, logLevel, logFormat,
+        storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID, apnsTopic,
+        apnsServer, apnsAuthorities, imageProcesses, webAddress, eventsKeptFrom, logLevel, logFormat,
     ]
 
     /// Without spaces and line breaks, such as that at the end of a file that was read in: it has to fit into a header.

@@ -63,9 +63,11 @@ package protocol PushService: Sendable {
     func stop() async
 }
 
-/// Where a push went.
+/// Where a push goes.
 package enum PushRoute: String, Sendable, Hashable {
     case apns
-    /// Nowhere: no credentials are set.
+    /// To the log and no device, as a setting asks.
     case log
+    /// Nowhere: no credentials are set.
+    case none
 }

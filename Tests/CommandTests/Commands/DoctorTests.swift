@@ -23,7 +23,9 @@ import Testing
     func healthy() async throws {
         try await withTestDatabase { database, configuration in
             // Past a pooler, which would be a warning.
-            let settings = ["DATABASE_URL": try TestServer.url(of: configuration, directly: true)]
+            let settings = [
+                "DATABASE_URL": try TestServer.url(of: configuration, directly: true), "ERRAND_PUSH": "log",
+            ]
             // The database is copied from one that may have been made hours ago.
             try await database.execute("select errand.make_partitions_v1()")
             try await database.execute(
@@ -63,12 +65,14 @@ import Testing
             let (code, lines) = try await examine(settings)
             #expect(code == 0)
             let warnings = lines.filter { $0.result == "warning" }
-            try #require(warnings.map(\.check) == ["workers", "overdue", "paused"])
+            try #require(warnings.map(\.check) == ["workers", "overdue", "paused", "pushes"])
             #expect(warnings[0].fix == "start `errand worker`")
             #expect(warnings[1].detail.hasPrefix("queue images: its oldest job has been due for 360"))
             #expect(warnings[2].detail.hasPrefix("queue mail, since 2"))
             #expect(warnings[2].detail.hasSuffix(": moves"))
             #expect(warnings[2].fix == "errand queue resume mail")
+            #expect(warnings[3].detail == "no key is set: none is sent, and jobs that send them wait")
+            #expect(warnings[3].fix?.hasPrefix("set APNS_KEY, ") == true)
             let strict = try await Program.run(["doctor", "--strict"], settings: settings)
             #expect(strict.code == 1)
             #expect(strict.output.contains("\nwarn  paused "))

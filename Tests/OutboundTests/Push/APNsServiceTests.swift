@@ -173,16 +173,31 @@ import Testing
         #expect(server.accepted.count == 1)
     }
 
-    @Test("without credentials each push is a line of the log, without the device's token")
+    @Test("where the log is asked for, each push is a line of it, without the device's token and without its content")
     func log() async throws {
-        let service = PushLog(logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-        #expect(try await send(push("a1"), by: service) == nil)
+        let lines = CapturedLines()
+        let service = PushLog(logger: Logger(label: "test") { _ in CapturedLines.Handler(lines: lines) })
+        var said = push("a1")
+        said.payload = Array(#"{"aps":{"alert":{"body":"Are you there?"}}}"#.utf8)
+        #expect(try await send(said, by: service) == nil)
+        let line = try #require(lines.all.first)
+        #expect(lines.all.count == 1 && line.contains("\(said.id)"))
+        #expect(!line.contains("Are you there?") && !line.contains(said.deviceToken))
         #expect(service.route == .log)
         let late = await #expect(throws: PushError.self) {
             try await service.send(push("a1"), at: Self.now, by: .now)
         }
         #expect(late?.code == .expired)
         #expect(!"\(push("a1"))".contains(push("a1").deviceToken))
+    }
+
+    @Test("without a key no push is accepted, and the error says what is missing")
+    func unset() async throws {
+        let service = UnsetPushes()
+        #expect(service.route == .none)
+        let error = await #expect(throws: PushError.self) { try await send(push("a1"), by: service) }
+        #expect(error?.code == .misconfigured && error?.fault == .configuration)
+        #expect(error?.reason.contains("APNS_KEY") == true)
     }
 
     private static let now = Date(timeIntervalSince1970: 1_795_233_919)

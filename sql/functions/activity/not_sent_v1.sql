@@ -1,5 +1,6 @@
 -- not_sent_v1: records a push that was not accepted. for_good: APNs will never take it; an activity whose start or end that
--- was has failed, and an update is given up. Else it is tried again.
+-- was has failed, and an update is given up. Else it is tried again. One that nobody could send, because no key is set, is
+-- recorded once, with the time of its last try.
 create or replace function activity.not_sent_v1(activity uuid, for_good boolean, push jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
@@ -10,6 +11,16 @@ declare
 begin
     select * into known from activity.activity as held where held.id = activity for update;
     if not found then
+        return;
+    end if;
+    if push ->> 'via' = 'none' then
+        update activity.push as last
+        set answered_at = clock_timestamp()
+        where last.id = (select max(id) from activity.push as held where held.activity_id = activity)
+            and last.outcome = 'not_sent' and last.event = event and last.version = (push ->> 'version')::int;
+        if not found then
+            perform activity.record_push(activity, 'not_sent', push);
+        end if;
         return;
     end if;
     perform activity.record_push(activity, case when for_good then 'refused' else 'put off' end, push);

@@ -59,7 +59,7 @@ begin
     from errand.queue_status
     union all
     select
-        'dependencies', count(*) = 0, coalesce(string_agg(name || ' is down', ', '), 'all up'),
+        'dependencies', count(*) = 0, coalesce(string_agg(name || ' is down' || coalesce(': ' || left(reason, 200), ''), ', '), 'all up'),
         case when count(*) > 0 then 'select * from errand.dependency_status' end
     from errand.dependency
     where opened_at is not null

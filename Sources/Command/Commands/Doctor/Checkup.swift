@@ -85,23 +85,6 @@ extension Checkup {
         }
     }
 
-    /// Whether the settings of APNs are whole. Nothing is sent.
-    @Sendable private func checkPushes() async -> [Finding] {
-        do {
-            let pushes = try environment.settings.pushService(environment.logger)
-            await pushes.stop()
-            guard case .log = pushes.route else {
-                let server = environment.settings.value(.apnsServer)?.text ?? "production"
-                return [.ok("pushes", "signed for APNs (\(server)); none was sent")]
-            }
-            return [.ok("pushes", "go to the log: APNS_KEY is not set")]
-        } catch {
-            return [
-                .fail("pushes", "\(error)", fix: "set all four of APNs or none: jobs/ActivityEnd/README.md")
-            ]
-        }
-    }
-
     /// Whether the address for health and metrics is free. Only `errand web` ends where it isn't.
     @Sendable private func checkAddress() async -> [Finding] {
         let name = "address"
@@ -122,6 +105,27 @@ extension Checkup {
             }
         } catch {
             return [.fail(name, "\(error)", fix: "set ERRAND_WEB_ADDRESS to host:port, or off")]
+        }
+    }
+
+    /// Says where pushes would go. It sends none.
+    @Sendable private func checkPushes() async -> [Finding] {
+        let name = "pushes"
+        do {
+            let service = try environment.settings.pushService(environment.logger)
+            await service.stop()
+            return switch service.route {
+            case .apns: [.ok(name, "to Apple's server `\(environment.settings.value(.apnsServer)?.text ?? "")`")]
+            case .log: [.ok(name, "to the log and no device, as ERRAND_PUSH says")]
+            case .none:
+                [
+                    .warn(
+                        name, "no key is set: none is sent, and jobs that send them wait",
+                        fix: "set APNS_KEY, APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC; or ERRAND_PUSH=log to try out")
+                ]
+            }
+        } catch {
+            return [.fail(name, "\(error)", fix: "docs/settings.md says what each setting of APNs has to be")]
         }
     }
 

@@ -1,0 +1,24 @@
+import Logging
+import Synchronization
+
+/// Log lines as a reader of the log sees them: message and metadata.
+final class CapturedLines: Sendable {
+    struct Handler: LogHandler {
+        let lines: CapturedLines
+        var logLevel = Logger.Level.trace
+        var metadata: Logger.Metadata = [:]
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { lines.append("\(event.message) \(event.metadata ?? [:])") }
+    }
+
+    private let lines = Mutex<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    private func append(_ line: String) { lines.withLock { $0.append(line) } }
+}
