@@ -1,0 +1,164 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("The SQL of the documents") struct DocumentTests {
+    @Test(
+        "each query of a document can be run by the role that it is for, and returns what the document shows",
+        arguments: Document.all)
+    func queries(document: Document) async throws {
+        try await withTestDatabase { database, configuration in
+            for statement in document.before { try await database.execute(Statement(statement)) }
+            var role: String? = "errand_ops"
+            for part in document.parts {
+                switch part {
+                case .query(let sql, let expected):
+                    let result = try psql(document.filled(sql), of: configuration, as: role)
+                    #expect(!result.contains("ERROR:"), "\(document.path): \(sql)\(result)")
+                    if let expected { #expect(result == expected, "\(document.path): \(sql)") }
+                case .role(let name): role = name == "the owner" ? nil : name
+                case .meanwhile(let event): try await Self.happen(event, in: database)
+                }
+            }
+            for statement in document.after { try await database.execute(Statement(statement)) }
+        }
+    }
+
+    @Test("the documents with most SQL are among them, with their answers")
+    func found() {
+        let results = Document.all.map { document in
+            (document.path, document.parts.count { if case .query(_, .some) = $0 { true } else { false } })
+        }
+        let counts = Dictionary(uniqueKeysWithValues: results)
+        #expect(counts["docs/operations.md"] ?? 0 >= 6)
+        #expect(counts["docs/apps.md"] ?? 0 >= 6)
+        for job in ["ActivityEnd", "EventPurge", "ImageCompression", "InviteExpiry", "ObjectRemoval", "UploadRetry"] {
+            #expect(counts["jobs/\(job)/README.md"] != nil)
+        }
+    }
+
+    /// What `<!-- meanwhile: … -->` says that others do.
+    private static func happen(_ event: String, in database: Database) async throws {
+        let worker = try await database.query("select max(id) from errand.worker").scalar(Int64.self)
+        try await database.take(worker, queue: "images", kinds: "image_compression")
+        switch event {
+        case "the worker claims it and fails":
+            try await database.fail(worker, with: "bucket 'photos' answered 404 NoSuchBucket")
+        case "the worker claims it and succeeds":
+            try await database.execute("select errand.finish_v1(worker_id, array[id], array[line]) from errand.job")
+        default: Issue.record("nobody knows how this happens: \(event)")
+        }
+    }
+}
+
+/// A Markdown file with SQL in it: in blocks, and in code within a line that begins with `select`.
+struct Document: CustomTestStringConvertible {
+    enum Part: Equatable {
+        /// A block, with what the ```text block right behind it shows.
+        case query(String, result: String?)
+        /// `<!-- as ROLE -->`: who types what follows; errand_ops where nothing is said.
+        case role(String)
+        case meanwhile(String)
+    }
+
+    /// From the checkout's folder.
+    let path: String
+    let parts: [Part]
+
+    var testDescription: String { path }
+
+    static let all: [Document] = {
+        let root = URL(fileURLWithPath: #filePath).appending(path: "../../../..").standardizedFileURL
+        let files = FileManager.default.enumerator(
+            at: root, includingPropertiesForKeys: nil, options: .skipsHiddenFiles)
+        return (files?.compactMap { $0 as? URL } ?? []).filter { $0.pathExtension == "md" }.compactMap { file in
+            let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
+            let path = String(file.standardizedFileURL.path.dropFirst(root.path.count))
+            let document = Document(path: path.trimmingPrefix("/").description, parts: parts(of: text))
+            return document.parts.contains { if case .query = $0 { true } else { false } } ? document : nil
+        }
+        .sorted { $0.path < $1.path }
+    }()
+
+    /// `<!-- not run -->` before a block says that it is none for a reader's database.
+    private static func parts(of text: String) -> [Part] {
+        var isSkipped = false
+        return text.matches(
+            of:
+                /<!-- (as|meanwhile:|not run) ?(.*?) ?-->|```(\w*)\n((?s:.*?))```(?:\s*```text\n((?s:.*?))```)?|`(select [^`]*)`/
+        ).compactMap { match -> Part? in
+            if let word = match.1 {
+                isSkipped = word == "not run"
+                if isSkipped { return nil }
+                return word == "as" ? .role(String(match.2 ?? "")) : .meanwhile(String(match.2 ?? ""))
+            }
+            if let query = match.6 { return .query("\(query);\n", result: nil) }
+            guard match.3 == "sql" else { return nil }
+            if isSkipped {
+                isSkipped = false
+                return nil
+            }
+            return .query(String(match.4 ?? ""), result: match.5.map(String.init))
+        }
+    }
+}
+
+// MARK: - What a document expects
+extension Document {
+    private static let anID = "6c1d0000-0000-4000-8000-000000000001"
+
+    /// Without its placeholders: a reader puts values of his own there.
+    func filled(_ sql: String) -> String {
+        [
+            ("6c1d…", Self.anID), (#"\xffd8…"#, #"\xffd8"#), ("explain(id)", "explain(1)"),
+            ("explain(…)", "explain(1)"), ("where id = …", "where id = 1"),
+        ]
+        .reduce(sql) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
+    }
+
+    /// What is there before a reader begins.
+    var before: [String] {
+        switch path {
+        case "docs/operations.md":
+            [
+                """
+                select errand.register_worker_v1('host:1', '1', '1 hour', '{images}',
+                    '[{"name": "image_compression", "queue": "images", "max_attempts": 3, "priority": 2}]')
+                """,
+                "select errand.enqueue('image_compression', unique_key => 'photo/17')",
+                "select errand.pause('images', 'storage is being moved')",
+            ]
+        case "docs/apps.md":
+            // The database is copied from one that may have been made days ago.
+            ["select quotes.rotate_v1()"]
+        case "docs/handlers.md":
+            [
+                """
+                create function public.order_is_unpaid(payload jsonb) returns boolean
+                language sql stable as 'select true'
+                """
+            ]
+        case "docs/schedules.md": ["select errand.schedule_put('nightly', '0 3 * * *', 'noop')"]
+        case "jobs/UploadRetry/README.md":
+            [
+                "select errand.dependency_open('storage', null, 'moves')",
+                "select media.submit_upload('avatars/1.jpg', '\\xffd8')",
+                "update media.upload set id = '\(Self.anID)'",
+            ]
+        case "jobs/ActivityEnd/README.md": ["select errand.dependency_open('apns', null, 'moves')"]
+        case _ where path.hasPrefix("jobs/"):
+            ["event_purge", "invite_expiry", "quote_rotation"].map {
+                "select errand.schedule_put('\($0)', 'every 15 s', '\($0)')"
+            }
+        default: []
+        }
+    }
+
+    /// Roles belong to the whole server.
+    var after: [String] {
+        path == "deploy/README.md" ? ["drop role errand_runs, errand_watches"] : []
+    }
+}
