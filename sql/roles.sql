@@ -4,7 +4,7 @@
 --   errand_worker     the processes that do the work: the versioned functions, errand.metrics for /metrics, and no table
 --   errand_enqueuer   the application: enqueues, and nothing else
 --   errand_ops        people: looks at everything, cancels, retries, pauses, edits schedules and limits
---   errand_monitor    dashboards and alerts: status without payloads
+--   errand_monitor    dashboards and alerts: status without what jobs hold, or whose it is
 --
 -- Roles belong to the whole server, and who migrates may not be allowed to make them: then nothing fails, the rights are
 -- given to those roles that exist, and errand.apply_rights says what is missing. Nothing is granted to PUBLIC.
@@ -41,12 +41,12 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.release_worker errand.schedule_put errand.schedule_pause errand.schedule_resume '
                 'errand.schedule_drop errand.schedule_run_now errand.schedule_preview errand.dependency_open '
                 'errand.dependency_close errand.set_limit errand.set_rate errand.health errand.metrics errand.horizon '
-                'errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of errand.adopt '
-                'errand.copy_of media.submit '
-                'media.submit_upload media.retry_upload'),
+                'errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.sees_content '
+                'errand.state_of errand.adopt errand.copy_of media.submit media.submit_upload media.retry_upload'),
             ('errand_ops', 'view', 'errand.job_status errand.queue_status errand.kind_status errand.worker_status '
-                'errand.schedule_status errand.schedule_ticks errand.recent_errors errand.stuck errand.overdue '
-                'errand.dependency_status errand.limit_status errand.table_health errand.horizon_blockers errand.audit '
+                'errand.job_progress errand.schedule_status errand.schedule_ticks errand.recent_errors errand.stuck '
+                'errand.overdue errand.dependency_status errand.limit_status errand.table_health '
+                'errand.horizon_blockers errand.audit '
                 'errand.maintenance_status errand.migration errand.script errand.upgrade media.photo_status '
                 'media.upload_status'),
             ('errand_ops', 'function', 'pairing.create_invite pairing.redeem_invite pairing.disconnect pairing.partner_of '
@@ -59,13 +59,14 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'activity.set_token activity.set_margin'),
             ('errand_ops', 'view', 'activity.activity_status activity.change_record activity.push_record'),
             ('errand_monitor', 'function', 'errand.explain errand.schedule_preview errand.health errand.metrics '
-                'errand.horizon errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.state_of '
-                'errand.copy_of'),
-            ('errand_monitor', 'view', 'errand.queue_status errand.kind_status errand.worker_status errand.schedule_status '
+                'errand.horizon errand.queue_names errand.every_text errand.next_ticks errand.schema_version '
+                'errand.sees_content errand.state_of errand.copy_of'),
+            ('errand_monitor', 'view', 'errand.job_status errand.job_progress errand.queue_status errand.kind_status '
+                'errand.worker_status errand.schedule_status '
                 'errand.schedule_ticks errand.recent_errors errand.stuck errand.overdue errand.dependency_status '
                 'errand.limit_status errand.table_health errand.horizon_blockers errand.audit errand.maintenance_status '
-                'errand.migration errand.script errand.upgrade quotes.quote_days '
-                'media.receipt_status')
+                'errand.migration errand.script errand.upgrade quotes.quote_days quotes.quote_status '
+                'media.receipt_status activity.change_record')
     )
     select role, what, name, case what when 'function' then 'EXECUTE' else 'SELECT' end
     from listed
@@ -136,6 +137,24 @@ $$;
 comment on function errand.apply_rights() is
     'Makes the five roles and gives them their rights; answers what it may not do. For errand migrate';
 
+-- hidden_columns: the views of the apps of which errand_monitor reads all columns but these: they say whose something
+-- is, or what it says. Applications ask these views by such columns: to show nulls instead would cost them the index.
+create or replace function errand.hidden_columns() returns table (name text, columns text[])
+language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
+    values
+        ('activity.activity_status', '{user_id,sender,message,content_state}'::text[]),
+        ('activity.push_record', '{payload}'),
+        ('events.event_photo_status', '{user_id,source_key,error}'),
+        ('events.event_status', '{title,host}'),
+        ('media.photo_status', '{owner,source_key,error}'),
+        ('media.removal_status', '{key,error}'),
+        ('media.upload_status', '{owner,key,error,attempts}'),
+        ('pairing.invite_status', '{code,inviter,redeemed_by}'),
+        ('pairing.pair_status', '{inviter,invitee,ended_by}')
+$$;
+comment on function errand.hidden_columns() is
+    'The views of the apps of which errand_monitor reads all columns but these';
+
 -- missing_rights: the grants and revokes that lead from the rights that there are to those of errand.rights, for the roles
 -- that exist and for PUBLIC.
 create or replace function errand.missing_rights(roles text[]) returns setof text
@@ -181,11 +200,10 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select format('grant %s on %s %s to %s', privilege, word, name, role)
     from (select * from wanted except select * from actual) as missing
     union all
-    -- A monitor reads of jobs all but what may hold personal data.
-    select format('grant select (%I) on errand.job_status to errand_monitor', attname)
-    from pg_attribute
-    where attrelid = to_regclass('errand.job_status') and attnum > 0 and not attisdropped
-        and attname not in ('payload', 'output', 'attempts') and to_regrole('errand_monitor') is not null
+    select format('grant select (%I) on %s to errand_monitor', attname, attrelid::regclass)
+    from errand.hidden_columns() as hidden
+    join pg_attribute on attrelid = to_regclass(hidden.name) and attnum > 0 and not attisdropped
+    where attname <> all (hidden.columns) and to_regrole('errand_monitor') is not null
         and not has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')
 $$;
 comment on function errand.missing_rights(text[]) is
@@ -237,6 +255,7 @@ comment on function errand.foreign_objects() is
     'The statements that give errand_owner what the one who calls, or a superuser, has made';
 
 revoke execute on function
-    errand.namespaces(), errand.rights(), errand.apply_rights(), errand.missing_rights(text[]), errand.foreign_objects()
+    errand.namespaces(), errand.rights(), errand.hidden_columns(), errand.apply_rights(), errand.missing_rights(text[]),
+    errand.foreign_objects()
 from public;
 select errand.apply_rights();

@@ -71,13 +71,11 @@ extension RecordedJob {
         try await database.query(
             Statement(
                 """
-                select id, kind, queue, state, priority, job.attempt, max_attempts, created_at, run_at, payload,
-                    coalesce(job.output, noted.output),
+                select id, kind, queue, state, priority, attempt, max_attempts, created_at, run_at, payload, output,
                     reason, array(select one ->> 'error' from jsonb_array_elements(attempts) as one where one ? 'error'),
                     unique_key, not_after, limit_key, guard, coalesce(tags, '{}'), traceparent, parked_for,
-                    fraction::float8, message, coalesce(log, '{}'), coalesce(payload = $3, false)
-                from errand.job_status as job
-                left join errand.progress as noted on noted.job_id = id
+                    progress::float8, progress_message, coalesce(log, '{}'), coalesce(payload = $3, false)
+                from errand.job_status
                 where kind = coalesce($1, kind) and id = coalesce($2, id)
                 order by id
                 """, [kind?.rawValue, id, payload])

@@ -80,6 +80,24 @@ comment on column errand.finished_per_minute.wait_histogram is
     'from due to started: how many took < 1 ms, < 1.4 ms, < 2 ms and so on by factors of sqrt(2)';
 comment on column errand.finished_per_minute.run_histogram is 'from started to ended: the same';
 
+create table errand.past_failure (
+    job_id bigint not null,
+    finished_at timestamptz not null,
+    queue text not null,
+    kind text not null,
+    fingerprint text not null,
+    error text not null
+);
+create index past_failure_finished_at_index on errand.past_failure (finished_at);
+comment on table errand.past_failure is
+    'The newest failures of jobs that were retried since, kept for a week: errand.recent_errors shows them';
+comment on column errand.past_failure.job_id is 'the job that failed';
+comment on column errand.past_failure.finished_at is 'when it failed';
+comment on column errand.past_failure.queue is 'its queue';
+comment on column errand.past_failure.kind is 'its kind';
+comment on column errand.past_failure.fingerprint is 'the error without its numbers, ids and quotes';
+comment on column errand.past_failure.error is 'its last error';
+
 create table errand.finished_total (
     jobs bigint not null default 0,
     wait_ms bigint not null default 0,
@@ -153,7 +171,7 @@ create table errand.duty (
 comment on table errand.duty is 'When each housekeeping duty was last done; errand.maintenance_status shows it';
 comment on column errand.duty.done_at is 'when it was last begun';
 comment on column errand.duty.took_ms is 'how long that took';
-comment on column errand.duty.name is 'stock, rescue, maintain or schedule';
+comment on column errand.duty.name is 'stock, rescue, maintain, or schedule: a scheduler looked at the schedules';
 comment on column errand.duty.done_by is 'the program that did it, as it calls itself';
 comment on column errand.duty.note is 'what it found';
 

@@ -1,30 +1,45 @@
 -- recent_errors: the errors of the last 5,000 failures, those that are alike in one row, the newest first.
+--
+-- Jobs that were retried since are among them for a week. Errors are texts of handlers, and may quote what a job holds:
+-- those who have errand_monitor only see how many there are, and not what they say.
 create or replace view errand.recent_errors as
 select
     kind,
     queue,
-    fingerprint,
+    case when (select errand.sees_content()) then fingerprint end as fingerprint,
     count(*) as failures,
     count(*) filter (where finished_at > now() - interval '1 hour') as failures_1_h,
+    count(*) filter (where is_retried) as retried,
     min(finished_at) as first_at,
     max(finished_at) as last_at,
     (array_agg(id order by finished_at desc))[1] as last_job_id,
-    (array_agg(error order by finished_at desc))[1] as last_error
+    case when (select errand.sees_content()) then (array_agg(error order by finished_at desc))[1] end as last_error
 from (
-    select id, kind, queue, fingerprint, finished_at, error
-    from errand.failed
+    (
+        select id, kind, queue, fingerprint, finished_at, error, false as is_retried
+        from errand.failed
+        order by finished_at desc
+        limit 5000)
+    union all
+    (
+        select job_id, kind, queue, fingerprint, finished_at, error, true
+        from errand.past_failure
+        order by finished_at desc
+        limit 5000)
     order by finished_at desc
     limit 5000) as recent
-group by kind, queue, fingerprint
+group by kind, queue, recent.fingerprint
 order by last_at desc;
 comment on view errand.recent_errors is
     'The last 5,000 failures, grouped by kind, queue and what their errors have in common; newest first';
 comment on column errand.recent_errors.kind is 'the jobs'' kind';
 comment on column errand.recent_errors.queue is 'the jobs'' queue';
-comment on column errand.recent_errors.fingerprint is 'the error without its numbers, ids and quotes';
+comment on column errand.recent_errors.fingerprint is
+    'the error without its numbers, ids and quotes; null for errand_monitor';
 comment on column errand.recent_errors.failures is 'how many of the last 5,000 failures';
 comment on column errand.recent_errors.failures_1_h is 'how many within the last hour';
+comment on column errand.recent_errors.retried is 'how many of them are of jobs that were retried since';
 comment on column errand.recent_errors.first_at is 'the first of them';
 comment on column errand.recent_errors.last_at is 'the last of them';
 comment on column errand.recent_errors.last_job_id is 'the job of the last one, for errand.explain and errand.retry';
-comment on column errand.recent_errors.last_error is 'its error, whole';
+comment on column errand.recent_errors.last_error is 'its error, whole; null for errand_monitor';

@@ -60,15 +60,6 @@ struct LineLog: LogHandler {
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // A dictionary of texts always has a JSON form.
         let text = (try? encoder.encode(object)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        return text.unicodeScalars.map(escaped).joined()
-    }
-
-    /// As JSON writes it, where the encoder leaves it as it is: the terminal's second set of controls, and what turns text.
-    private static func escaped(_ scalar: Unicode.Scalar) -> String {
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator:
-            String(scalar).utf16.map { String(format: "\\u%04x", $0) }.joined()
-        default: String(scalar)
-        }
+        return text.controlsEscaped
     }
 }

@@ -86,4 +86,20 @@ extension String {
         }
         return text
     }
+
+    /// A JSON text with `\u` escapes in place of what a terminal would obey: controls, also of the writing direction.
+    ///
+    /// The document means the same. It is in one line: outside of its strings it has no such character.
+    var controlsEscaped: String { unicodeScalars.map(\.escapedControl).joined() }
+}
+
+extension Unicode.Scalar {
+    /// As JSON may write it, where encoders leave it as it is.
+    fileprivate var escapedControl: String {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator:
+            String(self).utf16.map { String(format: "\\u%04x", $0) }.joined()
+        default: String(self)
+        }
+    }
 }

@@ -54,7 +54,7 @@ public struct JobContext: Sendable {
 
 // MARK: - While it runs
 extension JobContext {
-    /// Says how far the attempt is, for people who look at the job: `errand.progress` has it within a second.
+    /// Says how far the attempt is, for people who look at the job: `errand.job_progress` has it within a second.
     ///
     /// - Parameters:
     ///   - fraction: how much is done, 0 to 1; what is beyond counts as that.

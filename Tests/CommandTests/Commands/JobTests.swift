@@ -68,6 +68,60 @@ import Testing
         }
     }
 
+    @Test("show brings how far a job is, and the last lines of its log, one below the other")
+    func progress() async throws {
+        try await withTestDatabase { database, configuration in
+            try await fill(database)
+            try await database.execute(
+                """
+                insert into errand.progress (job_id, line, attempt, fraction, message, output, log)
+                values (1, 1, 3, 0.5, 'page 2 of 4', '{"pages": 2}', array['info begun', E'info \\u001b[31mpage 2'])
+                """)
+            let people = try await Program.run(["job", "show", "1"], settings: reaching(configuration))
+            #expect(
+                people.output.contains("\nprogress          0.5\nprogress message  page 2 of 4\nprogress at       2"))
+            #expect(people.output.contains("\noutput            {\"pages\": 2}\n"))
+            #expect(people.output.hasSuffix("\n\nLOG\ninfo begun\ninfo \\u{1b}[31mpage 2\n"))
+        }
+    }
+
+    @Test("JSON has all that a terminal obeys as escapes, and means the same")
+    func controls() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            try await fill(database)
+            let hostile = "a\u{9B}31m\u{7F}\u{202E}b\u{2066}c\u{61C}\u{200F}\u{2028}"
+            try await database.execute(Statement("update errand.failed set error = $1", [hostile]))
+            try await database.execute(
+                Statement("update errand.failed set payload = jsonb_build_object('k', $1)", [hostile]))
+            struct Line: Decodable { let reason: String? }
+            for command in [["job", "list", "--state", "failed", "--json"], ["job", "show", "1", "--json"]] {
+                let text = try await Program.run(command, settings: settings).output
+                #expect(text.unicodeScalars.allSatisfy { $0 == "\n" || (0x20..<0x7F).contains($0.value) }, "\(command)")
+                let data = Data(text.utf8)
+                let reason =
+                    try (try? JSONDecoder().decode([Line].self, from: data).first?.reason)
+                    ?? JSONDecoder().decode(Line.self, from: data).reason
+                #expect(reason == hostile)
+            }
+            let people = try await Program.run(["job", "show", "1"], settings: settings)
+            #expect(people.output.contains("a\\u{9b}31m\\u{7f}\\u{202e}b\\u{2066}c\\u{61c}\\u{200f}\\u{2028}"))
+        }
+    }
+
+    @Test("a look at what a filter has found says how much more there is than one call changes")
+    func beyond() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            try await fill(database)
+            let look = try await Program.run(
+                ["job", "cancel", "--queue", "default", "--max-jobs", "1", "--reason", "x"], settings: settings)
+            #expect(
+                look.error == "errand: nothing was changed: --no-dry-run does it to this job; "
+                    + "1 more match: call it again for them, or see --max-jobs")
+        }
+    }
+
     @Test("explain says what stops a job first, with the call that mends it")
     func explain() async throws {
         try await withTestDatabase { database, configuration in

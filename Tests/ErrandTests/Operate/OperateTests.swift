@@ -13,7 +13,8 @@ import Testing
             try await database.execute("select errand.enqueue('other')")
             let shown = "select * from errand.cancel_where('{\"kind\": \"noop\"}', 'wrong text')"
             #expect(
-                try await database.text(shown) == "1|available|cancelled\n2|available|cancelled\n3|available|cancelled")
+                try await database.text(shown)
+                    == "1|available|cancelled|0\n2|available|cancelled|0\n3|available|cancelled|0")
             #expect(try await database.count("from errand.job") == 4)
             let done =
                 "select count(*) from errand.cancel_where('{\"kind\": \"noop\"}', 'wrong text', dry_run => false)"

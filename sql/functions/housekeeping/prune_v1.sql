@@ -1,9 +1,10 @@
 -- prune_v1: removes records whose time is over, up to 10,000 of each sort in a call. Returns the most that it removed of one
 -- sort: 10,000 means that there may be more.
 --
--- Ended jobs of the usual retention (keep_history days) go with their day's partition and cost nothing here. Jobs of kinds with
--- a shorter one are looked for in the whole history. Failed jobs stay for keep_failed days, or as long as their kind says;
--- actions of operators stay for a year. Raises ER422 for less than a day.
+-- Ended jobs of the usual retention (keep_history days) go with their day's partition and cost nothing here. Jobs of kinds
+-- with a shorter one are looked for in the whole history. Failed jobs stay for keep_failed days, or as long as their kind
+-- says. Failures of jobs that were retried stay for keep_history days (the newest 5,000), actions of operators for a year.
+-- Raises ER422 for less than a day.
 create or replace function errand.prune_v1(keep_history int default 7, keep_failed int default 30) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set timezone = 'UTC'
@@ -50,6 +51,19 @@ begin
         left join errand.kind on kind.name = failed.kind
         where failed.finished_at < now() - coalesce(kind.keep_failed, prune_v1.keep_failed * interval '1 day')
         order by failed.finished_at
+        limit 10000));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.past_failure
+    where ctid = any (array(
+        select past.ctid
+        from errand.past_failure as past
+        where past.finished_at < now() - least(
+                keep_history * interval '1 day',
+                (select kind.keep_failed from errand.kind where kind.name = past.kind))
+            or past.finished_at < (
+                select finished_at from errand.past_failure order by finished_at desc offset 5000 limit 1)
         limit 10000));
     get diagnostics removed = row_count;
     total := total + removed;

@@ -10,7 +10,8 @@
 --   paused, no_worker, unknown_kind, too_late         nobody would take it
 --   dependency_open, limit_full, rate, guard          it may not run now
 --   behind, next                                      it waits for its turn
--- hint is the call that mends it, to be pasted, or else says what to do. Costs some milliseconds: what lies ahead is counted up to 10,000.
+-- Errors are left out for those who have errand_monitor only (errand.sees_content). hint is the call that fixes it, to
+-- be pasted, or else says what to do. Costs some milliseconds: what lies ahead is counted up to 10,000.
 create or replace function errand.explain(job_id bigint)
 returns table (rank int, code text, detail text, hint text)
 language plpgsql stable security definer

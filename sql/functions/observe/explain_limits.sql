@@ -17,7 +17,8 @@ begin
     if down.opened_at is not null then
         code := 'dependency_open';
         detail := format(
-            '%s counts as down since %s (%s)%s%s', needed, down.opened_at, down.opened_by, ': ' || down.reason,
+            '%s counts as down since %s (%s)%s%s', needed, down.opened_at, down.opened_by,
+            case when down.opened_by = 'ops' or errand.sees_content() then ': ' || down.reason end,
             case
                 when down.probe_job_id is not null then format('; job %s tries it', down.probe_job_id)
                 when down.until is null then '; nobody tries it before it is closed'

@@ -21,7 +21,8 @@ begin
     code := ended.state;
     detail := case ended.state
         when 'failed' then format(
-            'failed at %s after %s of %s attempts: %s', ended.finished_at, ended.attempt, ended.max_attempts, ended.reason)
+            'failed at %s after %s of %s attempts%s', ended.finished_at, ended.attempt, ended.max_attempts,
+            ': ' || ended.reason)
         when 'succeeded' then format(
             'succeeded at %s%s', ended.finished_at,
             case when isfinite(ended.started_at) then format(
@@ -87,7 +88,9 @@ begin
             || case when isfinite(job.run_at) then format(', in %s s', ceil(extract(epoch from job.run_at - now()))) else '' end;
         if job.attempts is not null then
             detail := detail || format('; attempt %s of %s ended: %s', job.attempt, job.max_attempts,
-                coalesce(job.attempts -> -1 ->> 'error', job.attempts -> -1 ->> 'outcome'));
+                coalesce(
+                    case when errand.sees_content() then job.attempts -> -1 ->> 'error' end,
+                    job.attempts -> -1 ->> 'outcome'));
         end if;
         hint := format('select * from errand.reschedule(''{%s}'', run_at => now())', job.id);
         return next;

@@ -3,12 +3,13 @@
 --   select * from errand.cancel_where('{"kind": "newsletter"}', reason => 'wrong text');
 --   select * from errand.cancel_where('{"kind": "newsletter"}', reason => 'wrong text', dry_run => false);
 --
--- The filter's keys stand in errand.job_filter; state is scheduled, available, parked or running. Oldest ids first, at most
--- max_jobs in a call (1 to 100,000): call it again until it answers nothing. A job that a worker is just claiming or
--- ending is passed over. Returns a row for each job: its state before, and now or as it would be. Raises ER422.
+-- The filter's keys stand in errand.job_filter; state is scheduled, available, parked or running. Oldest ids first, at
+-- most max_jobs in a call (1 to 100,000): call it again until it answers nothing. A job that a worker is just claiming
+-- or ending is passed over. Returns a row for each job: its state before, and now or as it would be; and in a dry run,
+-- in each row and as a notice, how many more match beyond max_jobs. Raises ER422.
 create or replace function errand.cancel_where(
     filter jsonb, reason text, dry_run boolean default true, max_jobs int default 10000
-) returns table (job_id bigint, was text, now text)
+) returns table (job_id bigint, was text, now text, beyond bigint)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -16,12 +17,16 @@ declare
         'cancel_where', cancel_where.filter, '{scheduled,available,parked,running}');
     chosen bigint[];
     states text[];
+    more bigint;
 begin
     perform errand.check_reason('cancel_where', cancel_where.reason);
     perform errand.check_bound('cancel_where', cancel_where.max_jobs);
-    select array_agg(id), array_agg(state) into chosen, states
+    select
+        array_agg(id) filter (where nth <= max_jobs), array_agg(state) filter (where nth <= max_jobs),
+        case when dry_run then count(*) filter (where nth > max_jobs) end
+    into chosen, states, more
     from (
-        select job.id, job.state
+        select job.id, job.state, row_number() over (order by job.id) as nth
         from errand.job
         where (choice.queue is null or job.queue = choice.queue)
             and (choice.kind is null or job.kind = choice.kind)
@@ -34,7 +39,8 @@ begin
             and (choice.created_before is null or job.created_at < choice.created_before)
             and choice.ended_after is null and choice.ended_before is null
         order by job.id
-        limit cancel_where.max_jobs) as found;
+        limit case when not dry_run then max_jobs end) as found;
+    perform errand.tell_beyond('cancel_where', max_jobs, more);
     if not dry_run and chosen is not null then
         -- A look locks nothing; from here on nobody claims or ends what is left of the choice.
         select array_agg(id), array_agg(state) into chosen, states
@@ -67,7 +73,7 @@ begin
         perform errand.acted('cancel_where', jsonb_build_object('filter', filter), cancel_where.reason, coalesce(chosen, '{}'));
     end if;
     return query
-    select id, state, 'cancelled'
+    select id, state, 'cancelled', more
     from unnest(chosen, states) as found(id, state);
 end
 $$;

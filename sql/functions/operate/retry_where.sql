@@ -7,11 +7,12 @@
 --
 -- The filter's keys stand in errand.job_filter; state is failed (the default) or cancelled. Those that ended first come
 -- first, at most max_jobs in a call (1 to 100,000). A job whose unique key an unfinished job has is passed over, and of
--- several with one key the newest comes back. Returns a row for each job, with the time at which it is due. Raises ER422.
+-- several with one key the newest comes back. Returns a row for each job, with the time at which it is due; and in a
+-- dry run, in each row and as a notice, how many more match beyond max_jobs. Raises ER422.
 create or replace function errand.retry_where(
     filter jsonb, per_minute int default null, dry_run boolean default true, reason text default null,
     max_jobs int default 10000
-) returns table (job_id bigint, was text, run_at timestamptz)
+) returns table (job_id bigint, was text, run_at timestamptz, beyond bigint)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -20,6 +21,7 @@ declare
     chosen bigint[];
     due timestamptz[];
     back bigint[];
+    more bigint;
 begin
     perform errand.check_bound('retry_where', retry_where.max_jobs);
     if per_minute not between 1 and 1000000 then
@@ -52,14 +54,18 @@ begin
             and not exists (select from errand.job as live where live.unique_key = ended.unique_key)
     ),
     placed as (
-        select id, now() + coalesce((row_number() over (order by finished_at, id) - 1) * interval '1 minute'
-            / retry_where.per_minute, interval '0') as due_at
-        from matching
-        where nth = 1
-        order by finished_at, id
-        limit retry_where.max_jobs
+        select id, place, now() + coalesce((place - 1) * interval '1 minute' / per_minute, interval '0') as due_at
+        from (
+            select id, row_number() over (order by finished_at, id) as place from matching where nth = 1
+        ) as in_order
     )
-    select array_agg(id order by due_at, id), array_agg(due_at order by due_at, id) into chosen, due from placed;
+    select
+        array_agg(id order by due_at, id) filter (where place <= max_jobs),
+        array_agg(due_at order by due_at, id) filter (where place <= max_jobs),
+        case when dry_run then count(*) filter (where place > max_jobs) end
+    into chosen, due, more
+    from placed;
+    perform errand.tell_beyond('retry_where', max_jobs, more);
     if not dry_run and chosen is not null then
         begin
             back := errand.bring_back(chosen, due);
@@ -73,7 +79,7 @@ begin
         perform errand.wake();
     end if;
     return query
-    select id, wanted, due_at
+    select id, wanted, due_at, more
     from unnest(chosen, due) as found(id, due_at)
     where dry_run or id = any (back);
 end

@@ -9,9 +9,15 @@ struct ChangedJob: Encodable {
     let now: String?
     var run_at: String?
 
+    /// How many more jobs match the filter of a dry run than it shows.
+    let beyond: Int
+
+    enum CodingKeys: CodingKey { case job_id, was, now, run_at }
+
     init(_ row: Row) throws {
-        let (id, was, now, due) = try row.decode(Int64.self, String?.self, String?.self, Timestamp?.self)
-        (job_id, self.was, self.now, run_at) = (id, was, now, due?.description)
+        let (id, was, now, due, beyond) = try row.decode(
+            Int64.self, String?.self, String?.self, Timestamp?.self, Int.self)
+        (job_id, self.was, self.now, run_at, self.beyond) = (id, was, now, due?.description, beyond)
     }
 
     /// Prints them. Where an id belongs to no job the command ends with 1; what stays as it was is said on standard error.
@@ -27,12 +33,13 @@ struct ChangedJob: Encodable {
         }
     }
 
-    /// Prints what a filter has found.
+    /// Prints what a filter has found; of a dry run also how many more jobs match than one call changes.
     static func show(_ jobs: [ChangedJob], asJSON: Bool, isDryRun: Bool) throws {
         try list(jobs, asJSON: asJSON)
-        guard isDryRun && !jobs.isEmpty else { return }
+        guard isDryRun, let beyond = jobs.first?.beyond else { return }
         let them = jobs.count == 1 ? "this job" : "these \(jobs.count) jobs"
-        writeError("errand: nothing was changed: --no-dry-run does it to \(them)")
+        let more = beyond > 0 ? "; \(beyond) more match: call it again for them, or see --max-jobs" : ""
+        writeError("errand: nothing was changed: --no-dry-run does it to \(them)\(more)")
     }
 
     /// When they are due is of use where they are spread over time.
@@ -121,7 +128,8 @@ struct RetryJobs: AsyncParsableCommand {
                     try await connection.query(
                         Statement(
                             """
-                            select job_id, was, case when run_at > now() then 'scheduled' else 'available' end, run_at
+                            select job_id, was, case when run_at > now() then 'scheduled' else 'available' end, run_at,
+                                coalesce(beyond, 0)
                             from errand.retry_where($1, $2::int4, $3, $4, $5::int4)
                             """,
                             [
@@ -132,7 +140,7 @@ struct RetryJobs: AsyncParsableCommand {
                     try await connection.query(
                         Statement(
                             """
-                            select job_id, was, now, null::timestamptz
+                            select job_id, was, now, null::timestamptz, 0::int8
                             from errand.retry($1, coalesce($3, now() + coalesce($4, 0) * interval '1 microsecond'), $2)
                             """, [ids, reason] + Moment.parameters(at)))
                 }
@@ -187,7 +195,7 @@ struct CancelJobs: AsyncParsableCommand {
                     try await connection.query(
                         Statement(
                             """
-                            select job_id, was, now, null::timestamptz
+                            select job_id, was, now, null::timestamptz, coalesce(beyond, 0)
                             from errand.cancel_where($1, $2, $3, $4::int4)
                             """,
                             [
@@ -197,7 +205,8 @@ struct CancelJobs: AsyncParsableCommand {
                 } else {
                     try await connection.query(
                         Statement(
-                            "select job_id, was, now, null::timestamptz from errand.cancel($1, $2)", [ids, reason]))
+                            "select job_id, was, now, null::timestamptz, 0::int8 from errand.cancel($1, $2)",
+                            [ids, reason]))
                 }
             if rows.isEmpty { try await filter.hintAtNames(on: connection) }
             return try rows.map(ChangedJob.init)
@@ -228,7 +237,8 @@ struct DiscardJobs: AsyncParsableCommand {
     func run() async throws {
         let jobs = try await Environment.load().withConnection { connection in
             try await connection.query(
-                Statement("select job_id, was, now, null::timestamptz from errand.discard($1, $2)", [ids, reason])
+                Statement(
+                    "select job_id, was, now, null::timestamptz, 0::int8 from errand.discard($1, $2)", [ids, reason])
             )
             .map(ChangedJob.init)
         }

@@ -5,7 +5,7 @@ import Postgres
 struct ShowJob: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show all that is on record of a job: its options, its attempts, its output.",
+        abstract: "Show all that is on record of a job: its options, its attempts, its progress, its output, its log.",
         discussion: "Reads the view errand.job_status. `errand job explain` says why it isn't running.")
 
     @Argument(help: "The job's id.")
@@ -28,7 +28,7 @@ struct ShowJob: AsyncParsableCommand {
     }
 
     func run() async throws {
-        let (document, fields) = try await Environment.load().withConnection { connection in
+        let (document, fields, attempts, log) = try await Environment.load().withConnection { connection in
             try await connection.execute("set time zone 'UTC'")
             // The server writes the document: numbers stay as they are in a payload, however long.
             let rows = try await connection.query(
@@ -36,9 +36,10 @@ struct ShowJob: AsyncParsableCommand {
                     """
                     select to_jsonb(known), coalesce(ended.attempts, '[]'), array(
                         select concat_ws(': ', field.key, field.value)
-                        from jsonb_each_text(to_jsonb(known) - 'attempts') with ordinality as field(key, value, place)
+                        from jsonb_each_text(to_jsonb(known) - '{attempts,log}'::text[]) with ordinality
+                            as field(key, value, place)
                         where field.value is not null
-                        order by array_position($2, field.key), place)
+                        order by array_position($2, field.key), place), coalesce(known.log, '{}')
                     from (select * from errand.job_status where id = $1 order by finished_at desc nulls first limit 1)
                         as known
                     cross join lateral (
@@ -48,18 +49,21 @@ struct ShowJob: AsyncParsableCommand {
                         from jsonb_array_elements(known.attempts) with ordinality as each_of(attempt, place)) as ended
                     """, [id, Self.order]))
             guard let row = rows.first else { throw ShowJob.unknown(id) }
-            let (document, attempts, fields) = try row.decode(JSONB.self, JSONB.self, [String].self)
-            return (document.text, (fields, attempts))
+            let (document, attempts, fields, log) = try row.decode(JSONB.self, JSONB.self, [String].self, [String].self)
+            return (document.text.controlsEscaped, fields, try attempts.decode([Attempt].self), log)
         }
         if json { return print(document) }
-        for field in fields.0 {
-            let (name, value) = Self.halves(of: field)
-            print("\(name.replacing("_", with: " ").padded(to: 14))\(value.printable)")
+        let halves = fields.map(Self.halves)
+        let width = 2 + (halves.map(\.name.count).max() ?? 0)
+        for (name, value) in halves {
+            print("\(name.replacing("_", with: " ").padded(to: width))\(value.printable)")
         }
-        let attempts = try fields.1.decode([Attempt].self)
-        if attempts.isEmpty { return }
-        print("")
-        try show(attempts, asJSON: false, none: "")
+        if !attempts.isEmpty {
+            print("")
+            try show(attempts, asJSON: false, none: "")
+        }
+        if !log.isEmpty { print("\nLOG") }
+        for line in log { print(line.printable) }
     }
 
     static func unknown(_ id: Int64) -> Failure {
@@ -72,10 +76,10 @@ struct ShowJob: AsyncParsableCommand {
     private static let order = [
         "id", "kind", "queue", "state", "reason", "parked_for", "priority", "attempt", "max_attempts", "crashes",
         "created_at", "run_at", "started_at", "finished_at", "not_after", "worker_id", "unique_key", "limit_key",
-        "guard", "tags", "traceparent", "payload", "output",
+        "guard", "tags", "traceparent", "progress", "progress_message", "progress_at", "payload", "output",
     ]
 
-    private static func halves(of field: String) -> (String, String) {
+    private static func halves(of field: String) -> (name: String, value: String) {
         guard let colon = field.firstRange(of: ": ") else { return (field, "") }
         return (String(field[..<colon.lowerBound]), String(field[colon.upperBound...]))
     }

@@ -1,0 +1,134 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("What a monitor sees") struct MonitorTests {
+    @Test(
+        "it reads each view and asks each question, and finds nothing that a job holds, an error quotes or a log says")
+    func content() async throws {
+        try await withTestDatabase { database, _ in
+            try await Self.fill(database)
+            let views = """
+                select coalesce(string_agg(oid::regclass::text, ' '), '') from pg_class
+                where relnamespace = 'errand'::regnamespace and relkind = 'v'
+                """
+            let looks =
+                try await database.text(views).split(separator: " ").map(String.init)
+                + [
+                    "errand.health()", "errand.metrics()", "errand.explain(1)", "errand.explain(2)",
+                    "errand.explain(3)",
+                ]
+            #expect(looks.count > 15)
+            for look in looks {
+                let all = "select string_agg(row_to_json(seen)::text, ' ') from \(look) as seen"
+                let seen = try await database.text(all, as: "errand_monitor")
+                #expect(!seen.contains("anna"), "\(look)")
+            }
+            let jobs = """
+                select id, state, progress, (payload, attempts, output, progress_message, log) is null
+                from errand.job_status order by id
+                """
+            #expect(
+                try await database.text(jobs, as: "errand_monitor")
+                    == "1|failed|0.5|true\n2|scheduled||true\n3|available||true\n4|succeeded||true")
+            #expect(
+                try await database.text(
+                    "select kind, failures, fingerprint, last_error from errand.recent_errors", as: "errand_monitor")
+                    == "noop|1||")
+        }
+    }
+
+    @Test("ops see all of it")
+    func operators() async throws {
+        try await withTestDatabase { database, _ in
+            try await Self.fill(database)
+            for look in [
+                "job_status", "job_progress", "recent_errors", "dependency_status", "explain(1)", "explain(2)",
+            ] {
+                let all = "select string_agg(row_to_json(seen)::text, ' ') from errand.\(look) as seen"
+                #expect(try await database.text(all, as: "errand_ops").contains("anna"), "\(look)")
+            }
+        }
+    }
+
+    @Test("of the apps' views it reads all columns but those that say whose something is, or what it says")
+    func apps() async throws {
+        try await withTestDatabase { database, _ in
+            let hidden = """
+                select attrelid::regclass || ': ' || coalesce(string_agg(attname, ' ' order by attnum) filter (
+                        where not has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')), '')
+                from pg_attribute
+                join pg_class on pg_class.oid = attrelid and relkind = 'v' and attnum > 0
+                where relnamespace = any ('{errand,media,pairing,quotes,events,activity}'::regnamespace[]::oid[])
+                group by attrelid
+                having not bool_and(has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT'))
+                order by 1
+                """
+            #expect(
+                try await database.text(hidden) == """
+                    activity.activity_status: user_id sender message content_state
+                    activity.push_record: payload
+                    events.event_photo_status: user_id source_key error
+                    events.event_status: title host
+                    media.photo_status: owner source_key error
+                    media.removal_status: key error
+                    media.upload_status: owner key error attempts
+                    pairing.invite_status: code inviter redeemed_by
+                    pairing.pair_status: inviter invitee ended_by
+                    """)
+            let queries = """
+                select format('select %s from %s', string_agg(quote_ident(attname), ', '), attrelid::regclass)
+                from pg_attribute
+                join pg_class on pg_class.oid = attrelid and relkind = 'v' and attnum > 0
+                where relnamespace = any ('{media,pairing,quotes,events,activity}'::regnamespace[]::oid[])
+                    and has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')
+                group by attrelid
+                """
+            for query in try await database.text(queries).split(separator: "\n") {
+                #expect(try await database.refusal(of: String(query), as: "errand_monitor") == nil, "\(query)")
+            }
+            #expect(
+                try await database.refusal(of: "select owner from media.photo_status", as: "errand_monitor") == "42501")
+        }
+    }
+
+    /// Job 1 has failed, 2 is tried again later, 3 waits, 4 has succeeded; `anna` is what all of them are about.
+    private static func fill(_ database: Database) async throws {
+        let worker = try await database.enter()
+        try await database.execute(#"select errand.enqueue('noop', '{"user": "anna"}', max_attempts => 1)"#)
+        try await database.take(worker)
+        try await database.execute(
+            """
+            select errand.note_v1(jsonb_agg(jsonb_build_object(
+                'job_id', id, 'line', line, 'attempt', attempt, 'fraction', 0.5, 'message', 'writes to anna',
+                'output', '{"user": "anna"}'::jsonb, 'log', array['anna is written to'])))
+            from errand.job
+            """)
+        try await database.fail(worker, with: "no mailbox anna")
+        try await database.execute(#"select errand.enqueue('noop', '{"user": "anna"}')"#)
+        try await database.execute(
+            """
+            update errand.job set state = 'scheduled', line = null, run_at = now() + interval '1 hour', attempt = 1,
+                attempts = '[{"attempt": 1, "outcome": "retried", "error": "no mailbox anna"}]'
+            """)
+        try await database.execute(#"select errand.enqueue('noop', '{"user": "anna"}')"#)
+        try await database.execute(#"select errand.enqueue('noop', '{"user": "anna"}', queue => 'mail')"#)
+        try await database.execute(
+            """
+            with gone as (
+                delete from errand.job where id = 4 returning *
+            )
+            insert into errand.history (
+                id, created_at, run_at, priority, attempt, max_attempts, crashes, state, queue, kind, payload, output)
+            select id, created_at, run_at, priority, 1, 3, 0, 'succeeded', queue, kind, payload, payload from gone
+            """)
+        try await database.execute(
+            """
+            insert into errand.dependency (name, opened_at, opened_by, reason)
+            values ('mailbox', now(), 'failures', 'no mailbox anna')
+            """)
+        try await database.execute("update errand.kind set dependency = 'mailbox' where name = 'noop'")
+    }
+}

@@ -1,0 +1,91 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("What ops find on record") struct RecordTests {
+    @Test("progress and log lines of an attempt are read by ops, while it runs and afterwards")
+    func progress() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await database.enter()
+            try await database.execute("select errand.enqueue('noop')")
+            try await database.take(worker)
+            try await database.execute(
+                """
+                select errand.note_v1(jsonb_agg(jsonb_build_object(
+                    'job_id', id, 'line', line, 'attempt', attempt, 'fraction', 0.25, 'message', 'page 1 of 4',
+                    'output', '{"pages": 1}'::jsonb, 'log', array['info begun', 'info page 1'])))
+                from errand.job
+                """)
+            let progress = """
+                select job_id, attempt, is_running, fraction, message, output, log[2] from errand.job_progress
+                """
+            #expect(
+                try await database.text(progress, as: "errand_ops")
+                    == #"1|1|true|0.25|page 1 of 4|{"pages": 1}|info page 1"#)
+            let job = "select state, progress, progress_message, output, log[1] from errand.job_status"
+            #expect(
+                try await database.text(job, as: "errand_ops")
+                    == #"running|0.25|page 1 of 4|{"pages": 1}|info begun"#)
+            try await database.fail(worker, with: "no page 2")
+            #expect(
+                try await database.text(job, as: "errand_ops")
+                    == #"failed|0.25|page 1 of 4|{"pages": 1}|info begun"#)
+            #expect(try await database.text("select is_running from errand.job_progress", as: "errand_ops") == "false")
+        }
+    }
+
+    @Test("a failure stays among the recent errors when its job is retried, and leaves them with its time")
+    func retried() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await database.enter()
+            for _ in 1...2 { try await Queue(database: database).enqueue(Noop()) }
+            try await database.take(worker)
+            try await database.fail(worker, with: "bucket 17 is gone")
+            let errors = "select fingerprint, failures, retried, last_error from errand.recent_errors"
+            #expect(try await database.text(errors) == "bucket # is gone|2|0|bucket 17 is gone")
+            try await database.execute("select errand.retry('{1}')")
+            #expect(try await database.text(errors) == "bucket # is gone|2|1|bucket 17 is gone")
+            try await database.execute(
+                "select errand.retry_where('{\"kind\": \"noop\"}', dry_run => false)")
+            #expect(try await database.text(errors) == "bucket # is gone|2|2|bucket 17 is gone")
+            try await database.take(worker)
+            try await database.fail(worker, with: "bucket 17 is gone")
+            #expect(try await database.text(errors) == "bucket # is gone|4|2|bucket 17 is gone", "they failed again")
+            try await database.execute("update errand.past_failure set finished_at = finished_at - interval '8 days'")
+            try await database.execute("select errand.maintain_v1()")
+            #expect(try await database.text(errors) == "bucket # is gone|2|0|bucket 17 is gone")
+        }
+    }
+
+    @Test("a dry run says how many jobs match beyond those that one call changes; what is done has no such number")
+    func beyond() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await database.enter()
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 10))
+            let cancel = "from errand.cancel_where('{\"kind\": \"noop\"}', 'wrong', max_jobs => 4"
+            #expect(try await database.text("select count(*), min(beyond), max(beyond) \(cancel))") == "4|6|6")
+            #expect(
+                try await database.text("select count(*), max(beyond) \(cancel), dry_run => false)") == "4|")
+            try await database.take(worker)
+            try await database.fail(worker, with: "no")
+            let retry = "from errand.retry_where('{\"kind\": \"noop\"}', max_jobs => 4"
+            #expect(try await database.text("select count(*), min(beyond), max(beyond) \(retry))") == "4|2|2")
+            #expect(
+                try await database.text("select count(*), max(beyond) \(retry), dry_run => false)") == "4|")
+            #expect(try await database.text("select count(*), max(beyond) \(retry))") == "2|0")
+        }
+    }
+
+    @Test("psql says so too, where only the jobs are counted")
+    func notice() async throws {
+        try await withTestDatabase { database, configuration in
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 3))
+            let shown = try psql(
+                "select count(*) from errand.cancel_where('{\"kind\": \"noop\"}', 'wrong', max_jobs => 1);",
+                of: configuration, as: "errand_ops")
+            #expect(shown.contains("cancel_where: 2 more jobs match beyond the first 1"))
+        }
+    }
+}

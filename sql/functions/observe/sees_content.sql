@@ -1,0 +1,19 @@
+-- sees_content: whether the caller may read what jobs hold: payloads, outputs, errors and logs.
+--
+-- True for members of errand_ops, for the owner of the tables and for superusers; false for a monitor. It asks for the
+-- role of the session (set role, or else the user who logged in), so that it returns the same within a security definer
+-- function as in a view.
+create or replace function errand.sees_content() returns boolean
+language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
+    select coalesce(bool_or(pg_has_role(caller.role, allowed.role, 'USAGE')), false)
+    from (
+        select to_regrole(quote_ident(coalesce(nullif(current_setting('role', true), 'none'), session_user))) as role
+    ) as caller
+    cross join (
+        select to_regrole('errand_ops')::oid as role
+        union all
+        select relowner from pg_class where oid = 'errand.job'::regclass
+    ) as allowed
+$$;
+comment on function errand.sees_content() is
+    'Whether the caller may read payloads, outputs, errors and logs of jobs: errand_ops may, errand_monitor may not';
