@@ -7,10 +7,13 @@ select
     duty.took_ms,
     duty.done_by,
     duty.note,
-    duty.done_at < now() - case duty.name when 'maintain' then interval '3 hours' else interval '5 minutes' end as is_late
+    duty.done_at < now() - case duty.name
+        when 'maintain' then interval '3 hours' when 'schedule' then interval '1 minute' else interval '5 minutes'
+    end as is_late
 from errand.duty;
 comment on view errand.maintenance_status is 'When each housekeeping duty was last done, by whom, how long it took, what it found';
-comment on column errand.maintenance_status.duty is 'stock, rescue, maintain or schedule';
+comment on column errand.maintenance_status.duty is
+    'stock, rescue, maintain, or schedule: a scheduler looked at the schedules';
 comment on column errand.maintenance_status.done_at is 'when it was last begun';
 comment on column errand.maintenance_status.silent_for is 'how long ago that is';
 comment on column errand.maintenance_status.took_ms is 'how long it took';

@@ -1,5 +1,7 @@
 -- overdue: what should have happened by now and has not: a row a queue, kind or schedule, not a job.
--- errand: after queue_status, kind_status, schedule_status
+--
+-- Kinds are of the last count of jobs, some seconds ago.
+-- errand: after queue_status, schedule_status
 create or replace view errand.overdue as
 select
     'queue' as what,
@@ -17,10 +19,37 @@ where oldest_age > interval '5 minutes'
 union all
 select
     'kind', kind, null, null,
-    case waiting when 1 then '1 job waits' else format('%s jobs wait', waiting) end || ', and no live worker knows the kind',
-    'start a worker of a version that has it'
-from errand.kind_status
-where waiting > 0 and workers = 0
+    case jobs when 1 then '1 job waits' else format('%s jobs wait', jobs) end
+        || case
+            when knowing is null then ', and no live worker knows the kind'
+            else format(
+                ' in %s%s, and no live worker of it knows the kind', queues[1],
+                case when cardinality(queues) > 1 then format(' and %s more queues', cardinality(queues) - 1) end)
+        end,
+    coalesce(knowing || ' knows it, but claims from other queues', 'start a worker of a version that has it')
+from (
+    select
+        stock.kind,
+        sum(stock.jobs) as jobs,
+        array_agg(stock.queue order by stock.jobs desc, stock.queue) as queues,
+        (
+            select min(worker.name)
+            from errand.worker
+            where stock.kind = any (worker.kinds) and worker.beat_at + worker.lease > now()
+        ) as knowing,
+        bool_or(exists (
+            select from errand.worker
+            where stock.queue = any (worker.queues) and worker.beat_at + worker.lease > now())) as is_served
+    from errand.stock
+    where stock.state = 'available' and stock.jobs > 0
+        and not exists (
+            select from errand.worker
+            where stock.queue = any (worker.queues) and stock.kind = any (worker.kinds)
+                and worker.beat_at + worker.lease > now())
+    group by stock.kind
+) as waiting
+-- A queue that nobody claims from is late itself.
+where knowing is null or is_served
 union all
 select 'schedule', name, next_tick, now() - next_tick, problem, 'select * from errand.schedule_status'
 from errand.schedule_status

@@ -3,8 +3,14 @@
 -- Costs what there are queues, not jobs: up to 250 entries of each priority are counted just now; where there are more,
 -- waiting and running are housekeeping's last count (errand.take_stock_v1), and is_estimate says so. Scheduled and parked
 -- jobs are counted just now while there are less than 1,000 in all queues; failed ones are of the last count.
+--
+-- A job whose kind no live worker of its queue knows makes the queue no later: the kind lacks a worker
+-- (errand.overdue).
 create or replace view errand.queue_status as
-with later as materialized (
+with alive as materialized (
+    select queues, kinds from errand.worker where beat_at + lease > now()
+),
+later as materialized (
     select queue from errand.job where line is null and parked_for is null order by run_at limit 1000
 ),
 held_back as materialized (
@@ -26,11 +32,7 @@ select
     not line.is_whole as is_estimate,
     line.oldest_due_at,
     greatest(now() - line.oldest_due_at, interval '0') as oldest_age,
-    (
-        select count(*)
-        from errand.worker
-        where named.queue = any (worker.queues) and worker.beat_at + worker.lease > now()
-    ) as workers,
+    served.workers,
     coalesce(recent.succeeded, 0)::bigint as succeeded_5_min,
     coalesce(recent.failed, 0)::bigint as failed_5_min,
     coalesce(recent.retried, 0)::bigint as retried_5_min,
@@ -56,24 +58,47 @@ from errand.queue_names() as named(queue)
 left join errand.queue as held on held.name = named.queue and held.paused_at is not null
 cross join lateral (
     select
+        (select count(*) from alive where named.queue = any (alive.queues)) as workers,
+        array(
+            select distinct kind from alive cross join unnest(alive.kinds) as kind where named.queue = any (alive.queues)
+        ) as kinds
+) as served
+cross join lateral (
+    select
         coalesce(sum(lane.waiting), 0)::bigint as waiting,
         coalesce(sum(lane.running), 0)::bigint as running,
         coalesce(max(lane.counted), 0) < 250 as is_whole,
-        min(lane.oldest_due_at) as oldest_due_at
+        min(coalesce(lane.oldest_due_at, behind.run_at)) as oldest_due_at
     from generate_series(1, 4) as priority
     cross join lateral (
         select
             count(*) as counted,
             count(*) filter (where state = 'available') as waiting,
             count(*) filter (where state = 'running') as running,
-            min(run_at) filter (where state = 'available' and isfinite(run_at)) as oldest_due_at
+            min(run_at) filter (
+                where state = 'available' and isfinite(run_at) and (served.workers = 0 or kind = any (served.kinds))
+            ) as oldest_due_at
         from (
-            select job.state, job.run_at
+            select job.state, job.run_at, job.kind
             from errand.job
             where job.queue = named.queue and job.priority = priority.priority and job.line is not null
             order by job.line
             limit 250) as near
     ) as lane
+    left join lateral (
+        -- Where all of these are of kinds without a worker, the first of another kind among the next 10,000.
+        select further.run_at
+        from (
+            select job.state, job.run_at, job.kind
+            from errand.job
+            where job.queue = named.queue and job.priority = priority.priority and job.line is not null
+            order by job.line
+            offset 250
+            limit 10000) as further
+        where lane.counted = 250 and lane.oldest_due_at is null and further.state = 'available'
+            and isfinite(further.run_at) and further.kind = any (served.kinds)
+        limit 1
+    ) as behind on true
 ) as line
 cross join lateral (
     select
@@ -106,7 +131,8 @@ comment on column errand.queue_status.scheduled is 'jobs that wait for their tim
 comment on column errand.queue_status.parked is 'jobs that are held back by a limit, a dependency or two crashes of their worker';
 comment on column errand.queue_status.failed is 'jobs that failed and were neither retried nor discarded';
 comment on column errand.queue_status.is_estimate is 'whether waiting and running are of the last count, not of now';
-comment on column errand.queue_status.oldest_due_at is 'since when the longest waiting job is due';
+comment on column errand.queue_status.oldest_due_at is
+    'since when the longest waiting job is due that a live worker of the queue knows; any job where the queue has none';
 comment on column errand.queue_status.oldest_age is 'how long that is';
 comment on column errand.queue_status.workers is 'live workers that claim from it';
 comment on column errand.queue_status.succeeded_5_min is 'jobs that succeeded within the last 5 minutes';

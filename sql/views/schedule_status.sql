@@ -18,6 +18,9 @@ select
     case
         when known.problem is not null then known.problem
         when known.paused_at is null and known.next_tick < now() - known.max_lateness then 'late: does a scheduler run?'
+        when known.paused_at is null and known.next_tick is null
+                and greatest(known.changed_at, known.last_tick) < now() - interval '1 minute'
+            then 'no scheduler has taken it up: does one run?'
     end as problem,
     known.paused_at,
     known.paused_reason,

@@ -17,7 +17,6 @@ struct SchedulerLoop {
     var dueFrom: [Timestamp] = []
     private var clock: Clock?
     private var nextLook = ContinuousClock.now
-    private var nextRecord = ContinuousClock.now
 
     /// What the database's clock showed, and when its answer was here: counted from there, it is never ahead.
     private struct Clock {
@@ -27,8 +26,6 @@ struct SchedulerLoop {
 
     /// The longest pause between two looks, and so the time within which a change is noticed.
     static let longestPause: Duration = .milliseconds(900)
-    /// The time between two records that a scheduler runs.
-    private static let recordInterval: Duration = .seconds(60)
 
     init(database: Database, definitions: [ScheduleDefinition], logger: Logger) {
         self.database = database
@@ -65,7 +62,6 @@ struct SchedulerLoop {
         try await take(try await answer, begun: begun)
         nextLook = begun + Self.longestPause
         let pause = try await settle()
-        try await recordLook()
         return pause
     }
 
@@ -116,13 +112,6 @@ extension SchedulerLoop {
         }
         dueFrom = known.map { $0.isDueFrom(at: now) }
         try await report(reports, at: now)
-    }
-
-    /// Records once a minute that a scheduler runs: `errand.health()` misses it otherwise.
-    private mutating func recordLook() async throws {
-        guard nextRecord <= .now else { return }
-        try await database.execute(Statement("select errand.note_schedules_v1($1::int4)", [known.count]))
-        nextRecord = .now + Self.recordInterval
     }
 
     private mutating func takeOverDefinitions() async throws {

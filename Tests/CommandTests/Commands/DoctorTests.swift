@@ -34,14 +34,15 @@ import Testing
                 values ('host:1', '0.1', '{default}', '{noop}', interval '1 hour')
                 """
             )
+            try await database.execute("select errand.schedules_v1()")
             let (code, lines) = try await examine(settings)
             #expect(lines.filter { $0.result != "ok" } == [])
             #expect(code == 0)
             #expect(
                 lines.map(\.check) == [
                     "database", "tls", "writes", "schema", "home", "roles", "rights", "clock", "wake-ups", "workers",
-                    "housekeeping", "scheduler", "stuck jobs", "failures", "dependencies", "history partitions",
-                    "vacuum horizon", "notifications", "overdue", "paused", "time zones", "storage", "pushes",
+                    "scheduler", "housekeeping", "stuck jobs", "failures", "dependencies", "history partitions",
+                    "vacuum horizon", "notifications", "overdue", "kinds", "paused", "time zones", "storage", "pushes",
                     "image program", "image formats", "address",
                 ])
             let formats = "reads jpeg, png, webp, gif, heic, avif; writes jpeg, webp, avif"
@@ -65,14 +66,15 @@ import Testing
             let (code, lines) = try await examine(settings)
             #expect(code == 0)
             let warnings = lines.filter { $0.result == "warning" }
-            try #require(warnings.map(\.check) == ["workers", "overdue", "paused", "pushes"])
+            try #require(warnings.map(\.check) == ["workers", "scheduler", "overdue", "paused", "pushes"])
             #expect(warnings[0].fix == "start `errand worker`")
-            #expect(warnings[1].detail.hasPrefix("queue images: its oldest job has been due for 360"))
-            #expect(warnings[2].detail.hasPrefix("queue mail, since 2"))
-            #expect(warnings[2].detail.hasSuffix(": moves"))
-            #expect(warnings[2].fix == "errand queue resume mail")
-            #expect(warnings[3].detail == "no key is set: none is sent, and jobs that send them wait")
-            #expect(warnings[3].fix?.hasPrefix("set APNS_KEY, ") == true)
+            #expect(warnings[1].fix == "start `errand scheduler`")
+            #expect(warnings[2].detail.hasPrefix("queue images: its oldest job has been due for 360"))
+            #expect(warnings[3].detail.hasPrefix("queue mail, since 2"))
+            #expect(warnings[3].detail.hasSuffix(": moves"))
+            #expect(warnings[3].fix == "errand queue resume mail")
+            #expect(warnings[4].detail == "no key is set: none is sent, and jobs that send them wait")
+            #expect(warnings[4].fix?.hasPrefix("set APNS_KEY, ") == true)
             let strict = try await Program.run(["doctor", "--strict"], settings: settings)
             #expect(strict.code == 1)
             #expect(strict.output.contains("\nwarn  paused "))

@@ -89,19 +89,4 @@ import Testing
             #expect(try await database.text("select coalesce(errand.copy_of(), 'none')") == "none")
         }
     }
-
-    @Test("without a scheduler a schedule that waits for its first tick is named, and so is one that ran long ago")
-    func noScheduler() async throws {
-        try await withTestDatabase { database, _ in
-            let health = "select ok, detail, hint from errand.health() where check_name = 'scheduler'"
-            #expect(try await database.text(health) == "true|never ran|")
-            try await database.execute("select errand.schedule_put('yearly', '0 0 1 1 *', 'noop')")
-            let hint = "start `errand scheduler`: no schedule ticks without one"
-            #expect(try await database.text(health) == "false|never ran|\(hint)")
-            try await database.execute("select errand.note_schedules_v1(1)")
-            #expect(try await database.text(health) == "true|last ran 0 s ago|")
-            try await database.execute("update errand.duty set done_at = now() - interval '1 hour'")
-            #expect(try await database.text(health) == "false|last ran 3600 s ago|\(hint)")
-        }
-    }
 }

@@ -132,13 +132,13 @@ import Testing
             try await database.execute("select errand.take_stock_v1('0 s')")
             #expect(
                 try await database.text("select what, name from errand.overdue order by what")
-                    == "kind|unknown\nqueue|default")
+                    == "kind|unknown")
             #expect(
                 try await database.text("select detail from errand.overdue where what = 'kind'")
                     == "1 job waits, and no live worker knows the kind")
             #expect(
                 try await database.text("select check_name from errand.health() where not ok order by 1")
-                    == "overdue\nstuck jobs")
+                    == "kinds\nscheduler\nstuck jobs")
         }
     }
 }

@@ -1,6 +1,8 @@
 -- health: what an operator would look at first, a row a check. ok = false wants somebody; the hint says what to do.
 --
 --   select * from errand.health() where not ok;
+--
+-- A detail names ten things at most, and says how many more there are.
 create or replace function errand.health() returns table (check_name text, ok boolean, detail text, hint text)
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
 #variable_conflict use_column
@@ -11,6 +13,15 @@ begin
         format('%s alive, %s lost', count(*) filter (where not is_lost), count(*) filter (where is_lost)),
         case when count(*) filter (where not is_lost) = 0 then 'start `errand worker`' end
     from errand.worker_status
+    union all
+    select
+        'scheduler', coalesce(max(done_at) > now() - interval '1 minute', false),
+        coalesce(
+            'last looked at the schedules ' || round(extract(epoch from now() - max(done_at))) || ' s ago',
+            'none has ever run: no schedule ticks'),
+        case when coalesce(max(done_at) <= now() - interval '1 minute', true) then 'start `errand scheduler`' end
+    from errand.duty
+    where name = 'schedule'
     union all
     select
         'housekeeping', coalesce(max(done_at) > now() - interval '5 minutes', false),
@@ -29,22 +40,20 @@ begin
             then 'once the original runs no jobs any more: select errand.adopt(''…'')' end
     union all
     select
-        'scheduler',
-        coalesce(max(done_at) > now() - interval '5 minutes', not exists (
-            select from errand.schedule where paused_at is null)),
-        coalesce('last ran ' || round(extract(epoch from now() - max(done_at))) || ' s ago', 'never ran'),
-        case
-            when coalesce(max(done_at) <= now() - interval '5 minutes', exists (
-                select from errand.schedule where paused_at is null))
-                then 'start `errand scheduler`: no schedule ticks without one'
-        end
-    from errand.duty
-    where name = 'schedule'
-    union all
-    select
-        'overdue', count(*) = 0, coalesce(string_agg(what || ' ' || name, ', '), 'nothing'),
+        'overdue', count(*) = 0,
+        coalesce(errand.first_names(array_agg(what || ' ' || name order by late_by desc, name)), 'nothing'),
         case when count(*) > 0 then 'select * from errand.overdue' end
     from errand.overdue
+    where what <> 'kind'
+    union all
+    select
+        'kinds', count(*) = 0,
+        coalesce(
+            'no live worker takes ' || errand.first_names(array_agg(name order by name)),
+            'none waits for a worker that knows it'),
+        case when count(*) > 0 then 'select * from errand.overdue where what = ''kind''' end
+    from errand.overdue
+    where what = 'kind'
     union all
     select
         'stuck jobs', count(*) = 0, format('%s running for too long or without a worker', count(*)),
@@ -59,7 +68,10 @@ begin
     from errand.queue_status
     union all
     select
-        'dependencies', count(*) = 0, coalesce(string_agg(name || ' is down' || coalesce(': ' || left(reason, 200), ''), ', '), 'all up'),
+        'dependencies', count(*) = 0,
+        coalesce(
+            errand.first_names(array_agg(name || ' is down' || coalesce(': ' || left(reason, 200), '') order by name)),
+            'all up'),
         case when count(*) > 0 then 'select * from errand.dependency_status' end
     from errand.dependency
     where opened_at is not null
@@ -74,7 +86,7 @@ begin
     select
         'vacuum horizon', coalesce(bool_and(transactions < 1000000 and since > now() - interval '1 hour'), true),
         case when count(*) = 0 then 'held by nobody'
-            else format('held for %s by %s', date_trunc('second', now() - min(since)), string_agg(what || ' ' || name, ', '))
+            else format('held for %s by %s', date_trunc('second', now() - min(since)), errand.first_names(array_agg(what || ' ' || name)))
         end,
         case when not bool_and(transactions < 1000000 and since > now() - interval '1 hour')
             then 'select * from errand.horizon_blockers' end

@@ -2,39 +2,77 @@
 --
 --   select * from errand.metrics();
 --
--- type is counter or gauge. What is counted never goes down, as long as the database lives.
+-- type is counter or gauge. What is counted never goes down as long as the database lives, except under `other`.
+--
+-- Whoever may enqueue makes up names of queues and kinds. Of each 200 have samples of their own: those that workers
+-- serve first, then the largest. The others are added up under the name `other`, where queue_workers and kind_workers
+-- are the smallest of theirs; errand_folded_names says how many they are.
 create or replace function errand.metrics() returns table (name text, type text, labels jsonb, value double precision)
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
 #variable_conflict use_column
 begin
     return query
     with queues as materialized (
-        select * from errand.queue_status
+        select *, case when is_folded then 'other' else queue end as label
+        from (
+            select
+                *,
+                row_number() over (
+                    order by workers > 0 desc, paused_at is not null desc,
+                        waiting + running + scheduled + parked + failed desc, queue) > 200 as is_folded
+            from errand.queue_status
+        ) as ranked
     ),
-    ended as (
-        select queue, kind, outcome, sum(jobs) as jobs, sum(wait_ms) as wait_ms, sum(run_ms) as run_ms
+    kinds as materialized (
+        select *, case when is_folded then 'other' else kind end as label
+        from (
+            select
+                *,
+                row_number() over (
+                    order by workers > 0 desc, queue is not null desc,
+                        waiting + running + scheduled + parked + failed desc, kind) > 200 as is_folded
+            from errand.kind_status
+        ) as ranked
+    ),
+    ended as materialized (
+        select
+            coalesce(queues.label, both_parts.queue) as queue, coalesce(kinds.label, both_parts.kind) as kind,
+            outcome, sum(jobs) as jobs, sum(wait_ms) as wait_ms, sum(run_ms) as run_ms
         from (
             select queue, kind, outcome, jobs, wait_ms, run_ms from errand.finished_total
             union all
             select queue, kind, outcome, jobs, wait_ms, run_ms from errand.finished_per_minute where worker_id <> 0
         ) as both_parts
-        group by queue, kind, outcome
+        left join queues on queues.queue = both_parts.queue
+        left join kinds on kinds.kind = both_parts.kind
+        group by 1, 2, 3
     )
-    select 'errand_jobs', 'gauge', jsonb_build_object('queue', queue, 'state', depth.state), depth.jobs::float8
+    select 'errand_jobs', 'gauge', jsonb_build_object('queue', label, 'state', depth.state), sum(depth.jobs)::float8
     from queues
     cross join lateral (
         values ('available', waiting), ('running', running), ('scheduled', scheduled), ('parked', parked), ('failed', failed)
     ) as depth(state, jobs)
+    group by label, depth.state
     union all
-    select 'errand_oldest_due_seconds', 'gauge', jsonb_build_object('queue', queue),
-        coalesce(extract(epoch from oldest_age), 0)::float8
+    select 'errand_oldest_due_seconds', 'gauge', jsonb_build_object('queue', label),
+        coalesce(extract(epoch from max(oldest_age)), 0)::float8
     from queues
+    group by label
     union all
-    select 'errand_queue_paused', 'gauge', jsonb_build_object('queue', queue), (paused_at is not null)::int::float8
+    select 'errand_queue_paused', 'gauge', jsonb_build_object('queue', label), max((paused_at is not null)::int)::float8
     from queues
+    group by label
     union all
-    select 'errand_queue_workers', 'gauge', jsonb_build_object('queue', queue), workers::float8
+    select 'errand_queue_workers', 'gauge', jsonb_build_object('queue', label), min(workers)::float8
     from queues
+    group by label
+    union all
+    select 'errand_folded_names', 'gauge', jsonb_build_object('what', folded.what), folded.names::float8
+    from (
+        select 'queue', count(*) from queues where is_folded
+        union all
+        select 'kind', count(*) from kinds where is_folded
+    ) as folded(what, names)
     union all
     select time.name, 'gauge', jsonb_build_object('queue', queue, 'quantile', time.quantile), time.ms / 1000
     from queues
@@ -43,7 +81,7 @@ begin
             ('errand_wait_seconds', '0.5', wait_p50_ms_5_min), ('errand_wait_seconds', '0.95', wait_p95_ms_5_min),
             ('errand_run_seconds', '0.5', run_p50_ms_5_min), ('errand_run_seconds', '0.95', run_p95_ms_5_min)
     ) as time(name, quantile, ms)
-    where time.ms is not null
+    where time.ms is not null and not is_folded
     union all
     select 'errand_attempts_total', 'counter', jsonb_build_object('queue', queue, 'kind', kind, 'outcome', outcome), jobs::float8
     from ended
@@ -60,12 +98,15 @@ begin
     from errand.worker_status
     group by version
     union all
-    select 'errand_last_success_seconds', 'gauge', jsonb_build_object('kind', kind), extract(epoch from last_succeeded)::float8
-    from errand.kind_status
+    select 'errand_last_success_seconds', 'gauge', jsonb_build_object('kind', label),
+        extract(epoch from max(last_succeeded))::float8
+    from kinds
     where last_succeeded is not null
+    group by label
     union all
-    select 'errand_kind_workers', 'gauge', jsonb_build_object('kind', kind), workers::float8
-    from errand.kind_status
+    select 'errand_kind_workers', 'gauge', jsonb_build_object('kind', label), min(workers)::float8
+    from kinds
+    group by label
     union all
     select 'errand_schedule_late', 'gauge', jsonb_build_object('schedule', schedule_status.name),
         (problem is not null and paused_at is null)::int::float8
@@ -76,6 +117,11 @@ begin
     union all
     select 'errand_overdue', 'gauge', '{}', count(*)::float8
     from errand.overdue
+    union all
+    select 'errand_scheduler_up', 'gauge', '{}',
+        exists (
+            select from errand.duty where duty.name = 'schedule' and done_at > now() - interval '1 minute'
+        )::int::float8
     union all
     select 'errand_stuck_jobs', 'gauge', '{}', count(*)::float8
     from errand.stuck

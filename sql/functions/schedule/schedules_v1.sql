@@ -1,13 +1,18 @@
 -- schedules_v1: all schedules as a scheduler wants them, with the database's time: that is the clock that ticks go by.
--- Raises ER421 where the database is a copy that nobody has adopted.
+--
+-- Puts on record, every 10 s, that a scheduler runs: errand.health reads it. Raises ER421 where the database is a copy
+-- that nobody has adopted.
 create or replace function errand.schedules_v1() returns table (
     now timestamptz, name text, version bigint, last_tick timestamptz, next_tick timestamptz, paused boolean, cron text,
     every_us bigint, time_zone text, missed text, max_lateness_us bigint, max_catch_up int, problem text
 )
-language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
     perform errand.check_home();
+    perform errand.note_duty('schedule', clock_timestamp())
+    where not exists (
+        select from errand.duty where duty.name = 'schedule' and done_at > clock_timestamp() - interval '10 seconds');
     return query
     select
         now(), known.name, known.version, known.last_tick, known.next_tick, known.paused_at is not null, known.cron,

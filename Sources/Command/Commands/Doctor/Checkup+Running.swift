@@ -9,7 +9,11 @@ extension Checkup {
     func checkRunning(_ connection: Connection) async -> [Finding] {
         do {
             let health = try await connection.query(
-                "select check_name, ok, detail, hint from errand.health() where check_name not in ('overdue', 'home')")
+                """
+                select check_name, ok, detail, hint
+                from errand.health()
+                where check_name not in ('overdue', 'kinds', 'home')
+                """)
             var findings = try health.map { row in
                 let (check, isOK, detail, hint) = try row.decode(String.self, Bool.self, String.self, String?.self)
                 return isOK ? Finding.ok(check, detail) : .warn(check, detail, fix: hint)
@@ -29,15 +33,36 @@ extension Checkup {
         }
     }
 
-    /// A finding a queue, kind or schedule that should have moved by now.
+    /// A finding for each queue or schedule that should have moved by now and each kind without a worker; 20 at most of both.
     private func checkOverdue(_ connection: Connection) async throws -> [Finding] {
+        try await overdue("overdue", isKind: false, or: "no queue and no schedule is late", connection)
+            + (try await overdue("kinds", isKind: true, or: "each that waits has a worker", connection))
+    }
+
+    private func overdue(_ check: String, isKind: Bool, or quiet: String, _ connection: Connection) async throws
+        -> [Finding]
+    {
+        let most = 20
         let overdue = try await connection.query(
-            "select what || ' ' || name, detail, hint from errand.overdue order by what, name limit 20")
-        if overdue.isEmpty { return [.ok("overdue", "no queue, kind or schedule is late")] }
-        return try overdue.map { row in
-            let (name, detail, hint) = try row.decode(String.self, String?.self, String?.self)
-            return .warn("overdue", "\(name): \(detail ?? "late")", fix: hint)
+            Statement(
+                """
+                select what || ' ' || name, detail, hint, count(*) over ()
+                from errand.overdue
+                where (what = 'kind') = $1
+                order by what, name
+                limit $2
+                """, [isKind, most]))
+        var total = 0
+        var findings: [Finding] = []
+        for row in overdue {
+            let (name, detail, hint, count) = try row.decode(String.self, String?.self, String?.self, Int.self)
+            findings.append(.warn(check, "\(name): \(detail ?? "late")", fix: hint))
+            total = count
         }
+        if total > most {
+            findings.append(.warn(check, "and \(total - most) more", fix: "select * from errand.overdue"))
+        }
+        return findings.isEmpty ? [.ok(check, quiet)] : findings
     }
 
     /// What somebody has switched off, and who may have forgotten it.

@@ -1,0 +1,149 @@
+import ErrandTestKit
+import Logging
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("What is wrong is said, once and in few words") struct ProblemTests {
+    @Test("a scheduler that never ran is a problem in health, metrics and each schedule; one that runs ends it")
+    func scheduler() async throws {
+        try await withTestDatabase { database, _ in
+            let health = "select ok, detail, hint from errand.health() where check_name = 'scheduler'"
+            let isUp = "select value from errand.metrics() where name = 'errand_scheduler_up'"
+            let late = "select what, name, detail from errand.overdue"
+            #expect(
+                try await database.text(health)
+                    == "false|none has ever run: no schedule ticks|start `errand scheduler`")
+            #expect(try await database.text(isUp) == "0")
+            try await database.execute("select errand.schedule_put('nightly', '0 3 * * *', 'noop')")
+            #expect(try await database.text(late) == "", "it was put this moment")
+            try await database.execute(
+                """
+                update errand.schedule set changed_at = changed_at - interval '2 min', last_tick = last_tick - interval '2 min'
+                """)
+            #expect(try await database.text(late) == "schedule|nightly|no scheduler has taken it up: does one run?")
+
+            var loop = SchedulerLoop(
+                database: database, definitions: [], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+            _ = try await loop.turn()
+            #expect(try await database.text(late) == "")
+            #expect(try await database.text("select ok from (\(health)) as checked") == "true")
+            #expect(try await database.text(isUp) == "1")
+            #expect(
+                try await database.text("select duty, is_late from errand.maintenance_status where duty = 'schedule'")
+                    == "schedule|false")
+
+            // It is no housekeeping, and when it stops that is seen.
+            try await database.execute("delete from errand.duty where name <> 'schedule'")
+            try await database.execute("update errand.duty set done_at = now() - interval '2 min'")
+            #expect(
+                try await database.text(
+                    "select check_name from errand.health() where check_name in ('scheduler', 'housekeeping') and not ok"
+                )
+                    == "scheduler\nhousekeeping")
+            #expect(try await database.text(isUp) == "0")
+        }
+    }
+
+    @Test("5,000 made-up queues and kinds make metrics and health no longer than 200 do, and are counted as others")
+    func bounded() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await database.enter(kinds: "noop", queue: "zulu")
+            try await database.execute("select errand.enqueue('noop', queue => 'zulu')")
+            try await database.execute(
+                """
+                select errand.enqueue_many((
+                    select jsonb_agg(jsonb_build_object('kind', 'kind_' || n, 'queue', 'queue_' || n))
+                    from generate_series(1, 5000) as n))
+                """)
+            try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
+            try await database.execute("select errand.take_stock_v1('0 s')")
+            let samples = "from errand.metrics()"
+            #expect(try await database.count(samples) < 2500)
+            #expect(
+                try await database.text(
+                    "select labels ->> 'what', value \(samples) where name = 'errand_folded_names' order by 1")
+                    == "kind|4801\nqueue|4801")
+            #expect(
+                try await database.text("select sum(value) \(samples) where name = 'errand_jobs'") == "5001",
+                "none is left out")
+            // What a worker serves is shown however little it is, and however late its name comes.
+            #expect(
+                try await database.text(
+                    "select value \(samples) where name = 'errand_queue_workers' and labels ->> 'queue' = 'zulu'")
+                    == "1")
+            #expect(
+                try await database.text("select value \(samples) where labels = '{\"kind\": \"noop\"}'") == "1")
+            let detail = "select max(length(detail)) from errand.health()"
+            #expect(try await database.query(Statement(detail)).scalar(Int.self) < 500)
+            #expect(
+                try await database.text(
+                    "select detail like 'queue %, queue % and 4991 more' from errand.health() where check_name = 'overdue'"
+                )
+                    == "true")
+            #expect(
+                try await database.text(
+                    "select detail like 'no live worker takes kind_1, % and 4990 more' from errand.health() where check_name = 'kinds'"
+                ) == "true")
+            try await database.take(worker, queue: "zulu")
+        }
+    }
+
+    @Test("no sample comes twice, even where a queue and a kind are called other")
+    func other() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                """
+                select errand.enqueue_many((
+                    select jsonb_agg(jsonb_build_object('kind', kind, 'queue', kind))
+                    from (select 'other' as kind union all select 'made_up_' || n from generate_series(1, 300) as n) as kinds))
+                """)
+            try await database.execute("select errand.take_stock_v1('0 s')")
+            let twice = "from (select name, labels from errand.metrics() group by 1, 2 having count(*) > 1) as twice"
+            #expect(try await database.count(twice) == 0)
+        }
+    }
+
+    @Test(
+        "jobs of a kind without a worker make its queue no later: the kind lacks a worker, and what is behind them is seen"
+    )
+    func orphans() async throws {
+        try await withTestDatabase { database, _ in
+            _ = try await database.enter()
+            try await database.execute(
+                """
+                select errand.enqueue_many((
+                    select jsonb_agg('{"kind": "orphan"}'::jsonb) from generate_series(1, 300)))
+                """)
+            try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
+            try await database.execute("select errand.take_stock_v1('0 s')")
+            let overdue = "select what, name, detail from errand.overdue"
+            #expect(
+                try await database.text(overdue) == "kind|orphan|300 jobs wait, and no live worker knows the kind")
+            let ok = "select check_name from errand.health() where check_name in ('overdue', 'kinds') and not ok"
+            #expect(try await database.text(ok) == "kinds")
+            #expect(try await database.text("select waiting, oldest_due_at from errand.queue_status") == "300|")
+
+            try await database.execute("select errand.enqueue('noop')")
+            try await database.execute("update errand.job set run_at = now() - interval '10 min' where kind = 'noop'")
+            #expect(
+                try await database.text("select what, name, detail from errand.overdue where what = 'queue'")
+                    == "queue|default|its oldest job has been due for 600 s")
+        }
+    }
+
+    @Test("a kind whose workers claim from other queues only lacks a worker, and they are named")
+    func elsewhere() async throws {
+        try await withTestDatabase { database, _ in
+            _ = try await database.enter(kinds: "noop", queue: "mail")
+            _ = try await database.enter(kinds: "other", queue: "default")
+            try await database.execute("select errand.enqueue('noop', queue => 'default')")
+            try await database.execute("select errand.take_stock_v1('0 s')")
+            #expect(
+                try await database.text("select what, name, detail, hint from errand.overdue")
+                    == "kind|noop|1 job waits in default, and no live worker of it knows the kind|"
+                    + "host:1 knows it, but claims from other queues")
+        }
+    }
+}
