@@ -1,6 +1,6 @@
 """Checks of the source text: prints `file:line: what is wrong` for each finding, and ends with 1 if there is one.
 
-    python3 scripts/checks/source.py imports|environment|ctypes|tests|jobs|words|length|links|snippets
+    python3 scripts/checks/source.py imports|folders|environment|ctypes|tests|jobs|words|length|links|snippets
 """
 
 import re
@@ -69,6 +69,23 @@ def imports():
             found = pattern.match(line)
             if here and found and found[1] in OURS - ROOMS[here]:
                 yield path, number, f"{here} may not import {found[1]}"
+
+
+def folders():
+    """The table of CONTRIBUTING.md says which folder may import what: the same as ROOMS."""
+    guide = Path("CONTRIBUTING.md")
+    shown = {}
+    for number, line in lines(guide):
+        cells = [cell.strip() for cell in line.split("|")[1:-1]]
+        if len(cells) == 3:
+            for name in re.findall(r"`([^`]+)`", cells[0]):
+                shown[name] = (number, set(re.findall(r"`([^`]+)`", cells[2])))
+    for name, allowed in ROOMS.items():
+        number, listed = shown.get(name, (1, None))
+        if listed is None:
+            yield guide, number, f"does not have {name} in its table of folders"
+        elif listed != allowed:
+            yield guide, number, f"{name} may import {', '.join(sorted(allowed)) or 'nothing'}, says scripts/checks/source.py"
 
 
 def environment():
@@ -185,7 +202,7 @@ def snippets():
 
 
 CHECKS = {check.__name__: check
-          for check in (imports, environment, ctypes, tests, jobs, words, length, links, snippets)}
+          for check in (imports, folders, environment, ctypes, tests, jobs, words, length, links, snippets)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:
