@@ -6,10 +6,10 @@ import Outbound
 package enum AllJobs {
     package static func handlers(
         store: any ObjectStore, images: ImageProcessPool, pushes: any PushService,
-        eventsKeptFrom: EventsKeptFrom = .end
+        eventsKeptFrom: EventsKeptFrom = .end, photoLimit: Int = 200 << 20
     ) -> [any JobHandler] {
         [
-            ImageCompressionHandler(store: store, images: images),
+            ImageCompressionHandler(store: store, images: images, limit: photoLimit),
             UploadRetryHandler(store: store),
             InviteExpiryHandler(),
             QuoteRotationHandler(),

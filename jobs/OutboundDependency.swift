@@ -11,6 +11,9 @@ import Postgres
 struct OutboundDependency {
     static let storage = OutboundDependency(
         name: "storage", wantsMending: "the object store has to be mended: jobs that need it are parked")
+    /// Room in the store: what takes none, and what makes some, goes on without it.
+    static let storageSpace = OutboundDependency(
+        name: "storage_space", wantsMending: "the object store has to be mended: jobs that need it are parked")
     static let apns = OutboundDependency(
         name: "apns", wantsMending: "APNs has to be set up right: jobs that need it are parked")
 

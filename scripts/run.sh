@@ -25,6 +25,7 @@ PATH=$ERRAND_BIN:$PATH
 log=.errand/run/errand.log
 
 errand migrate
+errand storage init
 # With its log in a file, so that what is shown here stays readable; in a process group of its own, so that a signal reaches
 # it once: the second one would mean to stop at once.
 set -m

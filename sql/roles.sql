@@ -23,7 +23,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     with listed(role, what, names) as (
         values
             ('errand_enqueuer', 'function', 'errand.enqueue errand.enqueue_many errand.enqueue_payloads_v1 '
-                'errand.schema_version media.submit media.submit_upload media.retry_upload'),
+                'errand.schema_version media.submit media.submit_upload media.retry_photo media.retry_upload'),
             ('errand_enqueuer', 'view', 'media.photo_status media.upload_status'),
             ('errand_enqueuer', 'function', 'pairing.create_invite pairing.redeem_invite pairing.disconnect pairing.partner_of '
                 'pairing.invites_of quotes.of_the_day'),
@@ -42,7 +42,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.schedule_drop errand.schedule_run_now errand.schedule_preview errand.dependency_open '
                 'errand.dependency_close errand.set_limit errand.set_rate errand.health errand.metrics errand.horizon '
                 'errand.queue_names errand.every_text errand.next_ticks errand.schema_version errand.sees_content '
-                'errand.state_of errand.adopt errand.copy_of media.submit media.submit_upload media.retry_upload'),
+                'errand.state_of errand.adopt errand.copy_of media.submit media.submit_upload '
+                'media.retry_photo media.retry_upload'),
             ('errand_ops', 'view', 'errand.job_status errand.queue_status errand.kind_status errand.worker_status '
                 'errand.job_progress errand.schedule_status errand.schedule_ticks errand.recent_errors errand.stuck '
                 'errand.overdue errand.dependency_status errand.limit_status errand.table_health '

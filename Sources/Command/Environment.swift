@@ -1,6 +1,7 @@
 import Errand
 import Foundation
 import Logging
+import Outbound
 import Postgres
 
 /// What every command starts from: the settings in force, and what they make.
@@ -25,6 +26,15 @@ struct Environment: Sendable {
             return configuration
         } catch {
             throw ConfigurationError("DATABASE_URL: \(error.detail)" + (error.hint.map { " (\($0))" } ?? ""))
+        }
+    }
+
+    /// Which object store is the database's, asked there until it is known.
+    var storeIdentity: StoreIdentity {
+        StoreIdentity {
+            try await withConnection(needsSchema: false) { connection in
+                try await connection.query("select media.store_v1()").scalar(UUID?.self)
+            }
         }
     }
 

@@ -17,6 +17,7 @@ struct ErrandCommand: AsyncParsableCommand {
 
               export DATABASE_URL=postgresql://errand@localhost/app
               errand migrate
+              errand storage init
               errand run
 
             Then, from SQL: select * from errand.enqueue('noop', '{"sleep_ms": 100}');
@@ -27,7 +28,7 @@ struct ErrandCommand: AsyncParsableCommand {
         groupedSubcommands: [
             CommandGroup(
                 name: "Setup",
-                subcommands: [MigrateCommand.self, DoctorCommand.self, ConfigCommand.self]),
+                subcommands: [MigrateCommand.self, StorageCommand.self, DoctorCommand.self, ConfigCommand.self]),
             CommandGroup(
                 name: "Service",
                 subcommands: [RunCommand.self, WorkerCommand.self, SchedulerCommand.self, WebCommand.self]),

@@ -17,13 +17,15 @@ struct Parts: Sendable {
     init(_ environment: Environment) throws {
         let processes = try environment.settings.value(.imageProcesses) { Int($0) }
         images = ImageProcessPool(.init(processes: processes), logger: environment.logger)
-        store = try environment.settings.objectStore()
+        store = try environment.settings.objectStore(environment.storeIdentity)
+        let photoLimit = try environment.settings.value(.imageLimit, parseBytes)
         let keptFrom = try environment.settings.value(.eventsKeptFrom) { EventsKeptFrom(rawValue: $0) }
         pushes = try environment.settings.pushService(environment.logger)
         // One line a process, so that a fleet where one worker lacks the keys can be seen.
         Gauge(label: "errand_push_route", dimensions: [("route", pushes.route.rawValue)]).record(1)
         handlers = Handlers(
-            AllJobs.handlers(store: store, images: images, pushes: pushes, eventsKeptFrom: keptFrom))
+            AllJobs.handlers(
+                store: store, images: images, pushes: pushes, eventsKeptFrom: keptFrom, photoLimit: photoLimit))
     }
 
     /// Looks whether the store is as it has to be. One that can't be reached, or has to be mended, is waited for by the jobs
@@ -62,19 +64,21 @@ extension Settings {
         }
     }
 
-    /// The object store at ``storageLocation()``. Makes the folder where there is none.
-    func objectStore() throws -> any ObjectStore {
+    /// The object store at ``storageLocation()``.
+    ///
+    /// - Parameter identity: which store it has to be; nil where that is yet to be told: a folder is made then.
+    func objectStore(_ identity: StoreIdentity? = nil) throws -> any ObjectStore {
         switch try storageLocation() {
         case .folder(let path):
             do throws(StorageError) {
-                return try FolderStore(root: path)
+                return try FolderStore(root: path, identity: identity)
             } catch {
                 let variable = value(.storageURL) == nil ? "ERRAND_STORAGE" : "STORAGE_URL"
                 throw ConfigurationError("\(variable): expected a folder that can be written to, got \(error)")
             }
         case .bucket(let configuration):
             do throws(StorageError) {
-                return try S3Store(configuration)
+                return try S3Store(configuration, identity: identity)
             } catch {
                 throw ConfigurationError("STORAGE_URL: \(error.detail)")
             }

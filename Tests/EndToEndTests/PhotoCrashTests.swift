@@ -13,6 +13,7 @@ import Testing
             let settings = Hardness.settings.merging(
                 ["ERRAND_QUEUES": "images=2,uploads=4", "ERRAND_STORAGE": root.path]) { one, _ in one }
             let photos = 6
+            try await Program.initialiseStore(database: url, settings: settings)
             try await submit(photos, below: root, to: database)
 
             // Two, because a job that was running in three crashes is set aside.

@@ -32,6 +32,13 @@ final class Program {
         try process.run()
     }
 
+    /// Marks the store of `settings` as the database's.
+    static func initialiseStore(database: String, settings: [String: String]) async throws {
+        let program = try Program(["storage", "init"], database: database, settings: settings)
+        let code = try await program.exit()
+        #expect(code == 0, "\(program.output)")
+    }
+
     deinit {
         if process.isRunning { kill(process.processIdentifier, SIGKILL) }
         try? FileManager.default.removeItem(at: log)

@@ -40,9 +40,10 @@ struct Service: Sendable {
 ///   - uploads: whether it takes jobs of the queue `uploads`.
 ///   - inBucket: whether the store is a bucket on moto, or else a folder.
 ///   - proxy: what stands between us and moto's bucket.
+///   - isMarked: whether the folder has to show that it is the database's store.
 func withService(
     images executable: String? = nil, uploads: Bool = true, inBucket: Bool = false,
-    through proxy: FaultProxy? = nil, workers: Int = 1, _ body: (Service) async throws -> Void
+    through proxy: FaultProxy? = nil, workers: Int = 1, isMarked: Bool = false, _ body: (Service) async throws -> Void
 ) async throws {
     try await withTestDatabase { database, _ in
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID().uuidString)").path
@@ -51,7 +52,8 @@ func withService(
         if inBucket || proxy != nil {
             store = try bucket(port: proxy?.port)
         } else {
-            store = try FolderStore(root: root)
+            let plain = try FolderStore(root: root)
+            store = isMarked ? try await marked(plain, at: root, in: database) : plain
         }
         let logger = Logger(label: "test")
         let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
@@ -86,6 +88,15 @@ func withService(
         // Its port alone doesn't keep it.
         withExtendedLifetime(proxy) {}
     }
+}
+
+/// The folder as the store of this database, and of no other.
+private func marked(_ plain: FolderStore, at root: String, in database: Database) async throws -> FolderStore {
+    let id = UUID()
+    _ = try await plain.mark(as: id, replacing: false)
+    try await database.execute(Statement("select media.set_store_v1($1)", [id]))
+    let identity = StoreIdentity { try await database.query("select media.store_v1()").scalar(UUID?.self) }
+    return try FolderStore(root: root, identity: identity)
 }
 
 /// A part of a server's bucket that nobody else has.

@@ -23,6 +23,8 @@ struct ImageCompression: Job {
 struct ImageCompressionHandler: JobHandler {
     let store: any ObjectStore
     let images: ImageProcessPool
+    /// Bytes that an original may have.
+    let limit: Int
 
     func run(_ job: ImageCompression, in context: JobContext) async throws -> Outcome {
         do {
@@ -40,12 +42,18 @@ struct ImageCompressionHandler: JobHandler {
 
     private func compress(_ job: ImageCompression, in context: JobContext) async throws -> Outcome {
         let found = try await context.database.query(
-            Statement("select source_key, state from media.photo_to_compress_v1($1)", [job.photo]))
-        guard let (source, state) = try found.first?.decode(String.self, String.self) else {
-            return .cancel(reason: "photo \(job.photo) is gone")
-        }
+            Statement("select source_key, state, bytes, is_delivered from media.photo_to_compress_v1($1)", [job.photo]))
+        guard
+            let (source, state, waiting, isDelivered) = try found.first?.decode(
+                String.self, String.self, Bytes?.self, Bool.self)
+        else { return .cancel(reason: "photo \(job.photo) is gone") }
         if state == "compressed" { return .done }
-        let original = try await store.get(ObjectKey(source))
+        let original: [UInt8]
+        do {
+            original = try await self.original(at: ObjectKey(source), waiting: waiting?.bytes)
+        } catch let error as StorageError where error.code == .notFound && !isDelivered {
+            return try await failed(job, "\(error)", isOriginalMissing: true, in: context)
+        }
         let (report, bytes) = try await context.withMemory(ImageProcessPool.memory(for: original)) {
             try await images.compress(original)
         }
@@ -59,14 +67,34 @@ struct ImageCompressionHandler: JobHandler {
             return answer == "gone" ? .cancel(reason: "photo \(job.photo) is gone") : try .done(report)
         }
     }
+
+    /// The original: the bytes that wait for the store, or what the store has.
+    private func original(at key: ObjectKey, waiting: [UInt8]?) async throws -> [UInt8] {
+        guard let waiting else { return try await store.get(key, atMost: limit) }
+        guard waiting.count <= limit else {
+            throw StorageError(.tooLarge, "\(key): expected at most \(limit) bytes, got \(waiting.count)")
+        }
+        return waiting
+    }
 }
 
 // MARK: - Failures
 extension ImageCompressionHandler {
-    /// The photo's row says why, too; the original stays where it is.
-    private func failed(_ job: ImageCompression, _ reason: String, in context: JobContext) async throws -> Outcome {
-        try await record(reason, of: job, in: context)
-        return .fail(reason: reason)
+    private static let record = "select media.not_compressed_v1($1, $2, $3)"
+
+    /// Ends the job as failed, and the photo with it in one commit; the original stays where it is.
+    ///
+    /// - Parameter isOriginalMissing: nobody had handed the original over when the job looked for it. If somebody has by
+    ///   now, the job runs again, and no attempt is spent.
+    private func failed(
+        _ job: ImageCompression, _ reason: String, isOriginalMissing: Bool = false, in context: JobContext
+    ) async throws -> Outcome {
+        try await context.transaction { transaction in
+            let hasFailed = try await transaction.query(
+                Statement(Self.record, [job.photo, reason, isOriginalMissing])
+            ).scalar(Bool.self)
+            return hasFailed ? .fail(reason: reason) : .snooze(for: .milliseconds(100))
+        }
     }
 
     /// Records an error after which no attempt follows. The job fails with the error itself, whatever becomes of this.
@@ -79,15 +107,13 @@ extension ImageCompressionHandler {
         case .cancelled, .leaseLost, .shutdown: return
         }
         // A task of its own, awaited here: at the deadline this one is cancelled, and its statements with it.
-        let recording = Task { try await record(reason, of: job, in: context) }
+        let recording = Task {
+            try await context.database.execute(Statement(Self.record, [job.photo, reason, false]))
+        }
         do {
-            try await recording.value
+            _ = try await recording.value
         } catch {
             context.logger.warning("Photo's failure not recorded", metadata: ["error": "\(error)"])
         }
-    }
-
-    private func record(_ reason: String, of job: ImageCompression, in context: JobContext) async throws {
-        try await context.database.execute(Statement("select media.not_compressed_v1($1, $2)", [job.photo, reason]))
     }
 }

@@ -50,9 +50,8 @@ struct ObjectRemovalHandler: JobHandler {
                 try await remove(entries.filter { !$0.isFolder }, &report, in: context)
                 for folder in entries where folder.isFolder { try await look(into: folder, &report, in: context) }
             } catch let error as StorageError {
-                try await giveBack(entries, after: error, in: context)
-                throw error.code == .unreachable
-                    ? DependencyDown(OutboundDependency.storage.name, reason: "\(error)") : error
+                let down = try await giveBack(entries, after: error, in: context)
+                throw down ?? error
             }
         }
         return try .done(report)
@@ -92,14 +91,23 @@ struct ObjectRemovalHandler: JobHandler {
         }
     }
 
-    /// What lies below the folder goes on the list itself; when nothing does any more, the folder is off it.
+    /// The keys below the folder go on the list themselves; then names that are no keys are removed. When nothing is left,
+    /// the folder is off the list.
     private func look(into folder: Entry, _ report: inout Report, in context: JobContext) async throws {
-        let keys = try await store.keys(beginning: folder.key, after: nil, atMost: 1000)
-        if keys.isEmpty {
-            report.removed += try await record([folder], in: context)
-        } else {
-            try await context.database.execute(
-                Statement("select media.folder_found_v1($1, $2)", [folder.id, keys.map(\.text)]))
+        do {
+            let keys = try await store.keys(beginning: folder.key, after: nil, atMost: 1000)
+            let swept = keys.isEmpty ? try await store.sweep(below: folder.key, atMost: 1000) : 0
+            if keys.isEmpty, swept == 0 {
+                report.removed += try await record([folder], in: context)
+            } else {
+                try await context.database.execute(
+                    Statement(
+                        "select media.folder_found_v1($1, $2, $3::int4)", [folder.id, keys.map(\.text), swept]))
+            }
+        } catch let error as StorageError where error.isPermanent {
+            // One that can't be emptied holds up no other.
+            report.refused += 1
+            try await refuse([(folder, "\(error)")], isStoreDown: false, in: context)
         }
     }
 }
@@ -121,13 +129,20 @@ extension ObjectRemovalHandler {
                 "select media.not_removed_v1($1, $2, $3)", [entries.map(\.0.id), entries.map(\.1), isStoreDown]))
     }
 
-    /// The store has refused a request as a whole. Only where nobody can reach it do all jobs that need it wait: one that
-    /// forbids removing and nothing else shall hold up no upload.
-    private func giveBack(_ entries: [Entry], after error: StorageError, in context: JobContext) async throws {
+    /// The store has refused a request as a whole. Only where nobody can reach it, or it is another one, do all jobs that
+    /// need it wait: a store that forbids removing and nothing else holds up no upload.
+    ///
+    /// - Returns: the error to end the attempt with where they wait.
+    private func giveBack(
+        _ entries: [Entry], after error: StorageError, in context: JobContext
+    ) async throws -> DependencyDown? {
+        let isDown = error.code == .unreachable || error.code == .wrongStore
+        try await refuse(entries.map { ($0, "\(error)") }, isStoreDown: isDown, in: context)
+        if isDown { return try await OutboundDependency.storage.parking(error, in: context) }
         if error.fault == .configuration {
             context.logger.error(
                 "the object store has to be mended: nothing is removed", metadata: ["error": "\(error)"])
         }
-        try await refuse(entries.map { ($0, "\(error)") }, isStoreDown: error.code == .unreachable, in: context)
+        return nil
     }
 }

@@ -29,6 +29,8 @@ struct UploadRetryHandler: JobHandler {
             return try await deliver(job, in: context)
         } catch let error as StorageError where error.isPermanent {
             return .fail(reason: "\(error)")
+        } catch let error as StorageError where error.code == .full {
+            throw DependencyDown(OutboundDependency.storageSpace.name, reason: "\(error)")
         } catch {
             if let down = try await OutboundDependency.storage.parking(error, in: context) { throw down }
             throw error

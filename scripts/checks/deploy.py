@@ -120,7 +120,7 @@ def units():
             for name in re.findall(r"(\w+)=", line):
                 if name not in KNOWN:
                     yield f"{path}: sets {name}, which is no setting"
-    if started != processes() | {"migrate"}:
+    if started != processes() | {"migrate", "storage"}:
         yield f"deploy/systemd: starts {sorted(started)}, the Procfile {sorted(processes())}"
 
 
@@ -135,7 +135,7 @@ def compose():
         for name in service.get("environment") or {}:
             if name not in KNOWN:
                 yield f"{path}: sets {name}, which is no setting"
-    if (started := {service["command"][0] for service in services.values()}) != processes() | {"migrate"}:
+    if (started := {service["command"][0] for service in services.values()}) != processes() | {"migrate", "storage"}:
         yield f"{path}: starts {sorted(started)}, the Procfile {sorted(processes())}"
 
 

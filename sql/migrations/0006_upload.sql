@@ -11,7 +11,8 @@ create table media.upload (
     staged_at timestamptz not null default now(),
     delivered_at timestamptz,
     size bigint not null,
-    key text not null,
+    -- By bytes, so that all keys below a folder are a range of its index.
+    key text collate "C" not null,
     type text not null,
     owner text,
     sha256 bytea not null,

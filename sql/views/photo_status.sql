@@ -10,7 +10,7 @@ select
     round(100.0 * photo.bytes / nullif(photo.source_bytes, 0), 1) as percent, photo.width, photo.height, photo.quality,
     photo.encodes, photo.milliseconds, photo.submitted_at, photo.compressed_at, photo.error,
     -- Without an upload its worker, of an earlier version, has stored it itself.
-    case when upload.id is null then photo.compressed_at else upload.delivered_at end as delivered_at
+    case when upload.id is null then photo.compressed_at else upload.delivered_at end as delivered_at, photo.job_id
 from media.photo
 left join media.upload on upload.photo = photo.id;
 comment on view media.photo_status is 'What has become of submitted photos: state, sizes, quality, error';
@@ -32,3 +32,4 @@ comment on column media.photo_status.submitted_at is 'when it was submitted';
 comment on column media.photo_status.compressed_at is 'when its result was recorded';
 comment on column media.photo_status.error is 'why it failed';
 comment on column media.photo_status.delivered_at is 'when the object store had the result';
+comment on column media.photo_status.job_id is 'the job that compresses it';

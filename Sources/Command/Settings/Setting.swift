@@ -114,6 +114,10 @@ extension Setting {
     static let imageProcesses = Setting(
         "errand.image.processes", "ERRAND_IMAGE_PROCESSES", "2", expected: "a number of 1 to 1000",
         "errand-image processes at once", accepts: isCount)
+    static let imageLimit = Setting(
+        "errand.image.limit", "ERRAND_IMAGE_LIMIT", "200MB", expected: "a size such as 50MB or 1GB",
+        "bytes that a photo's original may have; a bigger one fails unread"
+    ) { parseBytes($0) != nil }
     static let webAddress = Setting(
         "errand.web.address", "ERRAND_WEB_ADDRESS", "127.0.0.1:8080", expected: "host:port or off",
         "where /healthz, /readyz and /metrics are answered; worker and scheduler do so only where this is set"
@@ -133,7 +137,7 @@ extension Setting {
     static let all = [
         databaseURL, queues, pollInterval, listen, lease, beat, grace, memory, connections, storage, storageURL,
         storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID, apnsTopic,
-        apnsServer, apnsAuthorities, imageProcesses, webAddress, eventsKeptFrom, logLevel, logFormat,
+        apnsServer, apnsAuthorities, imageProcesses, imageLimit, webAddress, eventsKeptFrom, logLevel, logFormat,
     ]
 
     /// Without spaces and line breaks, such as that at the end of a file that was read in: it has to fit into a header.

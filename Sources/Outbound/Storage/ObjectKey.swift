@@ -24,6 +24,19 @@ package struct ObjectKey: Hashable, Sendable {
         self.text = text
     }
 
+    /// Where a store says which one it is. No other key begins with a dot, so no app can put or remove it.
+    static let marker = ObjectKey(reserved: ".errand-store")
+
+    /// The key of a folder, of a text that ends with a slash.
+    ///
+    /// - Throws: ``StorageError`` with code `badKey`.
+    init(folder text: String) throws(StorageError) {
+        guard text.hasSuffix("/") else { throw StorageError(.badKey, "expected a folder and a slash, got no slash") }
+        try self.init(String(text.dropLast()))
+    }
+
+    private init(reserved text: String) { self.text = text }
+
     private static let letters = Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-+@".utf8)
 }
 

@@ -13,8 +13,9 @@ package protocol ObjectStore: Sendable {
         _ content: ObjectContent, at key: ObjectKey, type: ContentType, if condition: PutCondition
     ) async throws(StorageError) -> Bool
 
-    /// The whole object, in memory. Throws `notFound` where there is none.
-    func get(_ key: ObjectKey) async throws(StorageError) -> [UInt8]
+    /// The whole object, in memory. Throws `notFound` where there is none, and `tooLarge`, before it is read, where it has
+    /// more than `limit` bytes.
+    func get(_ key: ObjectKey, atMost limit: Int) async throws(StorageError) -> [UInt8]
 
     /// A part of the object: bytes from `range.lowerBound` on, fewer where it ends before. Throws `notFound` where there is
     /// no object, `rejected` where it has no byte there.
@@ -39,8 +40,15 @@ package protocol ObjectStore: Sendable {
     /// there under a name that no key can have is passed over.
     func keys(beginning prefix: String, after: ObjectKey?, atMost count: Int) async throws(StorageError) -> [ObjectKey]
 
-    /// Returns where the store can be reached and is as it has to be. Throws `unreachable` or `misconfigured` with what is
-    /// the matter, such as a bucket that keeps versions.
+    /// Removes up to `count` objects below a folder, whatever their names: also those that no key can have. In a folder
+    /// store the folders that are left empty go, too.
+    ///
+    /// - Parameter prefix: a key and a slash.
+    /// - Returns: how many objects were removed: 0 when nothing is left.
+    func sweep(below prefix: String, atMost count: Int) async throws(StorageError) -> Int
+
+    /// Returns where the store can be reached and is as it has to be. Throws `unreachable`, `misconfigured` or `wrongStore`
+    /// with what is the matter, such as a bucket that keeps versions.
     func check() async throws(StorageError)
 
     /// Lets go of connections. The store is not to be used after that.
@@ -56,6 +64,9 @@ package struct ObjectStatus: Sendable, Hashable {
 }
 
 extension ObjectStore {
+    /// The whole object, in memory, whatever its size.
+    package func get(_ key: ObjectKey) async throws(StorageError) -> [UInt8] { try await get(key, atMost: .max) }
+
     /// Stores bytes, in place of the object that the key may have.
     package func put(
         _ bytes: [UInt8], at key: ObjectKey, type: ContentType = .bytes

@@ -25,10 +25,14 @@ package struct StorageError: OutboundError, Sendable, Hashable {
         package static let misconfigured = Code(name: "misconfigured")
         /// The bucket keeps versions, so that nothing that is deleted there would be gone: to be mended as `misconfigured`.
         package static let keepsVersions = Code(name: "keeps versions")
+        /// It isn't the database's store: a disk that isn't mounted, another bucket or prefix. Nothing in it is believed.
+        package static let wrongStore = Code(name: "wrong store")
         /// What arrived is not what was sent.
         package static let corrupt = Code(name: "corrupt")
         /// The key has another object than the one that was to be there.
         package static let taken = Code(name: "taken")
+        /// The object is bigger than the caller takes.
+        package static let tooLarge = Code(name: "too large")
         /// The store doesn't accept such a request, now or later.
         package static let rejected = Code(name: "rejected")
         /// Anything else: the same call may succeed later.
@@ -47,8 +51,8 @@ package struct StorageError: OutboundError, Sendable, Hashable {
 
     package var fault: OutboundFault {
         switch code {
-        case .misconfigured, .keepsVersions: .configuration
-        case .notFound, .badKey, .denied, .corrupt, .taken, .rejected: .ours
+        case .misconfigured, .keepsVersions, .wrongStore: .configuration
+        case .notFound, .badKey, .denied, .corrupt, .taken, .tooLarge, .rejected: .ours
         default: .transient
         }
     }

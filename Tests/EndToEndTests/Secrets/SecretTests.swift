@@ -199,7 +199,7 @@ private struct SecretScene: Sendable {
 
     init(_ database: Database, _ configuration: PostgresConfiguration) async throws {
         let server = try BucketServer.moto()
-        let storage = try StorageScene(database, configuration) { request in
+        let storage = try await StorageScene(database, configuration) { request in
             switch request.path {
             case let path where path.contains("refused"): .answer(400, code: "InvalidRequest")
             case let path where path.contains("busy"): .answer(503, code: "SlowDown")

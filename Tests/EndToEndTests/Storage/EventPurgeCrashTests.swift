@@ -25,7 +25,7 @@ import Testing
             default: Size(events: 4, photos: 25, kills: 3)
             }
         try await withTestDatabase(connections: 24) { database, configuration in
-            let scene = try PurgeScene(database, configuration, isVersioned: isVersioned)
+            let scene = try await PurgeScene(database, configuration, isVersioned: isVersioned)
             try await scene.make(size.events, photos: size.photos, isOver: true)
             try await scene.make(5, photos: 10, isOver: false)
             let others = try await scene.putObjects(
@@ -83,7 +83,7 @@ import Testing
     @Test("an event goes when its 8 days are over: its rows within 20 s, its objects within 5 minutes")
     func inTime() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try PurgeScene(database, configuration, isVersioned: false)
+            let scene = try await PurgeScene(database, configuration, isVersioned: false)
             try await scene.make(1, photos: 20, isOver: true)
             let others = try await scene.putObjects()
             #expect(others.isEmpty)

@@ -26,6 +26,7 @@ import Testing
                 "STORAGE_ACCESS_KEY": MortalBucket.keys.access, "STORAGE_SECRET_KEY": MortalBucket.keys.secret,
             ]) { _, new in new }
         #expect(try await Program(["migrate"], database: url).exit() == 0)
+        try await Program.initialiseStore(database: url, settings: settings)
 
         var workers = try (0..<2).map { _ in try Program(["worker"], database: url, settings: settings) }
         var kills: [String: Int] = [:]

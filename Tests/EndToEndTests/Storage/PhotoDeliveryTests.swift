@@ -10,7 +10,7 @@ import Testing
     func delivers() async throws {
         let photo = try twelveMegapixels()
         try await withTestDatabase { database, configuration in
-            let scene = try StorageScene(database, configuration)
+            let scene = try await StorageScene(database, configuration)
             let settings = ["ERRAND_QUEUES": "images=2,uploads=16"]
             try await scene.store.put(photo, at: ObjectKey("uploads/12.jpg"))
             try await deliver(database, try scene.worker(settings), "bucket") { try await scene.store.get($0) }
@@ -20,9 +20,10 @@ import Testing
         try await withTestDatabase { database, configuration in
             let store = try FolderStore(root: root)
             try await store.put(photo, at: ObjectKey("uploads/12.jpg"))
-            let worker = try Program(
-                ["worker"], database: try TestServer.url(of: configuration),
-                settings: ["ERRAND_QUEUES": "images=2,uploads=16", "STORAGE_URL": "file://\(root)"])
+            let url = try TestServer.url(of: configuration)
+            let settings = ["ERRAND_QUEUES": "images=2,uploads=16", "STORAGE_URL": "file://\(root)"]
+            try await Program.initialiseStore(database: url, settings: settings)
+            let worker = try Program(["worker"], database: url, settings: settings)
             try await deliver(database, worker, "folder") { try await store.get($0) }
         }
     }

@@ -17,7 +17,7 @@ struct PurgeScene: Sendable {
     private let url: String
     private let settings: [String: String]
 
-    init(_ database: Database, _ configuration: PostgresConfiguration, isVersioned: Bool) throws {
+    init(_ database: Database, _ configuration: PostgresConfiguration, isVersioned: Bool) async throws {
         let server = try isVersioned ? BucketServer.moto() : BucketServer.rclone()
         let prefix = "t-\(UUID().uuidString)"
         let (bucket, options) = isVersioned ? ("versioned", "&versions=removed") : ("photos", "")
@@ -45,6 +45,7 @@ struct PurgeScene: Sendable {
             "STORAGE_URL": server.url(bucket: bucket, prefix: prefix, port: proxy.port, options: options),
             "STORAGE_ACCESS_KEY": server.accessKey, "STORAGE_SECRET_KEY": server.secretKey,
         ]
+        try await Program.initialiseStore(database: url, settings: settings)
     }
 
     func program(_ command: String) throws -> Program { try Program([command], database: url, settings: settings) }
@@ -132,12 +133,13 @@ extension PurgeScene {
         Set(try await store.keys(beginning: "", after: nil, atMost: 1_000_000).map(\.text))
     }
 
-    /// How many versions and marks of deletion the bucket has, up to 1,000.
+    /// How many versions and marks of deletion the bucket has, up to 1,000, without the store's own marker.
     func versions() async throws -> Int {
         let prefix = store.client.configuration.prefix
         let page = try await store.client.ask(
             .init(method: .GET, query: [("versions", ""), ("prefix", prefix)], what: "versions"))
-        return page.all("Version").count + page.all("DeleteMarker").count
+        return (page.all("Version") + page.all("DeleteMarker"))
+            .count { $0["Key"]?.text.hasSuffix("/.errand-store") == false }
     }
 }
 

@@ -10,7 +10,7 @@ import Testing
     func fails() async throws {
         let isBroken = Mutex(true)
         try await withTestDatabase { database, configuration in
-            let scene = try StorageScene(database, configuration) { request in
+            let scene = try await StorageScene(database, configuration) { request in
                 guard request.method == "PUT", isBroken.withLock({ $0 }) else { return .none }
                 return .answer(
                     [500, 503, 429][request.number % 3], code: ["InternalError", "SlowDown", ""][request.number % 3])
@@ -36,7 +36,7 @@ import Testing
     @Test("wrong keys: uploads park, spend nothing and raise an alarm, and the store is asked once a minute")
     func wrongKeys() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try StorageScene(database, configuration)
+            let scene = try await StorageScene(database, configuration)
             let wrong = try scene.worker(["STORAGE_SECRET_KEY": "not-the-secret-at-all"])
             try await scene.stage(30)
             #expect(
@@ -71,7 +71,7 @@ import Testing
     @Test("a bucket that keeps versions stops the start with the reason")
     func versions() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try StorageScene(database, configuration)
+            let scene = try await StorageScene(database, configuration)
             let server = try BucketServer.moto()
             let worker = try scene.worker(["STORAGE_URL": server.url(bucket: "versioned", prefix: "t")])
             #expect(try await worker.exit() == 78)
@@ -82,7 +82,7 @@ import Testing
     @Test("a store that stalls or trickles gives the slot back within 30 s", .enabled(if: Hardness.isFull))
     func slow() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try StorageScene(database, configuration) { request in
+            let scene = try await StorageScene(database, configuration) { request in
                 request.method == "PUT" ? (request.number % 2 == 0 ? .stall : .trickle(10)) : .none
             }
             let worker = try scene.worker()

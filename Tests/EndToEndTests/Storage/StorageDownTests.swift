@@ -10,7 +10,7 @@ import Testing
     )
     func down() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try StorageScene(database, configuration)
+            let scene = try await StorageScene(database, configuration)
             let count = 200
             scene.proxy.stop()
             let worker = try scene.worker()
@@ -47,7 +47,7 @@ import Testing
     @Test("while it is up and down by turns, one try a second is made, and each upload is put once")
     func flapping() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try StorageScene(database, configuration)
+            let scene = try await StorageScene(database, configuration)
             let (rounds, span) = Hardness.isFull ? (5, 10) : (2, 3)
             let worker = try scene.worker()
             var staged = 0

@@ -19,7 +19,7 @@ struct StorageScene: Sendable {
     init(
         _ database: Database, _ configuration: PostgresConfiguration,
         _ script: @escaping @Sendable (FaultProxy.Request) -> FaultProxy.Fault = { _ in .none }
-    ) throws {
+    ) async throws {
         let server = try BucketServer.moto()
         let prefix = "t-\(UUID().uuidString)"
         self.database = database
@@ -36,6 +36,9 @@ struct StorageScene: Sendable {
                 "ERRAND_QUEUES": "uploads=16", "STORAGE_URL": storageURL,
                 "STORAGE_ACCESS_KEY": server.accessKey, "STORAGE_SECRET_KEY": server.secretKey,
             ]) { _, new in new }
+        // Without the proxy: what it counts and spoils is the workers' alone.
+        let past = ["STORAGE_URL": server.url(prefix: prefix)]
+        try await Program.initialiseStore(database: url, settings: settings.merging(past) { _, new in new })
     }
 
     func worker(_ changed: [String: String] = [:]) throws -> Program {

@@ -12,7 +12,7 @@ import Testing
     func lost() async throws {
         let tries = Mutex([Substring: Int]())
         try await withTestDatabase { database, configuration in
-            let scene = try StorageScene(database, configuration) { request in
+            let scene = try await StorageScene(database, configuration) { request in
                 guard request.method == "PUT", let name = request.path.split(separator: "/").last else { return .none }
                 let number = tries.withLock { tries in
                     tries[name, default: 0] += 1
@@ -37,7 +37,7 @@ import Testing
         // The first answer of each upload never comes: so all that run are at that point when their worker is killed.
         let held = Mutex(Set<Substring>())
         try await withTestDatabase { database, configuration in
-            let scene = try StorageScene(database, configuration) { request in
+            let scene = try await StorageScene(database, configuration) { request in
                 guard request.method == "PUT", let name = request.path.split(separator: "/").last else { return .none }
                 return held.withLock { $0.insert(name).inserted } ? .holdAnswer : .none
             }

@@ -65,6 +65,10 @@ import Testing
             let stray = try ObjectKey(Database.key("stored/and/never-told.heic", in: over))
             try await store.put([9], at: stray)
             try await store.put([9], at: ObjectKey("avatars/anna.jpg"))
+            // No keys, but somebody has put them there.
+            let strays = ["IMG 1.jpg", "ünreg.jpg", ".put-1a2b", "Annas Fotos/1.jpg", "a<b>&c.jpg"]
+            for name in strays { try await put(Database.key(name, in: over), in: store, root) }
+            try await put(Database.key("IMG 1.jpg", in: live), in: store, root)
             let rowsOfLive = 1 + 1 + 3 * 3
             let keysOfLive = try await store.all().filter { key in
                 !key.contains(over.uuidString.lowercased()) && !key.hasPrefix("photos/")
@@ -81,18 +85,22 @@ import Testing
             #expect(
                 try await database.lines("select people, photos, objects, objects_left from media.receipt_status")
                     == ["2|4|8|1"])
-            for _ in 1...2 {
+            for _ in 1...3 {
                 try await database.ageRemovals()
                 try await purge(test)
                 try await test.drain()
             }
             #expect(try await store.all() == (keysOfLive + resultsOfLive).sorted())
+            #expect(
+                try await names(in: store, root).filter { $0.contains(over.uuidString.lowercased()) } == [],
+                "neither names nor folders")
+            #expect(try await names(in: store, root).contains(Database.key("IMG 1.jpg", in: live)))
             #expect(try await database.eventRows == rowsOfLive)
             #expect(
                 try await database.lines(
                     "select reason, people, photos, objects, objects_left, finished_at > asked_at from media.receipt_status"
                 )
-                    == ["event_purge|2|4|9|0|true"])
+                    == ["event_purge|2|4|14|0|true"])
             try await expectNoTrace(of: [over.uuidString.lowercased(), "ben"], in: database)
         }
         await store.stop()
@@ -279,6 +287,28 @@ extension EventPurgeTests {
 
     private func left(_ database: Database) async throws -> [UUID] {
         try await database.query("select id from events.event order by created_at").column(0, as: UUID.self)
+    }
+
+    /// Puts an object under a name that may be no key.
+    private func put(_ name: String, in store: any ObjectStore, _ root: String) async throws {
+        if let store = store as? S3Store {
+            let path = "\(store.client.configuration.prefix)/\(name)"
+            _ = try await store.client.send(.init(method: .PUT, key: path, body: S3Body([9]), what: "put"))
+        } else {
+            let file = URL(fileURLWithPath: root).appendingPathComponent(name)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            try Data([9]).write(to: file)
+        }
+    }
+
+    /// Whatever is in the store, keys or not, folders included where it has such.
+    private func names(in store: any ObjectStore, _ root: String) async throws -> [String] {
+        guard let store = store as? S3Store else { return try FileManager.default.subpathsOfDirectory(atPath: root) }
+        let prefix = store.client.configuration.prefix
+        let page = try await store.client.ask(
+            .init(method: .GET, query: [("list-type", "2"), ("prefix", prefix)], what: "names"))
+        return page.all("Contents").compactMap { $0["Key"]?.text.dropFirst(prefix.count + 1) }.map(String.init)
     }
 
     /// How many versions and marks of deletion the store's part of the bucket has.

@@ -127,6 +127,29 @@ import Testing
         }
     }
 
+    @Test("bytes that were handed over for an event, and never added to it, go with it, and no others")
+    func handedOver() async throws {
+        try await withTestDatabase { database, _ in
+            let (over, live) = (try await database.makeEvent(), try await database.makeEvent())
+            for event in [over, live] {
+                for name in ["1.jpg", "a/b/2.jpg"] {
+                    try await database.execute(
+                        Statement("select media.submit_upload($1, '\\x00')", [Database.key(name, in: event)]))
+                }
+            }
+            try await database.letEnd(over)
+            #expect(try await database.number("select count(*) from events.purge_due_v1('end')") == 1)
+            #expect(
+                try await database.lines(
+                    "select count(*), bool_and(key like '\(Database.key("%", in: live))') from media.upload")
+                    == ["2|true"])
+            #expect(
+                try await database.lines("select state, reason from errand.history where kind = 'upload_retry'")
+                    == ["cancelled|its event is over", "cancelled|its event is over"])
+            #expect(try await database.number("select count(*) from errand.job where kind = 'upload_retry'") == 2)
+        }
+    }
+
     @Test("what makes no sense is refused, and no key outside of the event's folder is taken")
     func refused() async throws {
         try await withTestDatabase { database, _ in
@@ -155,7 +178,7 @@ import Testing
                 ("events.add_photo('\(id)', 'anna', null)", "ER422"),
                 ("events.add_photo('\(id)', 'ben', 'events/\(id)/1.jpg')", "ER409"),
                 ("events.purge_due_v1('middle')", "ER422"), ("events.purge_due_v1(null)", "ER422"),
-                ("media.remove_folder('events')", "ER422"), ("media.remove_folder('/')", "ER422"),
+                ("media.remove_folder('events', 'x')", "ER422"), ("media.remove_folder('/', 'x')", "ER422"),
             ] {
                 let error = await #expect(throws: PostgresError.self, "\(call)") {
                     try await database.execute(Statement("select \(call)"))

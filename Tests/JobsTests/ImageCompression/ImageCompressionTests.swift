@@ -50,10 +50,27 @@ import Testing
     func missing() async throws {
         try await withService { service in
             let photo = try await service.database.query("select media.submit('uploads/late.jpg')").scalar(UUID.self)
-            #expect(try await service.database.reaches("error like 'storage: not found%'", of: photo))
+            #expect(
+                try await service.database.reaches("error like 'storage: not found: uploads/late.jpg: %'", of: photo))
             try await service.store.put(try service.photograph(), at: ObjectKey("uploads/late.jpg"))
             try await service.database.execute("select errand.retry(array(select id from errand.failed))")
             #expect(try await service.database.reaches("state = 'delivered' and error is null", of: photo))
+        }
+    }
+
+    @Test("an original of 6 GB fails with its size, unread")
+    func tooLarge() async throws {
+        try await withService { service in
+            let key = try ObjectKey("uploads/film.jpg")
+            try await service.store.put([1], at: key)
+            // Without a block on disk.
+            #expect(truncate(service.root + "/uploads/film.jpg", 6 << 30) == 0)
+            let photo = try await service.database.query("select media.submit('uploads/film.jpg')").scalar(UUID.self)
+            #expect(try await service.database.reaches("state = 'failed'", of: photo))
+            #expect(
+                try await service.database.lines("select error from media.photo") == [
+                    "storage: too large: uploads/film.jpg: expected at most 209715200 bytes, got 6442450944"
+                ])
         }
     }
 
@@ -68,7 +85,7 @@ import Testing
                 """
                 select photo.state, upload.size = photo.bytes, upload.sha256 = sha256(upload.bytes), upload.key
                 from media.photo join media.upload on upload.photo = photo.id
-                where job_id = (select id from errand.job)
+                where upload.job_id = (select id from errand.job)
                 """)
             let (state, isWhole, isRight, key) = try row[0].decode(String.self, Bool.self, Bool.self, String.self)
             #expect(state == "compressed" && isWhole && isRight && key == "photos/\(photo.uuidString.lowercased()).jpg")

@@ -142,6 +142,10 @@ import Testing
             for (call, state) in [
                 ("media.submit_upload('../a', '\\x00')", "ER422"), ("media.submit_upload('a', '')", "ER422"),
                 ("media.submit_upload('a', '\\x00', 'jpeg')", "ER422"),
+                ("media.submit_upload('a', '\\x00', 'text/html')", "ER422"),
+                ("media.submit_upload('a', '\\x00', 'image/svg+xml')", "ER422"),
+                ("media.submit_upload('a', '\\x00', owner => repeat('x', 100000))", "ER422"),
+                ("media.submit_upload('a', '\\x00', owner => '')", "ER422"),
                 ("media.submit_upload('a', repeat('x', 17000000)::bytea)", "ER413"),
                 ("media.retry_upload(gen_random_uuid())", "ER404"),
             ] {
@@ -150,11 +154,63 @@ import Testing
                 }
                 #expect(error?.sqlState == state, "\(call)")
             }
-            try await database.execute("select media.submit_upload('a', '\\x00')")
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.execute("select media.submit_upload('a', '\\x01')")
+        }
+    }
+
+    @Test("the same call again returns the same upload, before and after its delivery; another one is refused")
+    func again() async throws {
+        try await withService { service in
+            let database = service.database
+            let call = "select media.submit_upload('a/1.jpg', '\\x00', owner => 'anna')"
+            let first = try await database.transaction { transaction in
+                let first = try await transaction.query(Statement(call)).scalar(UUID.self)
+                #expect(try await transaction.query(Statement(call)).scalar(UUID.self) == first)
+                return first
             }
-            #expect(error?.sqlState == "ER409")
+            #expect(try await database.becomes("exists (select from media.upload where delivered_at is not null)"))
+            #expect(try await database.query(Statement(call)).scalar(UUID.self) == first)
+            #expect(try await database.count("from media.upload") == 1)
+            #expect(try await database.count("from errand.job") == 0)
+            // An object that is about to be removed would go with the older one of its name.
+            try await database.execute(
+                """
+                insert into media.removal (in_flight, is_folder, key)
+                values (false, false, 'a/2.jpg'), (false, true, 'events/x/')
+                """)
+            for other in [
+                "'a/1.jpg', '\\x01', owner => 'anna'", "'a/1.jpg', '\\x00', owner => 'ben'",
+                "'a/1.jpg', '\\x00', 'image/png', 'anna'", "'a/2.jpg', '\\x00'", "'events/x/y/1.jpg', '\\x00'",
+            ] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.execute(Statement("select media.submit_upload(\(other))"))
+                }
+                #expect(error?.sqlState == "ER409", "\(other)")
+            }
+        }
+    }
+
+    @Test(
+        "a full store parks uploads and spends no attempt; other work in the store goes on, and so do they when it has room"
+    )
+    func full() async throws {
+        let isFull = Mutex(true)
+        let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
+            request.method == "PUT" && isFull.withLock { $0 } ? .answer(507, code: "XMinioStorageFull") : .none
+        }
+        try await withService(through: proxy) { service in
+            let database = service.database
+            try await service.stage((1...5).map { "a/\($0).jpg" }, photo)
+            #expect(
+                try await database.becomes("(select count(*) from errand.job where state = 'parked') >= 4"))
+            #expect(try await database.count("from errand.job where attempts is not null") == 0)
+            // What makes room is not held up by what lacks it.
+            try await database.execute("insert into media.removal (in_flight, key) values (false, 'b/1.jpg')")
+            try await database.execute("select errand.enqueue('object_removal')")
+            #expect(try await database.becomes("not exists (select from media.removal)"))
+            isFull.withLock { $0 = false }
+            #expect(
+                try await database.becomes("(select count(*) from media.upload where delivered_at is not null) = 5"))
+            #expect(try await database.count("from errand.failed") == 0)
         }
     }
 

@@ -5,7 +5,7 @@
 -- status is one of
 --   added           photo is its id; media.photo_status says what becomes of it
 --   already_added   by this user, under this key, before: photo is the one that there is, and nothing was counted
---   none_left       the user has as many as a participant may have
+--   none_left       the user has as many as a participant may have; photos that failed don't count
 --   full            the event has as many as it may have
 --   not_started, ended, not_joined, no_event
 -- photos_left says how many the user may add after that. Both limits hold however many sessions add at once, at every
@@ -34,7 +34,10 @@ begin
         return query select 'no_event', null::uuid, 0;
         return;
     end if;
-    select count(*), count(*) filter (where user_id = $2) into in_all, own from events.photo where event_id = $1;
+    select count(*), count(*) filter (where user_id = $2) into in_all, own
+    from events.photo
+    join media.photo as submitted on submitted.id = photo and submitted.state <> 'failed'
+    where event_id = $1;
     select * into known from events.photo where source_key = $3;
     if known.user_id <> $2 or exists (select from media.removal where key = $3) then
         raise exception 'add_photo: source_key: expected one that nobody has used, got %', quote_literal(left($3, 100))

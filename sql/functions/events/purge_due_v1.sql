@@ -42,7 +42,7 @@ begin
     values ('event_purge', purge_due_v1.people, purge_due_v1.photos)
     returning id into receipt;
     perform media.remove_photos(found_photos, 'its event is over', receipt);
-    perform media.remove_folder('events/' || held.id || '/', receipt);
+    perform media.remove_folder('events/' || held.id || '/', 'its event is over', receipt);
     delete from events.event where id = held.id;
     return next;
 end

@@ -1,6 +1,7 @@
--- folder_found_v1: lists what lies below a folder that is to go for removal, on its receipt. The folder itself stays on the
--- list until nothing is found there: it is looked at again at once where something new was found, else after 10 s.
-create or replace function media.folder_found_v1(id bigint, keys text[]) returns void
+-- folder_found_v1: lists what lies below a folder that is to go for removal, on its receipt, and counts there how many
+-- objects were swept: removed at once, because their names are no keys. The folder itself stays on the list until nothing is
+-- found there: it is looked at again after 1 s where something new was found or swept, else after 10 s.
+create or replace function media.folder_found_v1(id bigint, keys text[], swept int) returns void
 language sql security definer set search_path = pg_catalog, media, pg_temp as $$
     with folder as (
         select removal.receipt_id from media.removal where removal.id = folder_found_v1.id
@@ -12,10 +13,18 @@ language sql security definer set search_path = pg_catalog, media, pg_temp as $$
         cross join unnest(keys) as found (key)
         on conflict on constraint removal_key do nothing
         returning removal.id
+    ),
+    counted as (
+        update media.receipt
+        set objects = receipt.objects + folder_found_v1.swept
+        from folder
+        where receipt.id = folder.receipt_id
     )
     update media.removal as held
-    set try_at = clock_timestamp() + case when exists (select from added) then interval '1 s' else interval '10 s' end
+    set error = null, try_at = clock_timestamp() + case
+        when folder_found_v1.swept > 0 or exists (select from added) then interval '1 s' else interval '10 s'
+    end
     where held.id = folder_found_v1.id
 $$;
-comment on function media.folder_found_v1(bigint, text[]) is
-    'For the job object_removal: lists what lies below a folder for removal';
+comment on function media.folder_found_v1(bigint, text[], int) is
+    'For the job object_removal: lists what lies below a folder for removal, and counts what was removed at once';

@@ -1,8 +1,26 @@
 -- not_compressed_v1: records why a photo can't be compressed. A photo that has its result keeps it.
-create or replace function media.not_compressed_v1(photo uuid, error text) returns void
-language sql security definer set search_path = pg_catalog, media, pg_temp as $$
+--
+-- is_original_missing says that neither the store nor the database had the original when the job looked for it: where an
+-- app has handed it over since then, nothing is recorded. Returns whether the photo has failed.
+create or replace function media.not_compressed_v1(
+    photo uuid, error text, is_original_missing boolean default false
+) returns boolean
+language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
+declare
+    known media.photo;
+begin
+    select * into known from media.photo where id = not_compressed_v1.photo for update;
+    if not_compressed_v1.is_original_missing and exists (
+        select from media.upload
+        where key = known.source_key and (bytes is not null or delivered_at is not null)
+    ) then
+        return false;
+    end if;
     update media.photo
     set state = 'failed', error = left(not_compressed_v1.error, 4000)
-    where id = not_compressed_v1.photo and state <> 'compressed'
+    where id = not_compressed_v1.photo and state <> 'compressed';
+    return true;
+end
 $$;
-comment on function media.not_compressed_v1(uuid, text) is 'For the job image_compression: records why there is no result';
+comment on function media.not_compressed_v1(uuid, text, boolean) is
+    'For the job image_compression: records why there is no result; returns whether the photo has failed';

@@ -1,6 +1,14 @@
 -- photo_to_compress_v1: what the job needs to know of a photo. No row where there is no such photo.
-create or replace function media.photo_to_compress_v1(photo uuid) returns table (source_key text, state text)
+--
+-- bytes are those of the original where it was handed over and the store doesn't have it yet; is_delivered says that the
+-- store has it, because an upload has put it there.
+create or replace function media.photo_to_compress_v1(photo uuid)
+returns table (source_key text, state text, bytes bytea, is_delivered boolean)
 language sql stable security definer set search_path = pg_catalog, media, pg_temp as $$
-    select source_key, state from media.photo where id = photo_to_compress_v1.photo
+    select known.source_key, known.state, upload.bytes, upload.delivered_at is not null
+    from media.photo as known
+    left join media.upload on upload.key = known.source_key and known.state <> 'compressed'
+    where known.id = photo_to_compress_v1.photo
 $$;
-comment on function media.photo_to_compress_v1(uuid) is 'For the job image_compression: where the original lies';
+comment on function media.photo_to_compress_v1(uuid) is
+    'For the job image_compression: where the original lies, or its bytes where they wait for the store';

@@ -1,16 +1,40 @@
 -- remove_folder: lists all that lies below a key for removal, registered or not, such as what a phone has stored and never
--- told. It is looked at once, when what was on its way has arrived. Raises ER422 for a key without a slash at its end.
-create or replace function media.remove_folder(folder text, receipt bigint default null) returns void
+-- told. It is looked at once, when what was on its way has arrived. Uploads to there that no photo belongs to come to
+-- nothing: their jobs are cancelled, and their bytes deleted. Raises ER422 for a key without a slash at its end.
+create or replace function media.remove_folder(folder text, reason text, receipt bigint default null) returns void
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
+declare
+    -- The first text behind all that begin with the folder: a slash comes right before a zero.
+    bound constant text := left(remove_folder.folder, -1) || '0';
+    uploads uuid[];
+    stored_by bigint[];
+    unfinished bigint[];
+    failed bigint[];
 begin
     perform media.check_key('remove_folder: folder', rtrim(remove_folder.folder, '/'));
     if right(remove_folder.folder, 1) <> '/' then
         raise exception 'remove_folder: folder: expected a slash at its end, got %', quote_literal(remove_folder.folder)
             using errcode = 'ER422';
     end if;
+    perform from media.upload where key > remove_folder.folder and key < bound order by id for update;
+    select array_agg(id), array_agg(job_id) into uploads, stored_by
+    from media.upload
+    where key > remove_folder.folder and key < bound;
+    if uploads is not null then
+        select array_agg(id) into unfinished from errand.job where id = any (stored_by);
+        if unfinished is not null then
+            perform errand.cancel(unfinished, remove_folder.reason);
+        end if;
+        select array_agg(id) into failed from errand.failed where id = any (stored_by);
+        if failed is not null then
+            perform errand.discard(failed, remove_folder.reason);
+        end if;
+        delete from media.upload where id = any (uploads);
+    end if;
     insert into media.removal (receipt_id, in_flight, is_folder, key)
     values (remove_folder.receipt, true, true, remove_folder.folder)
     on conflict on constraint removal_key do nothing;
 end
 $$;
-comment on function media.remove_folder(text, bigint) is 'Lists all that lies below a key for removal';
+comment on function media.remove_folder(text, text, bigint) is
+    'Lists all that lies below a key for removal, and deletes uploads to there';

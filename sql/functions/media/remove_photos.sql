@@ -46,14 +46,9 @@ begin
     if unfinished is not null then
         perform errand.cancel(unfinished, remove_photos.reason);
     end if;
-    select array_agg(id) into failed from errand.failed where id = any (stored_by);
-    -- Nothing else says which job failed to compress a photo, and to look through all that have failed takes a while.
-    if exists (select from media.photo where id = any (remove_photos.photos) and state = 'failed') then
-        select array_agg(id) into failed
-        from errand.failed
-        where id = any (stored_by)
-            or unique_key = any (array(select 'image_compression/' || id from unnest(remove_photos.photos) as id));
-    end if;
+    select array_agg(id) into failed
+    from errand.failed
+    where id = any (stored_by) or id = any (array(select job_id from media.photo where id = any (remove_photos.photos)));
     if failed is not null then
         perform errand.discard(failed, remove_photos.reason);
     end if;

@@ -1,4 +1,5 @@
--- stage: keeps the bytes of an object until the store has them, and enqueues the job that stores them.
+-- stage: keeps the bytes of an object until the store has them, and enqueues the job that stores them. Photos of which it
+-- is the original, and which failed because it wasn't there, are compressed again.
 create or replace function media.stage(photo uuid, key text, type text, owner text, bytes bytea) returns uuid
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -8,6 +9,7 @@ begin
     values (
         staged, stage.photo, length(stage.bytes), stage.key, stage.type, stage.owner, sha256(stage.bytes), stage.bytes,
         media.enqueue_upload(staged));
+    perform media.original_arrived(stage.key);
     return staged;
 end
 $$;

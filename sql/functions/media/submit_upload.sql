@@ -4,17 +4,27 @@
 --   select media.submit_upload('avatars/user-17.jpg', '\xffd8…', owner => 'user-17');
 --
 -- The first try counts from here: what the app has tried before does not. An object that the key has already is never
--- replaced: the same bytes are success, others a failure. Returns the upload's id; media.upload_status says what has
--- become of it. Raises ER422 for a key or type that is none, ER413 for more than 16 MB, ER409 for a key that was handed
--- over before.
+-- replaced: the same bytes are success, others a failure. A photo of which it is the original may be submitted before or
+-- after. Returns the upload's id; media.upload_status says what has become of it. The same call again returns the same
+-- upload, delivered or not.
+--
+-- type: image/…, video/…, audio/… or application/octet-stream; image/svg+xml, which a browser runs as a page, is none.
+-- Raises ER422 for a key, type or owner that is none, ER413 for more than 16 MB, ER409 for a key that was handed over
+-- before with other bytes, type or owner, and for one whose last object is about to be removed.
 create or replace function media.submit_upload(
     key text, bytes bytea, type text default 'image/jpeg', owner text default null
 ) returns uuid
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
+declare
+    known media.upload;
 begin
     perform media.check_key('submit_upload: key', submit_upload.key);
-    if submit_upload.type is null or submit_upload.type !~ '^[a-z]+/[A-Za-z0-9.+-]{1,80}$' then
-        raise exception 'submit_upload: type: expected one such as image/jpeg, got %',
+    perform media.check_owner('submit_upload', submit_upload.owner);
+    if submit_upload.type is null or submit_upload.type ~ 'svg|xml'
+        or submit_upload.type !~ '^((image|video|audio)/[a-z0-9.+-]{1,80}|application/octet-stream)$'
+    then
+        raise exception
+            'submit_upload: type: expected image/…, video/…, audio/… or application/octet-stream, and no SVG, got %',
             quote_nullable(left(submit_upload.type, 100)) using errcode = 'ER422';
     elsif submit_upload.bytes is null or length(submit_upload.bytes) = 0 then
         raise exception 'submit_upload: bytes: expected some, got none' using errcode = 'ER422';
@@ -22,12 +32,33 @@ begin
         raise exception 'submit_upload: bytes: expected at most 16 MB, got %', length(submit_upload.bytes)
             using errcode = 'ER413';
     end if;
-    return media.stage(null, submit_upload.key, submit_upload.type, submit_upload.owner, submit_upload.bytes);
-exception
-    when unique_violation then
-        raise exception 'submit_upload: key: expected one that was not handed over before, got %',
+    -- It would remove the new object together with the old one; so would that of a folder above.
+    if exists (
+        select from media.removal as held
+        where held.key = any (
+            select left(submit_upload.key, length)
+            from generate_series(1, length(submit_upload.key)) as length
+            where length = length(submit_upload.key) or substr(submit_upload.key, length, 1) = '/')
+    ) then
+        raise exception 'submit_upload: key: expected one whose object is not about to be removed, got %',
+            quote_literal(submit_upload.key)
+            using errcode = 'ER409', hint = 'Make part of the key unlike any other, such as by a UUID.';
+    end if;
+    begin
+        return media.stage(null, submit_upload.key, submit_upload.type, submit_upload.owner, submit_upload.bytes);
+    exception
+        when unique_violation then
+            select * into known from media.upload where upload.key = submit_upload.key;
+    end;
+    if (known.sha256, known.type, known.owner)
+        is distinct from (sha256(submit_upload.bytes), submit_upload.type, submit_upload.owner)
+    then
+        raise exception
+            'submit_upload: key: expected one that was not handed over with other bytes, type or owner, got %',
             quote_literal(submit_upload.key)
             using errcode = 'ER409', hint = 'media.upload_status says what became of that one.';
+    end if;
+    return known.id;
 end
 $$;
 comment on function media.submit_upload(text, bytea, text, text) is

@@ -19,6 +19,13 @@ struct Service: Sendable {
         self.arguments = arguments
     }
 
+    /// Runs it to its end, for a command that does one thing.
+    func run(on url: String) async throws {
+        try await program.run(arguments, on: url) { _ in
+        } line: { _ in
+        }
+    }
+
     /// Runs `body` beside it, with its process, and ends it gently after.
     ///
     /// - Throws: what `body` throws; a ``BenchError`` where the program fails before `body` is done.

@@ -35,8 +35,9 @@ struct LatencyImages: Scenario {
         defer { try? FileManager.default.removeItem(at: storage) }
         try FileManager.default.createDirectory(at: storage, withIntermediateDirectories: true)
         if let photos { try await submit(photos, to: storage, in: place) }
-        let worker = Service(
-            ["worker"], of: contender, in: arena, environment: ["STORAGE_URL": "file://\(storage.path)"])
+        let settings = ["STORAGE_URL": "file://\(storage.path)"]
+        try await Service(["storage", "init"], of: contender, in: arena, environment: settings).run(on: place.url)
+        let worker = Service(["worker"], of: contender, in: arena, environment: settings)
         return try await worker.running(on: place.url) { process in
             try await Self.wait("the worker's start", until: Self.worker, in: place)
             if photos != nil { try await Self.wait("the first photos", until: Self.compressed, in: place) }

@@ -39,7 +39,7 @@ extension Checkup {
             {
                 return [Self.finding(ofMissingFolder: path)]
             }
-            store = try environment.settings.objectStore()
+            store = try environment.settings.objectStore(environment.storeIdentity)
         } catch {
             return [.fail(name, "\(error)", fix: "set ERRAND_STORAGE to a folder, or STORAGE_URL: docs/storage.md")]
         }
@@ -48,7 +48,7 @@ extension Checkup {
         return [finding]
     }
 
-    /// A worker makes the folder when it starts; the doctor only looks whether it could.
+    /// A disk that isn't mounted, or a store that is yet to be made: the doctor only looks whether this user could.
     private static func finding(ofMissingFolder path: String) -> Finding {
         var above = URL(fileURLWithPath: path).standardized
         var isFolder: ObjCBool = false
@@ -61,7 +61,9 @@ extension Checkup {
                 "storage", "\(path): it isn't there, and this user can't make it in \(above.path)",
                 fix: "make it a folder of this user, or name another in ERRAND_STORAGE")
         }
-        return .ok("storage", "\(path) isn't there yet: the first worker makes it")
+        return .warn(
+            "storage", "\(path) isn't there: jobs that need it wait",
+            fix: "mount its disk; a new one is made by `errand storage init`")
     }
 
     private func finding(of store: any ObjectStore, _ name: String) async -> Finding {
@@ -76,6 +78,10 @@ extension Checkup {
             try await store.delete(key)
             guard isSame else { throw StorageError(.failed, "read something else than was written") }
             return .ok(name, "\(root) can be written to and read from")
+        } catch let error as StorageError where error.code == .wrongStore {
+            return .fail(
+                name, error.detail,
+                fix: "mount its disk, or correct STORAGE_URL; a new one is set up by `errand storage init`")
         } catch {
             let fix =
                 url == nil

@@ -7,26 +7,30 @@ import Glibc
 /// on the way to one. Files are readable by their owner only.
 package struct FolderStore: ObjectStore {
     private let root: String
+    private let identity: StoreIdentity?
 
-    /// Makes the folder where there is none, and removes what a crash left half written more than an hour ago.
+    /// Removes what a crash left half written more than an hour ago.
     ///
+    /// - Parameter identity: which store it has to be, asked for each operation. Nil: it may be any, and its folder is made
+    ///   where there is none.
     /// - Throws: ``StorageError`` where that can't be done.
     /// - Complexity: reads the names of all objects, once.
-    package init(root: String) throws(StorageError) {
+    package init(root: String, identity: StoreIdentity? = nil) throws(StorageError) {
         self.root = root
-        try Self.makeRoot(root)
-        Self.removeLeftovers(in: try Folder(at: root))
+        self.identity = identity
+        if identity == nil { try Self.makeRoot(root) }
+        if let folder = try? Folder(at: root) { Self.removeLeftovers(in: folder) }
     }
 
     @discardableResult
     package func put(
         _ content: ObjectContent, at key: ObjectKey, type: ContentType, if condition: PutCondition
     ) async throws(StorageError) -> Bool {
-        try await Disk.run { () throws(StorageError) in
-            let folder = try folder(of: key, making: true)
+        try await inRoot { root throws(StorageError) in
+            let folder = try Self.folder(of: key, in: root, making: true)
             let temporary = Self.leftover + String(UInt64.random(in: .min ... .max), radix: 36)
             do throws(StorageError) {
-                let file = try folder.create(temporary)
+                let file = try Self.create(temporary, in: folder)
                 try Self.write(content, to: file)
                 let isStored = try Self.name(temporary, key.name, in: folder, if: condition)
                 try folder.sync()
@@ -39,13 +43,17 @@ package struct FolderStore: ObjectStore {
         }
     }
 
-    package func get(_ key: ObjectKey) async throws(StorageError) -> [UInt8] {
-        try await Disk.run { () throws(StorageError) in try folder(of: key).open(key.name).bytes() }
+    package func get(_ key: ObjectKey, atMost limit: Int) async throws(StorageError) -> [UInt8] {
+        try await reading(key) { file throws(StorageError) in
+            guard file.size <= limit else {
+                throw StorageError(.tooLarge, "\(key): expected at most \(limit) bytes, got \(file.size)")
+            }
+            return try file.bytes()
+        }
     }
 
     package func get(_ key: ObjectKey, _ range: Range<Int>) async throws(StorageError) -> [UInt8] {
-        try await Disk.run { () throws(StorageError) in
-            let file = try folder(of: key).open(key.name)
+        try await reading(key) { file throws(StorageError) in
             guard range.lowerBound < file.size else {
                 throw StorageError(.rejected, "\(key): has \(file.size) bytes and none at \(range.lowerBound)")
             }
@@ -54,8 +62,7 @@ package struct FolderStore: ObjectStore {
     }
 
     package func get(_ key: ObjectKey, toFile path: String) async throws(StorageError) {
-        try await Disk.run { () throws(StorageError) in
-            let object = try folder(of: key).open(key.name)
+        try await reading(key) { object throws(StorageError) in
             let new = try NewFile(path)
             do throws(StorageError) {
                 try new.write(contentsOf: object)
@@ -68,11 +75,10 @@ package struct FolderStore: ObjectStore {
     }
 
     package func status(of key: ObjectKey) async throws(StorageError) -> ObjectStatus? {
-        try await Disk.run { () throws(StorageError) in
+        try await inRoot { root throws(StorageError) in
             do throws(StorageError) {
-                guard let status = try folder(of: key).status(of: key.name), status.st_mode & S_IFMT == S_IFREG else {
-                    return nil
-                }
+                let found = try Self.folder(of: key, in: root).status(of: key.name)
+                guard let status = found, status.st_mode & S_IFMT == S_IFREG else { return nil }
                 return ObjectStatus(size: Int(status.st_size), sha256: nil)
             } catch  where error.code == .notFound {
                 return nil
@@ -81,38 +87,45 @@ package struct FolderStore: ObjectStore {
     }
 
     package func delete(_ key: ObjectKey) async throws(StorageError) {
-        try await Disk.run { () throws(StorageError) in
-            do throws(StorageError) {
-                let folder = try folder(of: key)
-                if try folder.remove(key.name) { try folder.sync() }
-            } catch  where error.code == .notFound {
-                return
-            }
-        }
+        try await inRoot { root throws(StorageError) in try Self.delete(key, in: root) }
     }
 
     package func delete(_ keys: [ObjectKey]) async throws(StorageError) -> [ObjectKey: StorageError] {
-        var failed: [ObjectKey: StorageError] = [:]
-        for key in keys {
-            do throws(StorageError) { try await delete(key) } catch { failed[key] = error }
+        try await inRoot { root throws(StorageError) in
+            var failed: [ObjectKey: StorageError] = [:]
+            for key in keys {
+                do throws(StorageError) { try Self.delete(key, in: root) } catch { failed[key] = error }
+            }
+            return failed
         }
-        return failed
     }
 
     package func keys(
         beginning prefix: String, after: ObjectKey?, atMost count: Int
     ) async throws(StorageError) -> [ObjectKey] {
-        try await Disk.run { () throws(StorageError) in
+        try await inRoot { root throws(StorageError) in
             var found: [ObjectKey] = []
-            try Self.collect(in: try rootFolder(), below: "", beginning: prefix, into: &found)
+            try Self.collect(in: root, below: "", beginning: prefix, into: &found)
             let behind = found.filter { after?.text.utf8.lexicographicallyPrecedes($0.text.utf8) ?? true }
             return Array(behind.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }.prefix(count))
         }
     }
 
-    package func check() async throws(StorageError) {
-        try await Disk.run { () throws(StorageError) in _ = try rootFolder() }
+    package func sweep(below prefix: String, atMost count: Int) async throws(StorageError) -> Int {
+        let key = try ObjectKey(folder: prefix)
+        return try await inRoot { root throws(StorageError) in
+            do throws(StorageError) {
+                let above = try Self.folder(of: key, in: root)
+                let removed = try above.folder(key.name).sweep(atMost: count)
+                if removed < count { try above.removeFolder(Array(key.name.utf8CString)) }
+                return removed
+            } catch  where error.code == .notFound {
+                return 0
+            }
+        }
     }
+
+    package func check() async throws(StorageError) { try await inRoot { _ throws(StorageError) in } }
 
     package func stop() async {}
 }
@@ -144,14 +157,76 @@ extension FolderStore {
         }
     }
 
-    private func folder(of key: ObjectKey, making: Bool = false) throws(StorageError) -> Folder {
-        var folder = try rootFolder()
+    /// A sweep may remove the folder in between: the next attempt makes it again.
+    private static func create(_ name: String, in folder: borrowing Folder) throws(StorageError) -> OpenFile {
+        do throws(StorageError) {
+            return try folder.create(name)
+        } catch  where error.code == .notFound {
+            throw StorageError(.busy, error.detail)
+        }
+    }
+
+    private static func folder(
+        of key: ObjectKey, in root: borrowing Folder, making: Bool = false
+    ) throws(StorageError) -> Folder {
+        var folder = try root.same()
         for part in key.folders { folder = try folder.folder(part, making: making) }
         return folder
     }
 
+    private static func delete(_ key: ObjectKey, in root: borrowing Folder) throws(StorageError) {
+        do throws(StorageError) {
+            let folder = try folder(of: key, in: root)
+            if try folder.remove(key.name) { try folder.sync() }
+        } catch  where error.code == .notFound {
+            return
+        }
+    }
+
+    /// Runs `body` with an object that is open.
+    private func reading<T: Sendable>(
+        _ key: ObjectKey, _ body: @escaping @Sendable (borrowing OpenFile) throws(StorageError) -> T
+    ) async throws(StorageError) -> T {
+        try await inRoot { root throws(StorageError) in
+            let file: OpenFile
+            do throws(StorageError) {
+                file = try Self.folder(of: key, in: root).open(key.name)
+            } catch  where error.code == .notFound {
+                throw StorageError(.notFound, "\(key): no such object")
+            }
+            return try body(file)
+        }
+    }
+
+    /// Runs `body` with the open root, once that has shown to be the database's store: whatever is mounted or unmounted in
+    /// between, `body` works where the marker was read.
+    private func inRoot<T: Sendable>(
+        _ body: @escaping @Sendable (borrowing Folder) throws(StorageError) -> T
+    ) async throws(StorageError) -> T {
+        let root = root
+        guard let identity else {
+            return try await Disk.run { () throws(StorageError) in try body(try Self.open(root)) }
+        }
+        return try await identity.confirmed { id throws(StorageError) in
+            try await Disk.run { () throws(StorageError) in
+                let folder = try Self.open(root)
+                try StoreMarker.require(id, in: try Self.marker(in: folder), of: root)
+                return try body(folder)
+            }
+        }
+    }
+
+    private static func marker(in root: borrowing Folder) throws(StorageError) -> [UInt8]? {
+        do throws(StorageError) {
+            let file = try root.open(ObjectKey.marker.name)
+            return try file.bytes(0..<min(file.size, StoreMarker.limit))
+        } catch  where error.code == .notFound {
+            return nil
+        }
+    }
+
     /// A root that is gone, such as a disk that isn't mounted, is a store that can't be reached, and not one without objects.
-    private func rootFolder() throws(StorageError) -> Folder {
+    private static func open(_ root: String) throws(StorageError) -> Folder {
         do throws(StorageError) {
             return try Folder(at: root)
         } catch  where error.code == .notFound {

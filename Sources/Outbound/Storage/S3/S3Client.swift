@@ -164,7 +164,7 @@ extension S3Client {
         all.reserveCapacity(min(answer.length ?? 0, limit))
         for try await piece in answer.body {
             all.append(contentsOf: piece.readableBytesView)
-            guard all.count <= limit else { throw StorageError(.rejected, "an answer of more than \(limit) bytes") }
+            guard all.count <= limit else { throw StorageError(.tooLarge, "an answer of more than \(limit) bytes") }
         }
         return all
     }

@@ -3,17 +3,16 @@ import NIOHTTP1
 // MARK: - Removing, and listing
 extension S3Store {
     package func delete(_ key: ObjectKey) async throws(StorageError) {
+        try await confirm()
         if try await versioning.areRemoved(by: client) {
             if let error = try await removeVersions(of: [key])[key] { throw error }
             return
         }
-        // Some servers say 404 where Amazon's says 204.
-        do throws(StorageError) {
-            _ = try await client.send(.init(method: .DELETE, key: name(key), what: "delete \(key)"))
-        } catch  where error.code == .notFound {}
+        try await removeOne(name(key), nil)
     }
 
     package func delete(_ keys: [ObjectKey]) async throws(StorageError) -> [ObjectKey: StorageError] {
+        try await confirm()
         if try await versioning.areRemoved(by: client) { return try await removeVersions(of: keys) }
         let byName = Dictionary(keys.map { (name($0), $0) }, uniquingKeysWith: { one, _ in one })
         let failed = try await remove(byName.keys.sorted().map { ($0, nil) })
@@ -23,6 +22,7 @@ extension S3Store {
     package func keys(
         beginning prefix: String, after: ObjectKey?, atMost count: Int
     ) async throws(StorageError) -> [ObjectKey] {
+        try await confirm()
         let root = client.configuration.prefix.isEmpty ? "" : client.configuration.prefix + "/"
         var found: [ObjectKey] = []
         var token: String?
@@ -44,6 +44,7 @@ extension S3Store {
             }
             token = next
         } while token != nil && found.count < count
+        if found.isEmpty { try await confirmAnew() }
         return Array(found.sorted { $0.text.utf8.lexicographicallyPrecedes($1.text.utf8) }.prefix(count))
     }
 
@@ -54,6 +55,31 @@ extension S3Store {
                 method: .GET, query: [("list-type", "2"), ("max-keys", "1")],
                 what: "bucket \(client.configuration.bucket)"))
         _ = try await versioning.areRemoved(by: client)
+        try await confirmAnew()
+    }
+
+    package func sweep(below prefix: String, atMost count: Int) async throws(StorageError) -> Int {
+        let root = name(try ObjectKey(folder: prefix)) + "/"
+        try await confirm()
+        let isVersioned = try await versioning.areRemoved(by: client)
+        let query = isVersioned ? [("versions", "")] : [("list-type", "2")]
+        let page = try await client.ask(
+            .init(
+                method: .GET, query: query + [("prefix", root), ("max-keys", "\(min(1000, count))")],
+                what: "list \(prefix)"))
+        let entries = isVersioned ? page.all("Version") + page.all("DeleteMarker") : page.all("Contents")
+        let found = entries.compactMap { entry in
+            (entry["Key"]?.text).map { (name: $0, version: entry["VersionId"]?.text) }
+        }.filter { $0.name.hasPrefix(root) }
+        if found.isEmpty {
+            try await confirmAnew()
+            return 0
+        }
+        let failed = try await remove(found)
+        let removed = found.count { failed[$0.name] == nil }
+        // What is refused comes again: said when nothing else is left.
+        if removed == 0, let error = failed.values.first { throw error }
+        return removed
     }
 
     /// Removes names, each in one version or as it is, up to 1,000 in a request; answers what went wrong with which.
@@ -61,7 +87,15 @@ extension S3Store {
         StorageError]
     {
         var failed: [String: StorageError] = [:]
-        var rest = objects[...]
+        for (name, version) in objects where !XMLElement.canHold(name) {
+            do throws(StorageError) {
+                try await removeOne(name, version)
+            } catch {
+                if error.fault != .ours { throw error }
+                failed[name] = error
+            }
+        }
+        var rest = objects.filter { XMLElement.canHold($0.name) }[...]
         while !rest.isEmpty {
             let portion = rest.prefix(1000)
             rest = rest.dropFirst(1000)
@@ -86,6 +120,16 @@ extension S3Store {
             }
         }
         return failed
+    }
+
+    private func removeOne(_ name: String, _ version: String?) async throws(StorageError) {
+        do throws(StorageError) {
+            let query = version.map { [(name: "versionId", value: $0)] } ?? []
+            _ = try await client.send(.init(method: .DELETE, key: name, query: query, what: "delete \(name)"))
+        } catch  where error.code == .notFound {
+            // Some servers say 404 where Amazon's says 204.
+            return
+        }
     }
 
     private func removeVersions(of keys: [ObjectKey]) async throws(StorageError) -> [ObjectKey: StorageError] {

@@ -10,12 +10,15 @@ import NIOHTTP1
 package struct S3Store: ObjectStore {
     let client: S3Client
     let versioning: S3Versioning
+    let confirmation: S3Confirmation
 
     /// Opens no connection.
     ///
+    /// - Parameter identity: which store it has to be. Nil: it may be any.
     /// - Throws: ``StorageError`` with code `misconfigured` where the file of authorities can't be read.
-    package init(_ configuration: S3Configuration) throws(StorageError) {
+    package init(_ configuration: S3Configuration, identity: StoreIdentity? = nil) throws(StorageError) {
         client = try S3Client(configuration)
+        confirmation = S3Confirmation(identity)
         versioning = S3Versioning(configuration.versions)
     }
 
@@ -23,6 +26,7 @@ package struct S3Store: ObjectStore {
     package func put(
         _ content: ObjectContent, at key: ObjectKey, type: ContentType, if condition: PutCondition
     ) async throws(StorageError) -> Bool {
+        try await confirm()
         do throws(StorageError) {
             return try await putOnce(content, at: key, type: type, if: condition)
         } catch  where error.code == .corrupt {
@@ -31,18 +35,15 @@ package struct S3Store: ObjectStore {
         }
     }
 
-    package func get(_ key: ObjectKey) async throws(StorageError) -> [UInt8] {
-        let (client, limit) = (client, client.configuration.limits.memory)
-        return try await client.send(.init(method: .GET, key: name(key), what: "get \(key)")) { answer in
-            if let length = answer.length { answer.deadline.extend(to: client.span(of: length)) }
-            let bytes = try await S3Client.bytes(of: answer, atMost: limit)
-            try Self.verify(ContentHash(of: bytes), answer, "get \(key)")
-            return bytes
-        }
+    package func get(_ key: ObjectKey, atMost limit: Int) async throws(StorageError) -> [UInt8] {
+        let limit = min(limit, client.configuration.limits.memory)
+        try await confirm()
+        return try await confirmingAbsence { () throws(StorageError) in try await read(key, atMost: limit) }
     }
 
     package func get(_ key: ObjectKey, _ range: Range<Int>) async throws(StorageError) -> [UInt8] {
         guard !range.isEmpty else { return [] }
+        try await confirm()
         let request = S3Client.Request(
             method: .GET, key: name(key), headers: [("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")],
             what: "get \(key)")
@@ -58,6 +59,7 @@ package struct S3Store: ObjectStore {
     }
 
     package func get(_ key: ObjectKey, toFile path: String) async throws(StorageError) {
+        try await confirm()
         let client = client
         try await client.send(.init(method: .GET, key: name(key), what: "get \(key)")) { answer in
             if let length = answer.length { answer.deadline.extend(to: client.span(of: length)) }
@@ -79,6 +81,7 @@ package struct S3Store: ObjectStore {
     }
 
     package func status(of key: ObjectKey) async throws(StorageError) -> ObjectStatus? {
+        try await confirm()
         let request = S3Client.Request(method: .HEAD, key: name(key), what: "head \(key)")
         return try await client.send(request, accepting: [200, 404]) { answer in
             guard answer.status == 200 else { return nil }
@@ -94,6 +97,25 @@ package struct S3Store: ObjectStore {
     package func presignedURL(of key: ObjectKey, for seconds: Int) -> String {
         precondition((1...604_800).contains(seconds), "seconds: expected 1 to 604800, got \(seconds)")
         return client.presigned(name(key), for: seconds)
+    }
+}
+
+// MARK: - Reading
+extension S3Store {
+    /// Reads a whole object, and looks at its size first.
+    func read(_ key: ObjectKey, atMost limit: Int) async throws(StorageError) -> [UInt8] {
+        let client = client
+        return try await client.send(.init(method: .GET, key: name(key), what: "get \(key)")) { answer in
+            if let length = answer.length {
+                guard length <= limit else {
+                    throw StorageError(.tooLarge, "\(key): expected at most \(limit) bytes, got \(length)")
+                }
+                answer.deadline.extend(to: client.span(of: length))
+            }
+            let bytes = try await S3Client.bytes(of: answer, atMost: limit)
+            try Self.verify(ContentHash(of: bytes), answer, "get \(key)")
+            return bytes
+        }
     }
 }
 

@@ -33,6 +33,11 @@ extension XMLElement {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
     }
 
+    /// Whether a document can hold the text as it is: control characters it can't.
+    static func canHold(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F && ![0xFFFE, 0xFFFF].contains($0.value) }
+    }
+
     private struct Reader {
         private var rest: Substring.UnicodeScalarView
 

@@ -1,0 +1,59 @@
+import Synchronization
+
+/// When a bucket was last seen to be the database's store.
+final class S3Confirmation: Sendable {
+    /// How long one look at the marker holds. What isn't there is believed after a new look only.
+    private static let span: Duration = .seconds(10)
+
+    let identity: StoreIdentity?
+    private let lastAt = Mutex<ContinuousClock.Instant?>(nil)
+
+    init(_ identity: StoreIdentity?) { self.identity = identity }
+
+    var isFresh: Bool { lastAt.withLock { $0.map { .now - $0 < Self.span } ?? false } }
+
+    func succeeded() { lastAt.withLock { $0 = .now } }
+}
+
+// MARK: - Which store it is
+extension S3Store {
+    /// Returns where the bucket is the database's store, or was 10 s ago at most.
+    ///
+    /// - Throws: ``StorageError`` with code `wrongStore` where it isn't.
+    func confirm() async throws(StorageError) {
+        if !confirmation.isFresh { try await confirmAnew() }
+    }
+
+    func confirmAnew() async throws(StorageError) {
+        guard let identity = confirmation.identity else { return }
+        try await identity.confirmed { id throws(StorageError) in
+            try StoreMarker.require(id, in: try await marker(), of: place)
+        }
+        confirmation.succeeded()
+    }
+
+    /// Runs `body`, and believes that an object isn't there only of the right store.
+    func confirmingAbsence<T: Sendable>(
+        _ body: () async throws(StorageError) -> T
+    ) async throws(StorageError) -> T {
+        do throws(StorageError) {
+            return try await body()
+        } catch {
+            if error.code == .notFound { try await confirmAnew() }
+            throw error
+        }
+    }
+
+    private func marker() async throws(StorageError) -> [UInt8]? {
+        do throws(StorageError) {
+            return try await read(.marker, atMost: StoreMarker.limit)
+        } catch  where error.code == .notFound {
+            return nil
+        }
+    }
+
+    private var place: String {
+        let prefix = client.configuration.prefix
+        return "bucket \(client.configuration.bucket)" + (prefix.isEmpty ? "" : ", \(prefix)")
+    }
+}

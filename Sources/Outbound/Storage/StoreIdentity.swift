@@ -1,0 +1,93 @@
+import Foundation
+import Synchronization
+
+/// Which store the database's objects lie in: an id that stands in the database, and in a marker in the store.
+///
+/// A folder whose disk isn't mounted, and a wrong bucket or prefix, look like a store whose objects are all gone. So a store
+/// without the database's id counts as down. Nothing but `errand storage init` writes a marker.
+package final class StoreIdentity: Sendable {
+    private let read: @Sendable () async throws -> UUID?
+    private let known = Mutex<UUID?>(nil)
+
+    /// - Parameter read: reads the id from the database; nil where it has none.
+    package init(_ read: @escaping @Sendable () async throws -> UUID?) { self.read = read }
+
+    /// Runs `body` with the database's id; once more where `body` throws `wrongStore` and the id has changed since it was
+    /// read.
+    func confirmed<T: Sendable>(
+        _ body: (UUID) async throws(StorageError) -> T
+    ) async throws(StorageError) -> T {
+        let first: UUID
+        if let id = known.withLock(\.self) { first = id } else { first = try await readAnew() }
+        do throws(StorageError) {
+            return try await body(first)
+        } catch  where error.code == .wrongStore {
+            let id = try await readAnew()
+            guard id != first else { throw error }
+            return try await body(id)
+        }
+    }
+
+    private func readAnew() async throws(StorageError) -> UUID {
+        let id: UUID?
+        do {
+            id = try await read()
+        } catch {
+            throw StorageError(.failed, "the database could not be asked which store it uses: \(error)")
+        }
+        guard let id else {
+            throw StorageError(.wrongStore, "the database has no store yet; run `errand storage init`")
+        }
+        known.withLock { $0 = id }
+        return id
+    }
+}
+
+/// The object in a store that says which one it is.
+package enum StoreMarker {
+    /// Bytes that a marker has at most.
+    static let limit = 4096
+
+    static func bytes(of id: UUID) -> [UInt8] {
+        Array(
+            """
+            \(id.uuidString.lowercased())
+            By this id an Errand database knows its object store. Without it, Errand takes the store to be down.
+
+            """.utf8)
+    }
+
+    static func id(in bytes: [UInt8]) -> UUID? {
+        String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.flatMap { UUID(uuidString: String($0)) }
+    }
+
+    /// - Parameter marker: its bytes; nil where there is none.
+    /// - Throws: ``StorageError`` with code `wrongStore` where it isn't that of `id`.
+    static func require(_ id: UUID, in marker: [UInt8]?, of place: String) throws(StorageError) {
+        let found = marker.map { Self.id(in: $0)?.uuidString.lowercased() ?? "an unreadable one" }
+        guard found != id.uuidString.lowercased() else { return }
+        throw StorageError(
+            .wrongStore,
+            "\(place): expected a marker \(ObjectKey.marker) with the id \(id.uuidString.lowercased()), got "
+                + "\(found ?? "none"); mount its disk, or correct STORAGE_URL; `errand storage init --adopt` takes this one"
+        )
+    }
+}
+
+extension ObjectStore {
+    /// The id in the store's marker; nil where it has none. For a store without an identity of its own.
+    package func markedID() async throws(StorageError) -> UUID? {
+        do throws(StorageError) {
+            return StoreMarker.id(in: try await get(.marker, atMost: StoreMarker.limit))
+        } catch  where error.code == .notFound {
+            return nil
+        }
+    }
+
+    /// Writes the marker. Returns false where the store has one, and it is not to be replaced.
+    package func mark(as id: UUID, replacing: Bool) async throws(StorageError) -> Bool {
+        try await put(
+            .bytes(StoreMarker.bytes(of: id)), at: .marker, type: ContentType(rawValue: "text/plain"),
+            if: replacing ? .always : .absent)
+    }
+}

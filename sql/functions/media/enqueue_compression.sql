@@ -1,0 +1,16 @@
+-- enqueue_compression: enqueues the job that compresses a photo, and records it with the photo. Returns the job's id; where
+-- the photo has an unfinished job, that one's.
+create or replace function media.enqueue_compression(photo uuid) returns bigint
+language plpgsql set search_path = pg_catalog, media, pg_temp as $$
+declare
+    enqueued bigint;
+begin
+    select job_id into enqueued
+    from errand.enqueue(
+        'image_compression', jsonb_build_object('photo', enqueue_compression.photo), queue => 'images',
+        unique_key => 'image_compression/' || enqueue_compression.photo);
+    update media.photo as known set job_id = enqueued where known.id = enqueue_compression.photo;
+    return enqueued;
+end
+$$;
+comment on function media.enqueue_compression(uuid) is 'Enqueues the job that compresses a photo; returns its id';
