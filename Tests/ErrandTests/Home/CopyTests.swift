@@ -61,8 +61,10 @@ import Testing
             let worker = try await database.enter()
             try await database.execute("select errand.enqueue('noop')")
             try await makeCopy(database)
-            // Another session: one that has claimed before stays where it is.
-            let other = Database(configuration: configuration, maximumConnections: 1, logger: Logger(label: "test"))
+            // Another session, past a pooler of the tests: one that has claimed before stays where it is.
+            let other = Database(
+                configuration: try PostgresConfiguration(url: TestServer.url(of: configuration, directly: true)),
+                maximumConnections: 1, logger: Logger(label: "test"))
             try await other.take(worker)
             #expect(try await database.count("from errand.job where state = 'running'") == 0)
             let beat = Statement("select alive from errand.beat_v2(array[$1::int8], 0, '{}', '{}', '{}')", [worker])
