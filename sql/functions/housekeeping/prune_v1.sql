@@ -63,7 +63,7 @@ begin
                 keep_history * interval '1 day',
                 (select kind.keep_failed from errand.kind where kind.name = past.kind))
             or past.finished_at < (
-                select finished_at from errand.past_failure order by finished_at desc offset 5000 limit 1)
+                select finished_at from errand.past_failure order by finished_at desc offset 4999 limit 1)
         limit 10000));
     get diagnostics removed = row_count;
     total := total + removed;
