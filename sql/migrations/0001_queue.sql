@@ -134,6 +134,7 @@ create table errand.worker (
     queues text[] not null,
     kinds text[] not null,
     marks jsonb not null default '{}',
+    server_start text,
     constraint worker_pkey primary key (id)
 ) with (fillfactor = 20);
 
@@ -147,6 +148,8 @@ comment on column errand.worker.queues is 'the queues that it claims from';
 comment on column errand.worker.kinds is 'the kinds that it can run: it claims no others';
 comment on column errand.worker.marks is
     'its low-water marks by queue, one a priority, so that a new worker of the same kinds need not begin at 0';
+comment on column errand.worker.server_start is
+    'the start of the server, as errand.server_start() tells it, under which marks were taken';
 
 create table errand.queue (
     name text not null,

@@ -11,6 +11,7 @@ struct LeaseKeeper {
     func run() async {
         var lastBeat = ContinuousClock.now - shared.configuration.beat
         var isHurried = false
+        var serverStart: String?
         var lastRan = ContinuousClock.now
         var nextTry = ContinuousClock.now
         var backoff = Backoff(first: Self.interval, cap: min(.seconds(1), shared.configuration.beat))
@@ -20,9 +21,9 @@ struct LeaseKeeper {
         while !Task.isCancelled {
             if nextTry <= .now {
                 do {
-                    if shared.identity.current == nil, !shared.isStopping { try await register() }
+                    if shared.identity.current == nil, !shared.isStopping { try await register(&serverStart) }
                     if lastBeat + pause <= .now || isHurried {
-                        try await beat()
+                        try await beat(&serverStart)
                         reconnects.succeeded()
                         lastBeat = .now
                         isHurried = false
@@ -70,29 +71,41 @@ struct LeaseKeeper {
             ? shared.configuration.beat : min(.milliseconds(500), shared.configuration.beat)
     }
 
-    private func register() async throws {
+    private func register(_ serverStart: inout String?) async throws {
         let rows = try await shared.control.query(try shared.registration)
-        guard let (id, published) = try rows.first?.decode(Int64.self, JSONB.self) else {
+        guard let (id, published, started) = try rows.first?.decode(Int64.self, JSONB.self, String.self) else {
             throw UnexpectedAnswer("errand.register_worker_v1", expected: "one row", came: "none")
         }
         let marks = try published.decode([String: [Int64]].self)
         for loop in loops { loop.begin(at: marks[loop.queue]) }
+        serverStart = started
         shared.identity.adopt(id)
         shared.logger.info("registered", metadata: ["worker_id": "\(id)", "queues": "\(shared.configuration.queues)"])
         for loop in loops { loop.wake() }
     }
 
-    private func beat() async throws {
+    /// - Parameter serverStart: the start of the server under which the marks were taken.
+    private func beat(_ serverStart: inout String?) async throws {
         let ids = shared.identity.all
         guard !ids.isEmpty else { return }
         let held = shared.running.held()
         let own = Dictionary(uniqueKeysWithValues: loops.map { ($0.queue, $0.marks) })
         let rows = try await shared.control.query(
             Statement(
-                "select * from errand.beat_v2($1, $2::int4, $3, $4, $5)",
-                [ids, held.count, try JSONB(encoding: own), held.map(\.id), held.map(\.line)]))
+                "select * from errand.beat_v2($1, $2::int4, $3, $4)",
+                [ids, held.count, try JSONB(encoding: own), serverStart]))
         guard let row = rows.first else { return }
-        let (alive, lost, published) = try row.decode([Int64].self, [Int64].self, JSONB.self)
+        let (alive, published, started) = try row.decode([Int64].self, JSONB.self, String.self)
+        if started != serverStart {
+            // Positions that were drawn before may be drawn again, below the marks. The connections that lie idle are
+            // replaced without a claim that fails.
+            shared.logger.notice("the database was started anew: claims read the queues from their beginning")
+            for loop in loops {
+                loop.begin(at: nil)
+                loop.wake()
+            }
+            serverStart = started
+        }
         let marks = try published.decode([String: [Int64]].self)
         for loop in loops {
             if let marks = marks[loop.queue] { loop.catchUp(with: marks) }
@@ -104,8 +117,22 @@ struct LeaseKeeper {
             shared.logger.error(
                 "lease lost: its jobs run elsewhere now", metadata: ["worker_id": "\(id)", "dropped": "\(dropped)"])
         }
-        let cancelled = shared.running.drop(lost, because: .cancelled)
-        if cancelled > 0 { shared.logger.notice("jobs cancelled while running", metadata: ["jobs": "\(lost)"]) }
+        try await dropLost(held)
+    }
+
+    /// Stops attempts whose jobs were cancelled or rescued. Apart from the heartbeat, which no lock on the jobs may hold up.
+    private func dropLost(_ held: [ClaimedJob]) async throws {
+        guard !held.isEmpty else { return }
+        do {
+            let rows = try await shared.control.query(
+                Statement("select errand.lost_jobs_v1($1, $2)", [held.map(\.id), held.map(\.line)]))
+            let lost = try rows.scalar([Int64].self)
+            let cancelled = shared.running.drop(lost, because: .cancelled)
+            if cancelled > 0 { shared.logger.notice("jobs cancelled while running", metadata: ["jobs": "\(lost)"]) }
+        } catch {
+            guard error.sqlState == "55P03" else { throw error }
+            shared.logger.debug("the jobs are locked: asked again with the next heartbeat")
+        }
     }
 
     /// Lets go of ids that are in doubt once none of their known jobs runs any more.

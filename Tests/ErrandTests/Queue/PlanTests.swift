@@ -26,8 +26,7 @@ import Testing
                 default:
                     [
                         Statement(
-                            "select * from errand.beat_v2($1, 0, '{}', $2, $3)",
-                            [[worker.id], jobs.map(\.id), jobs.map(\.line)])
+                            "select errand.lost_jobs_v1($1, $2)", [jobs.map(\.id), jobs.map(\.line)])
                     ]
                 }
             try await database.transaction { transaction in

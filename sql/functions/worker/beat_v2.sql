@@ -1,13 +1,15 @@
--- beat_v2: extends the leases of a process's worker ids, and tells what it has lost meanwhile.
+-- errand: after server_start
+-- beat_v2: extends the leases of a process's worker ids. It reads no jobs, so that a lock on errand.job ends no lease.
 --
--- Returns the ids that are still entered, and those of the given jobs that are no longer held under their line: cancelled by
--- ops, or rescued. An id that is missing has lost its lease: what it runs runs elsewhere. In a copy that nobody has adopted
--- all ids are missing. published is, for each queue, how far the marks of other live workers of the same kinds are, or {}:
--- who claims seldom would else read over all that they have done since. It asks the 20 that were heard last, so that a
--- beat's cost has a bound.
+-- alive has the ids that are still entered: a missing one has lost its lease, and what it runs runs elsewhere. In a copy
+-- that nobody has adopted all are missing. published is, for each queue, how far the marks of other live workers of the same
+-- kinds are, or {}: a worker that seldom claims would else read over all that they have done since. It asks the 20 that were
+-- heard last, so that a beat's cost has a bound.
+--
+-- started is errand.server_start(). marks are stored, for others to begin at, only if they were taken under that start.
 create or replace function errand.beat_v2(
-    worker_ids bigint[], running int, marks jsonb, job_ids bigint[], lines bigint[]
-) returns table (alive bigint[], lost bigint[], published jsonb)
+    worker_ids bigint[], running int, marks jsonb, marks_started text
+) returns table (alive bigint[], published jsonb, started text)
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
@@ -15,20 +17,15 @@ as $$
 #variable_conflict use_column
 begin
     perform set_config('synchronous_commit', 'off', true);
+    started := errand.server_start();
     with beating as (
         update errand.worker
-        set beat_at = now(), running = beat_v2.running, marks = beat_v2.marks
+        set beat_at = now(), running = beat_v2.running, server_start = beat_v2.started,
+            marks = case when beat_v2.marks_started = beat_v2.started then beat_v2.marks else '{}' end
         where id = any (worker_ids) and errand.is_home()
         returning id
     )
     select coalesce(array_agg(id), '{}') into alive from beating;
-    lost := array(
-        select asked.id
-        from unnest(job_ids, lines) as asked(id, line)
-        -- No join: what errand.finish_v1 says of the planner would have it read all of an index here too.
-        where (
-            select held.line from errand.job as held where held.id = asked.id and held.state = 'running'
-        ) is distinct from asked.line);
     select coalesce(jsonb_object_agg(queue, best), '{}') into published
     from (
         select queue, jsonb_agg(mark order by priority) as best
@@ -39,6 +36,7 @@ begin
                 from errand.worker as own
                 join errand.worker as other
                     on other.kinds @> own.kinds and other.id <> all (worker_ids) and other.beat_at > now() - other.lease
+                        and other.server_start = own.server_start
                 where own.id = worker_ids[1]
                 order by other.beat_at desc
                 limit 20) as near
@@ -49,5 +47,5 @@ begin
     return next;
 end
 $$;
-comment on function errand.beat_v2(bigint[], int, jsonb, bigint[], bigint[]) is
-    'For workers: extends leases; returns the worker ids that are alive, the jobs that are no longer theirs, others'' marks';
+comment on function errand.beat_v2(bigint[], int, jsonb, text) is
+    'For workers: extends leases; returns the worker ids that are alive, others'' marks, and the server''s start';

@@ -8,6 +8,8 @@ create or replace function errand.look_v1(queues text[], kinds text[], marks big
 -- Volatile, so that the look has a snapshot of its own, after the flag.
 language plpgsql volatile security definer
 set search_path = pg_catalog, errand, pg_temp
+-- A heartbeat waits behind this.
+set lock_timeout = '500ms'
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column

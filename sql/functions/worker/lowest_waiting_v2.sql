@@ -12,6 +12,8 @@ create or replace function errand.lowest_waiting_v2(
 -- Volatile, so that the second look has a snapshot of its own.
 language plpgsql volatile security definer
 set search_path = pg_catalog, errand, pg_temp
+-- A heartbeat waits behind this.
+set lock_timeout = '500ms'
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column

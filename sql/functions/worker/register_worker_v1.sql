@@ -1,12 +1,14 @@
+-- errand: after server_start
 -- register_worker_v1: enters a worker and the kinds that it brings. Every start, and every doubt about a lost answer,
 -- takes a new id: whatever is claimed under an id that nobody beats any more is rescued.
 --
 -- kinds is an array of {name, queue, max_attempts, priority, …}: see errand.know_kinds. Returns the new id, and for each
--- queue the low-water marks that a live worker of the same kinds has published ({} if there is none: begin at 0). Raises ER421
--- where the database is a copy that nobody has adopted.
+-- queue the low-water marks that a live worker of the same kinds has published ({} if there is none: begin at 0). started
+-- is errand.server_start(), under which these were taken. Raises ER421 where the database is a
+-- copy that nobody has adopted.
 create or replace function errand.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb
-) returns table (worker_id bigint, marks jsonb)
+) returns table (worker_id bigint, marks jsonb, started text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -15,16 +17,17 @@ begin
     perform errand.check_home();
     perform errand.know_kinds(kinds);
     return query
-    insert into errand.worker (name, version, lease, queues, kinds)
+    insert into errand.worker (name, version, lease, queues, kinds, server_start)
     values (
-        register_worker_v1.name, register_worker_v1.version, register_worker_v1.lease, register_worker_v1.queues, names)
+        register_worker_v1.name, register_worker_v1.version, register_worker_v1.lease, register_worker_v1.queues, names,
+        errand.server_start())
     returning id, coalesce((
         select other.marks
         from errand.worker as other
         where other.kinds @> names and other.queues @> register_worker_v1.queues
-            and other.beat_at > now() - other.lease
+            and other.beat_at > now() - other.lease and other.server_start = worker.server_start
         order by other.beat_at desc
-        limit 1), '{}');
+        limit 1), '{}'), worker.server_start;
 end
 $$;
 comment on function errand.register_worker_v1(text, text, interval, text[], jsonb) is
