@@ -9,7 +9,8 @@ begin
     if found then
         return case
             when probe.line = known.probe_line and probe.state = 'running' then 'under way'
-            when probe.line = known.probe_line and known.released_at > clock_timestamp() - interval '10 seconds'
+            when probe.line = known.probe_line
+                and known.released_at between clock_timestamp() - interval '10 seconds' and clock_timestamp()
                 then 'under way'
             when probe.state = 'scheduled' then 'failed'
             else 'open'

@@ -2,6 +2,8 @@
 -- until on; when one has succeeded it is closed. While it is closed: they go in line, oldest first, at a pace that begins
 -- at 100/s and doubles each second, up to 2000/s.
 --
+-- A time in the future was written before the server's clock went back, and says nothing.
+--
 -- Called every 200 ms by housekeeping. Answers how many it put in line.
 create or replace function errand.release_dependency(name text) returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -10,6 +12,7 @@ declare
     known errand.dependency;
     present timestamptz := clock_timestamp();
     pace double precision;
+    elapsed double precision;
     wanted int;
     probe text;
     waiting bigint;
@@ -43,13 +46,14 @@ begin
             return 0;
         end if;
         wanted := 1;
-    elsif known.failures > 0 and known.failed_at > present - known.probe_every then
+    elsif known.failures > 0 and known.failed_at between present - known.probe_every and present then
         -- Too few failures to open it; those who found it down wait for a moment all the same.
         return 0;
     else
-        pace := least(2000, 100 * power(2, least(10, floor(coalesce(extract(epoch from present - known.closed_at), 0)))));
-        wanted := ceil(pace * least(0.5, coalesce(
-            extract(epoch from present - greatest(known.released_at, known.closed_at)), 0.2)));
+        elapsed := coalesce(extract(epoch from present - known.closed_at), 0);
+        pace := least(2000, 100 * power(2, least(10, floor(greatest(0, elapsed)))));
+        elapsed := extract(epoch from present - greatest(known.released_at, known.closed_at));
+        wanted := ceil(pace * case when elapsed >= 0 then least(0.5, elapsed) else 0.2 end);
     end if;
     for waiting in
         select id

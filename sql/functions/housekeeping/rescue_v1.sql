@@ -1,4 +1,5 @@
--- rescue_v1: takes back what lost workers held. A worker is lost when its last heartbeat is older than its lease.
+-- rescue_v1: takes back what lost workers held. A worker is lost when its last heartbeat is older than its lease. One that
+-- lies in the future was before the server's clock went back: its lease begins anew.
 --
 -- A job goes back in line, or into errand.failed when its attempts are spent or it has now been running in three crashes.
 -- The jobs are looked for only where a worker was lost just now, or when scan asks for it: that reads everything in line.
@@ -24,6 +25,7 @@ begin
         return next;
         return;
     end if;
+    update errand.worker set beat_at = now() where beat_at > now() + interval '1 second';
     with lost as (
         delete from errand.worker where beat_at < now() - lease returning id, name
     )
