@@ -25,7 +25,7 @@ import Testing
             let worker = try await Program.run(["worker"], settings: settings, signals: [("registered", SIGTERM)])
             #expect(worker.code == 0)
             let warnings = worker.errors.split(separator: "\n").filter { $0.contains(" warning ") }
-            #expect(warnings.count == 1)
+            #expect(warnings.count == 1, "\(warnings)")
             #expect(warnings.first?.contains("can't answer health and metrics: let ERRAND_WEB_ADDRESS name a") == true)
         }
     }
