@@ -142,6 +142,8 @@ extension Document {
                 """
             ]
         case "docs/schedules.md": ["select errand.schedule_put('nightly', '0 3 * * *', 'noop')"]
+        case "jobs/ImageCompression/README.md":
+            ["select media.submit('uploads/4711.heic')", "update media.photo set id = '\(Self.anID)'"]
         case "jobs/UploadRetry/README.md":
             [
                 "select errand.dependency_open('storage', null, 'moves')",
