@@ -100,6 +100,9 @@ import Testing
                 "traceparent => '00-1'", "ER422",
                 "traceparent: expected 00-, 32 hex digits, -, 16 hex digits, -, 2 hex digits, got '00-1'"
             ),
+            ("run_at => 'infinity'", "ER422", "run_at: expected a finite time, got infinity"),
+            ("run_at => '-infinity'", "ER422", "run_at: expected a finite time, got -infinity"),
+            ("not_after => '-infinity'", "ER422", "not_after: expected a time, got -infinity"),
             ("guard => 'nobody'", "ER404", "guard: expected one of errand.guard, got 'nobody'"),
             (
                 "tags => array_fill('x'::text, '{21}')", "ER422",
@@ -113,6 +116,23 @@ import Testing
             }
             #expect(error?.sqlState == state)
             #expect(error?.detail == "enqueue: \(message)")
+        }
+    }
+
+    @Test("tags begin at 1 whatever bounds they came with, and a job that may start for ever has no last moment")
+    func normalised() async throws {
+        try await withTestDatabase { database, _ in
+            for call in [
+                "select errand.enqueue('noop', tags => '[5:6]={a,b}', not_after => 'infinity')",
+                #"select errand.enqueue_many('[{"kind": "noop", "tags": "[0:1]={a,b}", "not_after": "infinity"}]')"#,
+            ] {
+                try await database.execute(Statement(call))
+            }
+            #expect(try await database.text("select tags[1], tags[2], not_after from errand.job") == "a|b|\na|b|")
+            #expect(try await HandWorker(database).claim(10).map(\.options?.tags) == [["a", "b"], ["a", "b"]])
+            let refused = try await database.refusal(
+                of: #"select errand.enqueue_many('[{"kind": "noop", "run_at": "infinity"}]')"#)
+            #expect(refused == "ER422")
         }
     }
 

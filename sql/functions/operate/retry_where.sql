@@ -67,13 +67,7 @@ begin
     from placed;
     perform errand.tell_beyond('retry_where', max_jobs, more);
     if not dry_run and chosen is not null then
-        begin
-            back := errand.bring_back(chosen, due);
-        exception
-            when unique_violation then
-                raise exception 'retry_where: expected free unique keys, got one that was taken meanwhile'
-                    using errcode = 'ER409', hint = 'Call it again: nothing was changed.';
-        end;
+        back := errand.bring_back('retry_where', chosen, due);
         perform errand.acted(
             'retry_where', jsonb_build_object('filter', filter, 'per_minute', per_minute), retry_where.reason, back);
         perform errand.wake();

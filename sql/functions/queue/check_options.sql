@@ -13,6 +13,9 @@ begin
     elsif on_conflict <> 'keep' and unique_key is null then
         raise exception '%: on_conflict: expected a unique_key beside %, got none', place, on_conflict
             using errcode = 'ER422', hint = 'Without a key there is no conflict.';
+    elsif not_after = '-infinity' then
+        raise exception '%: not_after: expected a time, got -infinity', place
+            using errcode = 'ER422', hint = 'The job could never start.';
     elsif not_after < run_at then
         raise exception '%: not_after: expected a time after run_at, got % before it', place, run_at - not_after
             using errcode = 'ER422', hint = 'The job could never start.';

@@ -5,7 +5,8 @@
 --   select * from errand.enqueue('noop', unique_key => 'hourly', on_conflict => 'reschedule', run_at => now());
 --
 -- Queue, priority, max_attempts and limit_key default to what a worker registered for the kind, else to 'default', 2, 10
--- and none. not_after: not to be started later; it is obsolete then. guard: a name in errand.guard, asked before the
+-- and none. run_at is a finite time. not_after: not to be started later; it is obsolete then. guard: a name in errand.guard,
+-- asked before the
 -- job starts and again at its end. limit_key: see errand.set_limit. traceparent: of W3C Trace Context.
 --
 -- With a unique_key that an unfinished job has, nothing is inserted, and that job is the answer. on_conflict says more:
@@ -30,7 +31,11 @@ create or replace function errand.enqueue(
     tags text[] default null,
     traceparent text default null
 ) returns table (job_id bigint, inserted boolean, state text)
-language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+-- A plan that was made while the table was empty would read all of it for ever.
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+as $$
 #variable_conflict use_column
 declare
     defaults errand.kind;
@@ -40,6 +45,7 @@ declare
 begin
     perform errand.check_job(
         enqueue.kind, enqueue.payload, enqueue.queue, enqueue.priority, enqueue.max_attempts, enqueue.unique_key);
+    perform errand.check_run_at(enqueue.run_at);
     if on_conflict is distinct from 'keep'
         or num_nonnulls(not_after, enqueue.limit_key, enqueue.guard, tags, traceparent) > 0
     then
@@ -65,8 +71,8 @@ begin
             coalesce(enqueue.queue, defaults.queue, 'default'), enqueue.kind, enqueue.payload, due, target,
             case when target = 'available' then nextval('errand.job_line') end,
             coalesce(enqueue.priority, defaults.priority, 2), coalesce(enqueue.max_attempts, defaults.max_attempts, 10),
-            enqueue.unique_key, enqueue.not_after, coalesce(enqueue.limit_key, defaults.limit_key), enqueue.guard,
-            nullif(enqueue.tags, '{}'), enqueue.traceparent, waits_for)
+            enqueue.unique_key, nullif(enqueue.not_after, 'infinity'), coalesce(enqueue.limit_key, defaults.limit_key),
+            enqueue.guard, nullif(enqueue.tags[:], '{}'), enqueue.traceparent, waits_for)
         on conflict (unique_key) where unique_key is not null do nothing
         returning id, true, job.state;
         exit when found;
@@ -78,8 +84,9 @@ begin
                 line = case when target = 'available' then job.line end,
                 priority = coalesce(enqueue.priority, defaults.priority, 2), attempt = 0, crashes = 0,
                 max_attempts = coalesce(enqueue.max_attempts, defaults.max_attempts, 10),
-                not_after = enqueue.not_after, limit_key = coalesce(enqueue.limit_key, defaults.limit_key),
-                guard = enqueue.guard, tags = nullif(enqueue.tags, '{}'), traceparent = enqueue.traceparent,
+                not_after = nullif(enqueue.not_after, 'infinity'),
+                limit_key = coalesce(enqueue.limit_key, defaults.limit_key),
+                guard = enqueue.guard, tags = nullif(enqueue.tags[:], '{}'), traceparent = enqueue.traceparent,
                 parked_for = waits_for
             where unique_key = enqueue.unique_key and job.state <> 'running'
             returning id, false, job.state;
@@ -87,9 +94,14 @@ begin
             return query
             update errand.job
             set run_at = due,
-                -- What waits for a limit or a dependency goes on to wait for it, if it is due at all.
-                state = case when job.state = 'parked' and due <= now() then 'parked' else target end,
-                line = case when target = 'available' then job.line end,
+                -- What waits for a limit or a dependency goes on to wait for it, if it is due at all. Of its own limit, which
+                -- this call doesn't name, the claim knows.
+                state = case
+                    when due > now() then 'scheduled'
+                    when job.state = 'parked' then 'parked'
+                    else 'available'
+                end,
+                line = case when due <= now() then job.line end,
                 parked_for = case when due <= now() then job.parked_for end
             where unique_key = enqueue.unique_key and job.state <> 'running'
             returning id, false, job.state;
@@ -108,7 +120,7 @@ begin
         exit when found;
     end loop;
     -- A job that was moved into line wakes nobody by itself: only an insert does.
-    if on_conflict in ('replace', 'reschedule') and target = 'available' then
+    if on_conflict in ('replace', 'reschedule') and due <= now() then
         perform errand.wake();
     end if;
 end

@@ -3,13 +3,17 @@
 --   select * from errand.enqueue_many('[{"kind": "noop"}, {"kind": "noop", "payload": {"sleep_ms": 5}, "priority": 1}]');
 --
 -- Each element takes the arguments of errand.enqueue by their names. The answer has one row an element, in order.
--- Elements whose key is taken, and that ask for more than keep, come last, one by one. Jobs with a limit that have no
+-- Where one asks to replace or reschedule, all are put in line one by one, some 40 us each. Jobs with a limit that have no
 -- room within it are parked at once.
 -- Raises as errand.enqueue does, with the element's place; ER422 where jobs is no array, an element no object, or a name
 -- in it none of enqueue's.
 create or replace function errand.enqueue_many(jobs jsonb)
 returns table (ordinal int, job_id bigint, inserted boolean, state text)
-language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+-- A plan that was made while the table was empty would read all of it for each job.
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+as $$
 #variable_conflict use_column
 declare
     ids bigint[];
@@ -18,6 +22,14 @@ declare
     limited text[];
 begin
     perform errand.check_elements(jobs);
+    -- What changes jobs that there are locks them: one by one, by their keys, so that no two calls wait for each other.
+    if exists (select from jsonb_array_elements(jobs) where value ->> 'on_conflict' in ('replace', 'reschedule')) then
+        return query
+        select *
+        from errand.answer_conflicts(jobs, array_fill(null::bigint, array[jsonb_array_length(jobs)])) as one
+        order by one.ordinal;
+        return;
+    end if;
     -- The transaction id comes before the lines: see errand.requeue.
     perform pg_current_xact_id();
     with asked as materialized (
@@ -25,12 +37,15 @@ begin
             item.ordinality as place,
             nextval('errand.job_id_seq') as id,
             job.kind, coalesce(job.payload, '{}') as payload, job.queue, coalesce(job.run_at, now()) as run_at,
-            job.priority, job.max_attempts, job.unique_key, job.not_after, job.limit_key, job.guard,
-            nullif(job.tags, '{}') as tags, job.traceparent,
+            job.priority, job.max_attempts, job.unique_key, nullif(job.not_after, 'infinity') as not_after,
+            job.limit_key, job.guard, nullif(job.tags[:], '{}') as tags, job.traceparent,
             case when coalesce(job.run_at, now()) <= now() then nextval('errand.job_line') end as line,
             errand.check_job(
                 job.kind, coalesce(job.payload, '{}'), job.queue, job.priority, job.max_attempts, job.unique_key,
                 format('enqueue_many: jobs[%s]', item.ordinality)) as checked,
+            case when job.run_at is not null then
+                errand.check_run_at(job.run_at, format('enqueue_many: jobs[%s]', item.ordinality))
+            end as time_checked,
             case when num_nonnulls(
                 job.not_after, job.on_conflict, job.limit_key, job.guard, job.tags, job.traceparent) > 0
             then errand.check_options(
@@ -71,7 +86,7 @@ begin
         perform errand.park_beyond_limits(ids, limited);
     end if;
     if conflicts or limited is not null then
-        return query select * from errand.answer_conflicts(jobs, ids);
+        return query select * from errand.answer_conflicts(jobs, ids) as one order by one.ordinal;
     else
         return query
         select place::int, id, true, state

@@ -10,7 +10,10 @@ create or replace function errand.enqueue_payloads_v1(
     priority int default null,
     max_attempts int default null
 ) returns bigint[]
-language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+as $$
 #variable_conflict use_column
 declare
     due constant timestamptz := coalesce(enqueue_payloads_v1.run_at, now());
@@ -19,11 +22,13 @@ declare
     target text;
     urgency smallint;
     tries smallint;
+    limited text;
     ids bigint[];
 begin
     perform errand.check_job(
         enqueue_payloads_v1.kind, '{}', enqueue_payloads_v1.queue, enqueue_payloads_v1.priority,
         enqueue_payloads_v1.max_attempts, null);
+    perform errand.check_run_at(enqueue_payloads_v1.run_at);
     -- Only where all of them together are that large can one of them be.
     if pg_column_size(payloads) > 262144 then
         select max(pg_column_size(payload)) into largest from unnest(payloads) as payload;
@@ -35,20 +40,24 @@ begin
     select
         coalesce(enqueue_payloads_v1.queue, defaults.queue, 'default'),
         coalesce(enqueue_payloads_v1.priority, defaults.priority, 2),
-        coalesce(enqueue_payloads_v1.max_attempts, defaults.max_attempts, 10)
-    into target, urgency, tries
+        coalesce(enqueue_payloads_v1.max_attempts, defaults.max_attempts, 10),
+        defaults.limit_key
+    into target, urgency, tries, limited
     from (values (enqueue_payloads_v1.kind)) as asked (name)
     left join errand.kind as defaults on defaults.name = asked.name;
     perform pg_current_xact_id();
     with added as (
-        insert into errand.job (queue, kind, payload, run_at, state, line, priority, max_attempts)
+        insert into errand.job (queue, kind, payload, run_at, state, line, priority, max_attempts, limit_key)
         select
             target, enqueue_payloads_v1.kind, payload, due, initial,
-            case when initial = 'available' then nextval('errand.job_line') end, urgency, tries
+            case when initial = 'available' then nextval('errand.job_line') end, urgency, tries, limited
         from unnest(payloads) as payload
         returning id
     )
     select array_agg(id) into ids from added;
+    if limited is not null and initial = 'available' then
+        perform errand.park_beyond_limits(ids, array[limited]);
+    end if;
     return coalesce(ids, '{}');
 end
 $$;
