@@ -71,7 +71,7 @@ import Testing
             try await database.execute("select errand.make_partitions_v1()")
             try await database.execute("select errand.enqueue('noop', queue => 'images')")
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
-            try await database.execute("select errand.pause('mail', 'moves')")
+            try await database.execute("select errand.pause('mail', 'moves', force => true)")
             let (code, lines) = try await examine(settings)
             #expect(code == 0)
             let warnings = lines.filter { $0.result == "warning" }

@@ -107,12 +107,30 @@ import Testing
         }
     }
 
+    @Test("the pause of a queue that nobody has named is refused with the names that are near, and made by force")
+    func unknownQueue() async throws {
+        try await withTestDatabase { database, _ in
+            _ = try await database.enter(kinds: "image_compression", queue: "images")
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.execute("select errand.pause('imgaes', 'storage moves')")
+            }
+            #expect(error?.sqlState == "ER404")
+            #expect(error?.hint?.hasPrefix("Is it images") == true)
+            #expect(try await database.count("from errand.queue") == 0)
+            try await database.execute("select errand.pause('images', 'storage moves')")
+            try await database.execute("select errand.pause('imgaes', 'to come', force => true)")
+            #expect(try await database.text("select name from errand.queue order by name") == "images\nimgaes")
+        }
+    }
+
     @Test(
         "what makes no sense is refused with a state of its own",
         arguments: [
             ("select errand.cancel('{1}', '  ')", "ER422"), ("select errand.cancel('{1}', null)", "ER422"),
             ("select errand.discard('{1}', '')", "ER422"), ("select errand.pause('default', '')", "ER422"),
             ("select errand.pause('Not a queue', 'x')", "ER422"),
+            ("select errand.pause('imgaes', 'x')", "ER404"),
+            ("select errand.retry('{1}', run_at => 'infinity')", "ER422"),
             ("select errand.pause('default', 'x', now() - interval '1 s')", "ER422"),
             ("select errand.cancel_where('{}', 'x')", "ER422"), ("select errand.cancel_where('[]', 'x')", "ER422"),
             ("select errand.cancel_where(null, 'x')", "ER422"),

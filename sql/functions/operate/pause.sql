@@ -3,11 +3,17 @@
 --   select errand.pause('images', 'storage is being moved');
 --   select errand.pause('images', 'storage is being moved', until => now() + interval '2 hours');
 --
--- A queue that is paused stays paused since then, with the new reason and time. It may be one that nobody has used yet: a
--- notice says so. Raises ER422 without a reason, for a bad name, and for a time that has passed.
-create or replace function errand.pause(queue text, reason text, until timestamptz default null) returns void
+-- A queue that is paused stays paused since then, with the new reason and time. force => true also pauses one that no job, no
+-- kind and no worker has named so far. Raises ER404 for such a queue without it, ER422 without a reason, for a bad name, and
+-- for a time that has passed.
+create or replace function errand.pause(
+    queue text, reason text, until timestamptz default null, force boolean default false
+) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
+declare
+    known constant text[] := array(
+        select 'default' union select errand.queue_names() union select unnest(queues) from errand.worker);
 begin
     perform errand.check_reason('pause', pause.reason);
     if pause.queue is null or pause.queue !~ '^[a-z][a-z0-9_.-]{0,99}$' then
@@ -15,8 +21,11 @@ begin
             quote_nullable(left(pause.queue, 120)) using errcode = 'ER422';
     elsif pause.until <= now() then
         raise exception 'pause: until: expected a time to come, got %', pause.until using errcode = 'ER422';
-    elsif not exists (select from errand.queue_status where queue_status.queue = pause.queue) then
-        raise notice 'pause: no job and no worker has used the queue % so far', pause.queue;
+    elsif pause.queue <> all (known) and not coalesce(pause.force, false) then
+        raise exception 'pause: queue: expected one that a job, a kind or a worker has named, got %', quote_literal(pause.queue)
+            using errcode = 'ER404', hint = format(
+                'Is it %s? force => true pauses it all the same.',
+                array_to_string(errand.nearest(pause.queue, known, 3), ' or '));
     end if;
     insert into errand.queue as known (name, paused_at, paused_reason, paused_until, paused_by)
     values (pause.queue, now(), pause.reason, pause.until, session_user)
@@ -28,6 +37,6 @@ begin
         'pause', jsonb_strip_nulls(jsonb_build_object('queue', pause.queue, 'until', pause.until)), pause.reason);
 end
 $$;
-comment on function errand.pause(text, text, timestamptz) is
+comment on function errand.pause(text, text, timestamptz, boolean) is
     'Nothing is claimed from the queue until errand.resume, or the given time. '
     'Example: select errand.pause(''images'', ''storage moves'', until => now() + interval ''1 hour'')';

@@ -128,8 +128,8 @@ struct PauseQueue: AsyncParsableCommand {
             }
             try await connection.execute(
                 Statement(
-                    "select errand.pause($1, $2, coalesce($3, now() + $4 * interval '1 microsecond'))",
-                    [name, reason] + Moment.parameters(until)))
+                    "select errand.pause($1, $2, coalesce($3, now() + $4 * interval '1 microsecond'), force => $5)",
+                    [name, reason] + Moment.parameters(until) + [unused]))
         }
         try Done(queue: name, done: "paused").show(asJSON: json)
     }
