@@ -20,7 +20,7 @@ import Testing
             ),
             (
                 ["DATABASE_URL": "postgresql:///x", "ERRAND_LEASE": "20"],
-                "ERRAND_LEASE: expected a duration of at least 1s, got '20' (environment ERRAND_LEASE)"
+                "ERRAND_LEASE: expected a duration of 1s to 1h, got '20' (environment ERRAND_LEASE)"
             ),
         ])
     func misconfigured(settings: [String: String], line: String) async throws {

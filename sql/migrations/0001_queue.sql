@@ -135,6 +135,7 @@ create table errand.worker (
     kinds text[] not null,
     marks jsonb not null default '{}',
     server_start text,
+    login text not null default session_user,
     constraint worker_pkey primary key (id)
 ) with (fillfactor = 20);
 
@@ -145,6 +146,7 @@ comment on column errand.worker.lease is 'how long after its last heartbeat it c
 comment on column errand.worker.running is 'jobs that it was running at its last heartbeat';
 comment on column errand.worker.name is 'host:pid, for people; the id is what counts';
 comment on column errand.worker.queues is 'the queues that it claims from';
+comment on column errand.worker.login is 'who was logged in when it was entered: session_user';
 comment on column errand.worker.kinds is 'the kinds that it can run: it claims no others';
 comment on column errand.worker.marks is
     'its low-water marks by queue, one a priority, so that a new worker of the same kinds need not begin at 0';
@@ -167,10 +169,13 @@ create table errand.kind (
     max_attempts smallint not null,
     priority smallint not null,
     registered_at timestamptz not null default now(),
+    registered_by text not null default session_user,
     constraint kind_pkey primary key (name)
 );
 comment on table errand.kind is 'The kinds that workers have brought, with the defaults that errand.enqueue uses for them';
 comment on column errand.kind.registered_at is 'when a worker brought it with these defaults';
+comment on column errand.kind.registered_by is
+    'the login of that worker: no other login changes it while a worker of this one that brings it is alive';
 
 create table errand.finished_per_minute (
     minute timestamptz not null,

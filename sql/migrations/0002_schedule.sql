@@ -21,6 +21,7 @@ create table errand.schedule (
     kind text not null,
     payload jsonb not null default '{}',
     definition jsonb,
+    defined_by text,
     paused_reason text,
     problem text,
     constraint schedule_pkey primary key (name),
@@ -54,6 +55,8 @@ comment on column errand.schedule.kind is 'the kind of its jobs';
 comment on column errand.schedule.payload is 'the payload of its jobs';
 comment on column errand.schedule.definition is
     'what the program''s own definition said when it was last taken over; null where it was put by SQL alone';
+comment on column errand.schedule.defined_by is
+    'the login of the program whose definition that is: another login''s definition is refused';
 comment on column errand.schedule.paused_reason is 'why it is paused, in the words of who paused it';
 comment on column errand.schedule.problem is 'why it does not tick; null = it does';
 

@@ -49,9 +49,9 @@ extension Setting {
         "errand.listen", "ERRAND_LISTEN", "true", expected: "true or false", "whether to use wake-ups by NOTIFY"
     ) { Bool($0) != nil }
     static let lease = Setting(
-        "errand.lease", "ERRAND_LEASE", "20s", expected: "a duration of at least 1s",
+        "errand.lease", "ERRAND_LEASE", "20s", expected: "a duration of 1s to 1h",
         "how long a silent worker keeps its jobs"
-    ) { Duration(setting: $0, atLeast: .seconds(1)) != nil }
+    ) { Duration(setting: $0, atLeast: .seconds(1)).map { $0 <= .seconds(3600) } == true }
     static let beat = Setting(
         "errand.beat", "ERRAND_BEAT", "5s", expected: "a duration of at most a third of ERRAND_LEASE",
         "time between heartbeats"

@@ -85,7 +85,7 @@ import Testing
             (#"{"queues": {"a": 1}}"#, "unknown setting in FILE: queues.a; see `errand config`"),
             (
                 #"{"errand": {"lease": "soon"}}"#,
-                "ERRAND_LEASE: expected a duration of at least 1s, got 'soon' (file FILE)"
+                "ERRAND_LEASE: expected a duration of 1s to 1h, got 'soon' (file FILE)"
             ),
             (
                 #"{"errand": {"connections": 2.5}}"#,

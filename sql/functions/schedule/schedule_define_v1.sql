@@ -1,7 +1,9 @@
 -- schedule_define_v1: takes over a schedule that the program defines, unless the same definition was taken over before.
 --
 -- So what ops change by errand.schedule_put lasts, until the program's own definition becomes another one. The arguments
--- are those of errand.schedule_put. Returns created, changed or unchanged.
+-- are those of errand.schedule_put. Returns created, changed or unchanged. Raises ER409 for a schedule that SQL alone or
+-- another login has made, as long as that login exists, and for another kind than it has: a login that was stolen can't
+-- turn the schedules of other programs into something else.
 create or replace function errand.schedule_define_v1(
     name text, cron text, kind text, payload jsonb, time_zone text, missed text, queue text, max_lateness interval,
     max_catch_up int
@@ -14,6 +16,7 @@ declare
         'time_zone', schedule_define_v1.time_zone, 'missed', schedule_define_v1.missed,
         'queue', schedule_define_v1.queue, 'max_lateness', schedule_define_v1.max_lateness,
         'max_catch_up', schedule_define_v1.max_catch_up);
+    held errand.schedule;
     outcome text;
 begin
     if exists (
@@ -21,11 +24,25 @@ begin
     then
         return 'unchanged';
     end if;
+    select * into held from errand.schedule as known where known.name = schedule_define_v1.name;
+    if found and held.defined_by is distinct from session_user
+        and (held.defined_by is null or to_regrole(quote_ident(held.defined_by)) is not null)
+    then
+        raise exception 'schedule_define: schedule %: expected one that % has defined, got one of %',
+            quote_literal(held.name), session_user, coalesce(held.defined_by, 'SQL')
+            using errcode = 'ER409', hint = format('select errand.schedule_drop(%L) lets the program define it.', held.name);
+    elsif found and held.kind <> schedule_define_v1.kind then
+        raise exception 'schedule_define: schedule %: expected its kind %, got %',
+            quote_literal(held.name), held.kind, quote_nullable(left(schedule_define_v1.kind, 120))
+            using errcode = 'ER409', hint = format('select errand.schedule_drop(%L) lets the program define it anew.', held.name);
+    end if;
     outcome := errand.schedule_put(
         schedule_define_v1.name, schedule_define_v1.cron, schedule_define_v1.kind, schedule_define_v1.payload,
         schedule_define_v1.time_zone, schedule_define_v1.missed, schedule_define_v1.queue,
         schedule_define_v1.max_lateness, schedule_define_v1.max_catch_up);
-    update errand.schedule as held set definition = defined where held.name = schedule_define_v1.name;
+    update errand.schedule as known
+    set definition = defined, defined_by = session_user
+    where known.name = schedule_define_v1.name;
     return outcome;
 end
 $$;

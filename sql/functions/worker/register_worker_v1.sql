@@ -2,10 +2,10 @@
 -- register_worker_v1: enters a worker and the kinds that it brings. Every start, and every doubt about a lost answer,
 -- takes a new id: whatever is claimed under an id that nobody beats any more is rescued.
 --
--- kinds is an array of {name, queue, max_attempts, priority, …}: see errand.know_kinds. Returns the new id, and for each
--- queue the low-water marks that a live worker of the same kinds has published ({} if there is none: begin at 0). started
--- is errand.server_start(), under which these were taken. Raises ER421 where the database is a
--- copy that nobody has adopted.
+-- lease is up to 1 hour. kinds is an array of {name, queue, max_attempts, priority, …}: see errand.know_kinds. Returns
+-- the new id, and for each queue the low-water marks that a live worker of the same kinds has published ({} if there is
+-- none: begin at 0). started is errand.server_start(), under which these were taken. Raises ER421 where the database is a
+-- copy that nobody has adopted, ER422 for a longer lease, ER409 as errand.know_kinds does.
 create or replace function errand.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb
 ) returns table (worker_id bigint, marks jsonb, started text)
@@ -15,6 +15,7 @@ declare
     names text[] := array(select kind ->> 'name' from jsonb_array_elements(kinds) as kind order by 1);
 begin
     perform errand.check_home();
+    perform errand.check_lease(register_worker_v1.lease);
     perform errand.know_kinds(kinds);
     return query
     insert into errand.worker (name, version, lease, queues, kinds, server_start)
