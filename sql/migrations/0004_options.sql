@@ -11,7 +11,13 @@ alter table errand.job
     add column guard text,
     add column tags text[],
     add column traceparent text,
-    add column parked_for text;
+    add column parked_for text,
+    drop constraint job_in_line_when_due,
+    -- A parked job that waits for nothing would be released by nobody.
+    add constraint job_in_line_when_due check (
+        line is not null and parked_for is null and state in ('available', 'running')
+        or line is null and parked_for is null and state = 'scheduled'
+        or line is null and parked_for is not null and state = 'parked');
 
 comment on column errand.job.not_after is 'not to be started after: then it is obsolete';
 comment on column errand.job.limit_key is 'at most errand.limit.max_running jobs with this key run at once';
@@ -55,6 +61,7 @@ alter table errand.kind
     add column dependency text,
     add column keep_ended interval,
     add column keep_failed interval;
+create index kind_limited_index on errand.kind (name) where limit_key is not null;
 comment on column errand.kind.max_running is 'how many jobs of the kind its program wants to run at once; errand.limit is what counts';
 comment on column errand.kind.limit_key is 'the limit of jobs that name none of their own';
 comment on column errand.kind.dependency is 'what jobs of the kind need; while it is down they park';
@@ -101,16 +108,26 @@ create table errand.rate (
     queue text not null,
     per interval not null,
     allowed int not null,
-    slices bigint[] not null default '{}',
-    counts int[] not null default '{}',
     constraint rate_pkey primary key (queue),
     constraint rate_per check (
         per >= interval '100 milliseconds' and extract(year from per) = 0 and extract(month from per) = 0),
     constraint rate_allowed check (allowed >= 1)
-) with (fillfactor = 20);
+);
 comment on table errand.rate is 'How many jobs of a queue may start in any span of time of that length, over all workers';
-comment on column errand.rate.slices is 'the twentieths of per in which jobs were started lately, counted since 1970';
-comment on column errand.rate.counts is 'how many jobs were started in each of the slices';
+
+-- A table of its own, so that a session that is changing a rate holds up no claim.
+create table errand.rate_log (
+    queue text not null,
+    first_at timestamptz[] not null,
+    last_at timestamptz[] not null,
+    jobs int[] not null,
+    constraint rate_log_pkey primary key (queue)
+) with (fillfactor = 20);
+comment on table errand.rate_log is 'The jobs that were started lately in queues with a rate, in groups of a hundredth of its span';
+comment on column errand.rate_log.queue is 'the queue';
+comment on column errand.rate_log.first_at is 'when the first job of each group was started, oldest group first';
+comment on column errand.rate_log.last_at is 'when the last job of each group was started: so long the group counts';
+comment on column errand.rate_log.jobs is 'how many jobs each group has';
 
 create table errand.dependency (
     name text not null,

@@ -175,6 +175,19 @@ comment on column errand.duty.name is 'stock, rescue, maintain, or schedule: a s
 comment on column errand.duty.done_by is 'the program that did it, as it calls itself';
 comment on column errand.duty.note is 'what it found';
 
+-- Locked by errand.try_lock and errand.lock_limits, and empty. A lock of a table needs a right to it and no transaction id;
+-- an advisory lock could be held by anybody who may connect.
+create table errand.promote_lock ();
+create table errand.rescue_lock ();
+create table errand.isolate_lock ();
+create table errand.stock_lock ();
+create table errand.limits_lock ();
+comment on table errand.promote_lock is 'Empty. Who has it locked puts scheduled and parked jobs in line';
+comment on table errand.rescue_lock is 'Empty. Who has it locked takes back the jobs of lost workers';
+comment on table errand.isolate_lock is 'Empty. Who has it locked releases jobs that were in two crashes';
+comment on table errand.stock_lock is 'Empty. Who has it locked counts jobs for the views of ops';
+comment on table errand.limits_lock is 'Empty. Who has it locked admits jobs under limits and rates';
+
 -- Signatures and columns that change: the new ones follow behind the migrations.
 drop function if exists errand.pause(text, text);
 drop function if exists errand.resume(text);

@@ -40,9 +40,10 @@ select
     'rate', rate.queue, rate.queue, rate.allowed, rate.per, used.started, used.started >= rate.allowed, null, null
 from errand.rate
 cross join lateral (
-    select coalesce(sum(n), 0)::bigint as started
-    from unnest(rate.slices, rate.counts) as slice(number, n)
-    where number >= floor(extract(epoch from now()) / (extract(epoch from rate.per) / 20)) - 20
+    select coalesce(sum(started.jobs), 0)::bigint as started
+    from errand.rate_log as log
+    cross join lateral unnest(log.last_at, log.jobs) as started(last_at, jobs)
+    where log.queue = rate.queue and started.last_at > now() - rate.per
 ) as used;
 comment on view errand.limit_status is
     'Limits: jobs that run under each key and wait for room (counted up to 10,000); rates: jobs started within the time';

@@ -25,7 +25,13 @@ extension JobContext {
         let (outcome, word) = try await database.transaction { transaction in
             let outcome = try await body(transaction)
             let settlement = Settlement(job: job, ending: Settlement.Ending(outcome, of: job, policy), took: .zero)
-            let answer = try await transaction.query(settlement.commitStatement).scalar(String.self)
+            var answer = try await transaction.query(settlement.commitStatement).scalar(String.self)
+            // Another session has the job's row, such as one that cancels it and has not committed. The attempt's deadline
+            // ends this too.
+            while answer == "locked" {
+                try await Task.sleep(for: .milliseconds(100))
+                answer = try await transaction.query(settlement.commitStatement).scalar(String.self)
+            }
             guard answer == "ended" else { throw EndRefused(isUnwanted: answer == "unwanted") }
             return (outcome, settlement.outcome)
         }

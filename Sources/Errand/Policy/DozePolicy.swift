@@ -49,6 +49,8 @@ package struct DozePolicy {
     private var lastWake: Duration?
     private var lastLook: Duration?
     private var isArmed = false
+    /// When a rate has room for jobs that wait.
+    private var expectedWork: Duration?
     /// The next pause while the flag is up.
     private var armedPause = shortPause
     /// Looks that may still come soon, as of `lastLook`.
@@ -74,6 +76,9 @@ package struct DozePolicy {
         return .wanted
     }
 
+    /// Jobs wait for the rate of their queue, which has room then: that look is not put off.
+    package mutating func expects(workAt time: Duration) { expectedWork = time }
+
     /// What to do now, while at least one queue sleeps.
     ///
     /// - Parameters:
@@ -95,9 +100,11 @@ package struct DozePolicy {
         let soonLooks = soonLooks(at: now)
         let isSoon = !listens || soonLooks >= 1
         let spaced = isSoon ? pause : max(pause, min(Self.vainPause, longest))
-        let due = arms && !isArmed && isSoon ? now : lastLook.map { $0 + spaced } ?? now
+        let planned = arms && !isArmed && isSoon ? now : lastLook.map { $0 + spaced } ?? now
+        let due = min(planned, expectedWork ?? planned)
         guard due <= now else { return .wait(isCalm || isBusy || !isSoon ? due - now : min(due, calmAt) - now) }
         lastLook = now
+        expectedWork = nil
         self.soonLooks = max(0, soonLooks - 1)
         armedPause = arms && isArmed ? min(armedPause * 2, longest) : Self.shortPause
         isArmed = arms

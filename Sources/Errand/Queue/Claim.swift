@@ -28,9 +28,10 @@ struct Claim {
 
     func answer(_ rows: Rows) throws -> Answer {
         guard let first = rows.first else { return Answer() }
-        let (firstID, _, _, _, _, _, _, _, _, _, _, high, latest, snapshot) = try first.decode(
+        let (firstID, _, _, _, _, _, _, _, _, _, _, high, latest, snapshot, asked) = try first.decode(
             Int64?.self, Int64?.self, String?.self, Int16?.self, Int16?.self, Int16?.self, Timestamp?.self,
-            Timestamp?.self, Timestamp?.self, JSONB?.self, JSONB?.self, Int64.self, Int64.self, Snapshot.self)
+            Timestamp?.self, Timestamp?.self, JSONB?.self, JSONB?.self, Int64.self, Int64.self, Snapshot.self,
+            Int.self)
         // One row of nulls: nothing was due.
         let jobs = firstID == nil ? [] : try jobs(rows)
         var lines = [[Int64]](repeating: [], count: 4)
@@ -39,7 +40,8 @@ struct Claim {
             jobs: jobs,
             observation: .init(
                 high: high, latest: UInt64(latest), xmax: snapshot.xmax, running: snapshot.running, lines: lines,
-                isFull: jobs.count == limit, lanes: lanes, starts: starts))
+                // The queue's rate may have had room for fewer.
+                isFull: jobs.count == asked, lanes: lanes, starts: starts))
     }
 
     /// Column by column: a claim is the one statement whose rows are many all the time.

@@ -79,7 +79,7 @@ extension Settlement {
         if case .committed = ending { true } else { false }
     }
 
-    /// The statements that write `settlements`; each answers with an array of the job ids that were refused.
+    /// The statements that write `settlements`; what each returns is read by ``Unwritten``.
     static func statements(for settlements: [Settlement]) -> [Statement] {
         var groups: [[Settlement]] = []
         for settlement in settlements {
@@ -95,13 +95,14 @@ extension Settlement {
             if !plain.isEmpty {
                 statements.append(
                     Statement(
-                        "select errand.finish_v1($1, $2, $3)", [worker, plain.map(\.job.id), plain.map(\.job.line)]
+                        "select * from errand.finish_v1($1, $2, $3)",
+                        [worker, plain.map(\.job.id), plain.map(\.job.line)]
                     ).kept)
             }
             if !others.isEmpty {
                 statements.append(
                     Statement(
-                        "select errand.settle_v2($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+                        "select * from errand.settle_v2($1, $2, $3, $4, $5, $6, $7, $8, $9)",
                         [
                             worker, others.map(\.job.id), others.map(\.job.line), others.map(\.outcome),
                             others.map { $0.error?.storable }, others.map(\.pause?.wholeMilliseconds),
@@ -120,7 +121,7 @@ extension Settlement {
         return keys.isEmpty ? nil : Statement("select errand.release_v1($1)", [keys.sorted()])
     }
 
-    /// The statement that writes it in its handler's transaction; answers `ended`, `lost` or `unwanted`.
+    /// The statement that writes it in its handler's transaction; returns `ended`, `locked`, `lost` or `unwanted`.
     var commitStatement: Statement {
         Statement(
             "select errand.commit_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
@@ -128,6 +129,22 @@ extension Settlement {
                 job.workerID, job.id, job.line, outcome, error?.storable, pause?.wholeMilliseconds, output, due,
                 dependency,
             ])
+    }
+}
+
+/// The jobs whose outcome was not written, by the statements of ``Settlement/statements(for:)``.
+struct Unwritten {
+    /// No longer this worker's: cancelled, or rescued.
+    var refused: Set<Int64> = []
+    /// Another session has their rows locked: to be written again a moment later.
+    var locked: Set<Int64> = []
+
+    init(_ answers: some Sequence<Rows>) throws {
+        for row in answers.lazy.compactMap(\.first) {
+            let (refused, locked) = try row.decode([Int64].self, [Int64].self)
+            self.refused.formUnion(refused)
+            self.locked.formUnion(locked)
+        }
     }
 }
 

@@ -4,6 +4,9 @@ import Synchronization
 
 /// One round trip: ends are written, jobs are claimed.
 extension ClaimLoop {
+    /// Until outcomes of locked jobs are written again.
+    private static let postponement: Duration = .milliseconds(100)
+
     /// Answers how many jobs came, nil where nothing was asked or read.
     func roundTrip(_ task: RoundTripTask, on turn: Turn) async throws -> Int? {
         let ended = task.ended
@@ -19,7 +22,7 @@ extension ClaimLoop {
         if let claim { statements.append(claim.statement) }
         guard !statements.isEmpty else {
             // Nothing to ask, or nothing to write: what ended was committed with its handler's own writes.
-            try written(ended, refused: [])
+            try written(ended, as: [])
             return nil
         }
         let start = ContinuousClock.now
@@ -33,7 +36,7 @@ extension ClaimLoop {
         }
         let took: Duration = .now - start
         let rows = claim == nil ? nil : answers.removeLast()
-        try written(ended, refused: answers.prefix(writes))
+        try written(ended, as: answers.prefix(writes))
         let claimed = try rows.flatMap { try claim?.answer($0) }
         shared.configuration.onRoundTrip?(
             RoundTrip(finished: ended.count, claimed: claimed?.jobs.count ?? 0, took: took))
@@ -70,17 +73,40 @@ extension ClaimLoop {
         return count
     }
 
-    private func written(_ ended: [Settlement], refused answers: ArraySlice<Rows>) throws {
+    private func written(_ ended: [Settlement], as answers: ArraySlice<Rows>) throws {
         guard !ended.isEmpty else { return }
+        let unwritten = try Unwritten(answers)
         state.withLock { $0.writes -= 1 }
-        let refused = Set(try answers.flatMap { try $0.scalar([Int64].self) })
-        let kept = refused.isEmpty ? ended : ended.filter { !refused.contains($0.job.id) }
+        if !unwritten.locked.isEmpty { postpone(ended.filter { unwritten.locked.contains($0.job.id) }) }
+        let missing = unwritten.refused.union(unwritten.locked)
+        let kept = missing.isEmpty ? ended : ended.filter { !missing.contains($0.job.id) }
         shared.counts.add(kept)
         shared.metrics?.ended(kept)
         shared.configuration.onEnds?(kept.map(AttemptEnd.init))
-        for id in refused.sorted() {
+        for id in unwritten.refused.sorted() {
             shared.logger.warning(
                 "late end not written: the job was cancelled, or its lease was lost", metadata: ["job_id": "\(id)"])
+        }
+    }
+
+    /// Writes the outcomes of jobs again that another session has locked, such as one that cancels them and has not committed.
+    private func postpone(_ locked: [Settlement]) {
+        let isFirst = state.withLock { state in
+            state.held += locked.count
+            state.postponed.append(contentsOf: locked)
+            return state.postponed.count == locked.count
+        }
+        guard isFirst else { return }
+        shared.logger.debug(
+            "jobs are locked by another session: their outcomes are written later",
+            metadata: ["queue": "\(queue)", "jobs": "\(locked.map(\.job.id))"])
+        Task {
+            try? await Task.sleep(for: Self.postponement)
+            state.withLock { state in
+                state.ended.append(contentsOf: state.postponed)
+                state.postponed = []
+            }
+            signal.raise()
         }
     }
 

@@ -22,6 +22,8 @@ final class ClaimLoop: Sendable {
 
     struct State {
         var ended: [Settlement] = []
+        /// To be written again a moment later, since another session has their jobs locked.
+        var postponed: [Settlement] = []
         /// Jobs claimed or being claimed whose end isn't taken to be written yet.
         var held = 0
         /// Attempts that run, at most `slots`.
@@ -86,7 +88,10 @@ final class ClaimLoop: Sendable {
 
     /// Whether an end under this worker id is still to be written.
     func owes(_ workerID: Int64) -> Bool {
-        state.withLock { state in state.writes > 0 || state.ended.contains { $0.job.workerID == workerID } }
+        state.withLock { state in
+            state.writes > 0 || state.ended.contains { $0.job.workerID == workerID }
+                || state.postponed.contains { $0.job.workerID == workerID }
+        }
     }
 }
 

@@ -32,10 +32,16 @@ struct IdleLook {
     private func look(at asleep: [ClaimLoop], arms: Bool) async throws {
         let rows = try await shared.control.query(
             Statement(
-                "select errand.look_v1($1, $2, $3, $4)",
+                "select * from errand.look_v1($1, $2, $3, $4)",
                 [asleep.map(\.queue), shared.kinds, asleep.flatMap(\.starts), arms]
             ).kept)
-        let busy = Set(try rows.scalar([String].self))
+        guard let (busy, roomIn) = try rows.first?.decode([String].self, Int64?.self) else {
+            throw UnexpectedAnswer("errand.look_v1", expected: "one row", came: "none")
+        }
+        if let roomIn {
+            let time = shared.uptime + .microseconds(roomIn)
+            shared.doze.withLock { $0.expects(workAt: time) }
+        }
         for loop in asleep where busy.contains(loop.queue) { loop.wake() }
     }
 }

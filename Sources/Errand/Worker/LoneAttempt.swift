@@ -157,7 +157,8 @@ extension LoneAttempt {
         let statements = ends + release + notes
         guard !statements.isEmpty else { return false }
         let answers = try await database.pipeline(statements)
-        return try answers.prefix(ends.count).contains { try !$0.scalar([Int64].self).isEmpty }
+        let unwritten = try Unwritten(answers.prefix(ends.count))
+        return !unwritten.refused.isEmpty || !unwritten.locked.isEmpty
     }
 }
 

@@ -3,7 +3,7 @@
 /// Migrations are applied once each, by number, each in a transaction of its own; the hash of what was applied is kept, and
 /// an edited one is refused. Functions, views, roles and seeds bear being applied again. They are where their text has
 /// changed or a function of theirs is gone: all of those in one transaction, so that nobody sees half of them. One run at a
-/// time, by an advisory lock that each transaction takes, which holds behind a transaction pooler too.
+/// time, by a lock of `errand.migration` that each transaction takes, which holds behind a transaction pooler too.
 package struct Migrator: Sendable {
     /// A file of SQL with its name. A migration's begins with its number: `0001_queue`.
     package typealias Script = (name: String, sql: String)
@@ -54,7 +54,10 @@ extension Migrator {
     /// - Throws: as ``plan(on:)``, and what the server says of a failing script; steps before it stay applied.
     @discardableResult
     package func run(on connection: Connection, onStep: @Sendable (Step) -> Void = { _ in }) async throws -> [Step] {
-        try await retried { try await locked(connection) { try await prepare($0, on: connection) } }
+        // Another run may be making the first tables: unique violation, duplicate schema, duplicate table.
+        try await retried(after: Self.statesOfWaits.union(["23505", "42P06", "42P07"])) {
+            try await locked(connection) { try await prepare($0, on: connection) }
+        }
         var done: [Step] = []
         for migration in migrations {
             let isApplied = try await retried { try await apply(migration, on: connection) }
@@ -208,22 +211,32 @@ extension Migrator {
         try await connection.transaction { transaction in
             // A migration takes as long as it takes, and another run's end is waited for.
             try await transaction.execute("select set_config('statement_timeout', '0', true)")
-            try await connection.execute(
-                Statement("select pg_advisory_xact_lock(hashtext('errand.migration'))"), deadline: .seconds(3600))
+            // A lock that only the table's owner may take: an advisory one could be held by anybody who may connect. Of two
+            // runs that both find no table, the one that is second to make it is repeated.
+            let exists = try await connection.query("select to_regclass('errand.migration') is not null")
+            if try exists.scalar(Bool.self) {
+                try await connection.execute(
+                    Statement("lock table errand.migration in share row exclusive mode"), deadline: .seconds(3600))
+            }
             try await transaction.execute(
                 Statement("select set_config('lock_timeout', $1, true)", ["\(lockTimeout.wholeMicroseconds / 1000)ms"]))
             return try await body(transaction)
         }
     }
 
-    private func retried<T: Sendable>(_ body: () async throws -> T) async throws -> T {
+    /// Lock not available, deadlock: somebody uses the table. Waiting in line behind him would make everybody else wait behind
+    /// us.
+    private static let statesOfWaits: Set<String?> = ["55P03", "40P01"]
+
+    private func retried<T: Sendable>(after states: Set<String?> = statesOfWaits, _ body: () async throws -> T)
+        async throws -> T
+    {
         var backoff = Backoff(first: .milliseconds(100), cap: .seconds(2))
         var random = SystemRandomNumberGenerator()
         for _ in 1..<tries {
             do {
                 return try await body()
-            } catch let error as PostgresError where ["55P03", "40P01"].contains(error.sqlState) {
-                // Somebody uses the table. Waiting in line behind him would make everybody else wait behind us.
+            } catch let error as PostgresError where states.contains(error.sqlState) {
                 try await Task.sleep(for: backoff.next(using: &random))
             }
         }

@@ -94,7 +94,7 @@ import Testing
                     == "tenant/4|2|2|true")
             try await database.execute("insert into errand.rate (queue, per, allowed) values ('default', '1 min', 5)")
             try await database.execute(
-                "update errand.rate set slices = array[floor(extract(epoch from now()) / 3)::bigint], counts = '{5}'")
+                "insert into errand.rate_log values ('default', array[now()], array[now()], '{5}')")
             #expect(
                 try await database.text("select code from errand.explain(3)") == "dependency_open\nlimit_full\nrate")
         }

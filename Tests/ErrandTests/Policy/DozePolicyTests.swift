@@ -19,6 +19,22 @@ import Testing
         #expect(policy.next(at: now + .milliseconds(11), isBusy: false, listens: true) == .wait(.milliseconds(4)))
     }
 
+    @Test("a look is made when the rate of a queue has room, however long the pause was to be, and once")
+    func expected() {
+        var policy = policy
+        var now: Duration = .seconds(1)
+        for pause in [5, 10, 20, 40, 80, 160] {
+            #expect(policy.next(at: now, isBusy: false, listens: true) == .look(arms: true))
+            now += .milliseconds(pause)
+        }
+        now -= .milliseconds(130)
+        policy.expects(workAt: now + .milliseconds(30))
+        #expect(policy.next(at: now, isBusy: false, listens: true) == .wait(.milliseconds(30)))
+        now += .milliseconds(30)
+        #expect(policy.next(at: now, isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: now, isBusy: false, listens: true) != .look(arms: true))
+    }
+
     @Test("after work it looks every 5 ms, and raises the flag after 10 ms of calm")
     func worked() {
         var policy = policy

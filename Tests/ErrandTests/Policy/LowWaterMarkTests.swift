@@ -35,6 +35,13 @@ import Testing
         #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
     }
 
+    @Test("the model can tell: a job that keeps its position when it moves is left behind")
+    func modelFindsKeptPositions() {
+        let results = (0..<20).map { MarkModel.run(seed: $0, mark: LowWaterMark(), movesKeepPositions: true) }
+        #expect(results.reduce(0) { $0 + $1.broken } > 0)
+        #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
+    }
+
     @Test("who takes in others' marks begins there, and needs no sweep of his own below them")
     func catchesUp() {
         var mark = settled(at: 10)

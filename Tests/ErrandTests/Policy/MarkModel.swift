@@ -74,16 +74,20 @@ struct RashMark: Mark {
     }
 }
 
-/// A random model of the queue: transactions that draw lines and end late, workers that claim, claims that are rolled back
-/// after others have stepped over their rows, looks below the marks. A step is 10 ms.
+/// A random model of the queue: transactions that draw lines and end late, jobs that are moved to another priority, workers
+/// that claim, claims that are rolled back after others have stepped over their rows, looks below the marks. A step is 10 ms.
 ///
 /// Snapshots are PostgreSQL's: `xmax` is one above the newest id that has ended, so the newest transactions that run are
 /// not among those listed.
 enum MarkModel {
     /// How often a waiting job was below a mark, and how many were never claimed.
-    static func run(seed: UInt64, mark: some Mark) -> (broken: Int, leftBehind: Int) {
+    ///
+    /// - Parameter movesKeepPositions: the known fault that a job which moves takes its position along.
+    static func run(
+        seed: UInt64, mark: some Mark, movesKeepPositions: Bool = false
+    ) -> (broken: Int, leftBehind: Int) {
         var random = SeededGenerator(seed: seed)
-        var world = World()
+        var world = World(movesKeepPositions: movesKeepPositions)
         var workers = (0..<Int.random(in: 1...3, using: &random)).map { _ in Worker(mark: mark) }
         let longWriters = Double.random(in: 0..<0.2, using: &random)
         var broken = 0
@@ -133,6 +137,7 @@ enum MarkModel {
     }
 
     struct World {
+        let movesKeepPositions: Bool
         var nextTransaction: UInt64 = 1
         var latestEnded: UInt64 = 0
         var line: Int64 = 0
@@ -141,6 +146,8 @@ enum MarkModel {
         var available: [Int64: Int] = [:]
         /// Lines under the locks of claims that will be rolled back: others step over them, looks see them.
         var locked: [UInt64: [Int64: Int]] = [:]
+        /// Lines from which open transactions move jobs: others step over them, looks see them.
+        var moving: [UInt64: [Int64: Int]] = [:]
         /// Lines that were: only a look finds them.
         var returned: Set<Int64> = []
 
@@ -148,6 +155,8 @@ enum MarkModel {
             let ids = open.keys.sorted()
             let writers = ids.filter { locked[$0] == nil }
             switch Double.random(in: 0..<1, using: &random) {
+            case ..<0.1:
+                move(using: &random)
             case ..<0.3:
                 begin()
             case ..<0.7:
@@ -179,7 +188,20 @@ enum MarkModel {
             for line in lines.keys { available[line] = nil }
         }
 
+        /// A transaction moves a job that waits to another priority.
+        private mutating func move(using random: inout SeededGenerator) {
+            guard let old = available.keys.sorted().randomElement(using: &random) else { return }
+            let id = begin()
+            moving[id] = [old: available.removeValue(forKey: old)!]
+            if !movesKeepPositions { line += 1 }
+            open[id]![movesKeepPositions ? old : line] = Int.random(in: 1...4, using: &random)
+        }
+
         mutating func end(_ id: UInt64, commit: Bool) {
+            if let lines = moving.removeValue(forKey: id), !commit {
+                available.merge(lines) { first, _ in first }
+                returned.formUnion(lines.keys)
+            }
             if let lines = locked.removeValue(forKey: id) {
                 available.merge(lines) { first, _ in first }
                 returned.formUnion(lines.keys)
@@ -215,7 +237,8 @@ enum MarkModel {
                 pending = nil
             } else {
                 let look = mark.look
-                let visible = world.locked.values.reduce(world.available) { $0.merging($1) { first, _ in first } }
+                let hidden = [world.locked, world.moving].flatMap(\.values)
+                let visible = hidden.reduce(world.available) { $0.merging($1) { first, _ in first } }
                 let lowest = (1...4).map { priority in
                     visible.filter { $0.value == priority }.keys
                         .filter { $0 > look.after[priority - 1] && $0 <= look.upTo[priority - 1] }.min()

@@ -65,11 +65,11 @@ import Testing
             #expect(new.id == old.id && new.line > old.line && new.attempt == 2)
             for ending in [Settlement.Ending.succeeded(output: nil), .failed(error: "late"), .released] {
                 let late = Settlement(job: old, ending: ending, took: .zero)
-                let refused = try await database.query(Settlement.statements(for: [late])[0]).scalar([Int64].self)
-                #expect(refused == [old.id])
+                let answer = try await database.query(Settlement.statements(for: [late])[0])
+                #expect(try Unwritten([answer]).refused == [old.id])
             }
             let end = Settlement(job: new, ending: .succeeded(output: nil), took: .zero)
-            #expect(try await database.query(Settlement.statements(for: [end])[0]).scalar([Int64].self) == [])
+            #expect(try Unwritten([await database.query(Settlement.statements(for: [end])[0])]).refused == [])
             #expect(try await database.count("from errand.history where crashes = 1 and state = 'succeeded'") == 1)
         }
     }

@@ -26,9 +26,9 @@ struct HandWorker {
     }
 
     /// A claim that is still to be made.
-    func claiming(_ limit: Int, kinds: [String] = ["noop"]) -> Claim {
+    func claiming(_ limit: Int, kinds: [String] = ["noop"], from starts: [Int64] = [0, 0, 0, 0]) -> Claim {
         Claim(
-            queue: "default", kinds: kinds, workerID: id, limit: limit, starts: [0, 0, 0, 0], lanes: [1, 2, 3, 4],
+            queue: "default", kinds: kinds, workerID: id, limit: limit, starts: starts, lanes: [1, 2, 3, 4],
             isDurable: true)
     }
 
@@ -39,7 +39,7 @@ struct HandWorker {
         let statements = Settlement.statements(for: settlements)
         let answers = try await database.pipeline(
             statements + [Settlement.release(after: settlements)].compactMap { $0 })
-        return try answers.prefix(statements.count).flatMap { try $0.scalar([Int64].self) }
+        return try Unwritten(answers.prefix(statements.count)).refused.sorted()
     }
 
     /// Its heartbeat stops, and its lease is over at once.

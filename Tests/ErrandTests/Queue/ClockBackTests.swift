@@ -52,7 +52,7 @@ import Testing
             let worker = try await HandWorker(database)
             #expect(try await worker.claim(4).count == 2)
             try await database.execute(
-                "update errand.rate set slices = array(select slice + 20 * 3600 from unnest(slices) as slice)")
+                "update errand.rate_log set last_at = array(select at + interval '1 hour' from unnest(last_at) as at)")
             // What was started before counts: never more than allowed.
             #expect(try await worker.claim(4).isEmpty)
             var count = 0

@@ -75,7 +75,8 @@ import Testing
             for (place, job) in jobs.enumerated() {
                 let end =
                     place % 2 == 0
-                    ? Statement("select errand.finish_v1($1, $2, $3)", [id, [job.id], [job.line]])
+                    ? Statement(
+                        "select refused || locked from errand.finish_v1($1, $2, $3)", [id, [job.id], [job.line]])
                     : Statement(
                         "select errand.settle_v1($1, $2, $3, $4, $5, $6, $7)",
                         [

@@ -41,6 +41,20 @@ import Testing
         }
     }
 
+    @Test("an advisory lock, which anybody may take, holds up no migration")
+    func notHeldUp() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute("drop schema errand cascade")
+            let stranger = try await Connection.connect(configuration, logger: Logger(label: "test"))
+            try await stranger.execute("select pg_advisory_lock(hashtext('errand.migration'))")
+            let connection = try await Connection.connect(configuration, logger: Logger(label: "test"))
+            try await connection.execute("set lock_timeout = '5s'")
+            #expect(try await migrator().run(on: connection).count == 3)
+            await connection.close()
+            await stranger.close()
+        }
+    }
+
     @Test("two runs at once apply everything once")
     func atOnce() async throws {
         try await withTestDatabase { database, configuration in

@@ -1,4 +1,5 @@
--- admit: whether a job that is about to be claimed may run under its limit; if so it has a slot from now on.
+-- admit: whether a job that is about to be claimed may run under its limit; if so it has a slot from now on. Null where
+-- another session holds the limits' lock: then nobody knows.
 --
 -- Those that wait for the limit go first. Costs about 1 µs for each job that runs under the key.
 create or replace function errand.admit(job errand.job) returns boolean
@@ -6,7 +7,9 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     room int;
 begin
-    perform errand.lock_limits();
+    if not errand.lock_limits() then
+        return null;
+    end if;
     -- Its own slot, if it was put in line with one, is not to count against it.
     delete from errand.limit_slot as slot
     where slot.limit_key = job.limit_key and slot.job_id = job.id and slot.line = job.line

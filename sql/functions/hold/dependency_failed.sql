@@ -4,6 +4,8 @@
 -- While it is open already, by failures, the next try is put off: whoever still ran has only found the same. The time to
 -- the next one counts from the start of the one that failed, so that a store that answers no connect is tried as often as
 -- one that refuses.
+--
+-- Where another session holds the dependency's row, such as one that opens it, nothing is noted and nothing waits.
 create or replace function errand.dependency_failed(
     name text, until timestamptz, reason text, failures int default 1
 ) returns void
@@ -12,9 +14,24 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     known errand.dependency;
     present timestamptz := clock_timestamp();
+    before text := current_setting('lock_timeout');
 begin
-    insert into errand.dependency (name) values (dependency_failed.name) on conflict on constraint dependency_pkey do nothing;
-    select * into known from errand.dependency where dependency.name = dependency_failed.name for update;
+    if not exists (select from errand.dependency where dependency.name = dependency_failed.name) then
+        begin
+            perform set_config('lock_timeout', '100ms', true);
+            insert into errand.dependency (name) values (dependency_failed.name)
+            on conflict on constraint dependency_pkey do nothing;
+            perform set_config('lock_timeout', before, true);
+        exception
+            -- Somebody else enters it just now.
+            when lock_not_available then
+                return;
+        end;
+    end if;
+    select * into known from errand.dependency where dependency.name = dependency_failed.name for update skip locked;
+    if not found then
+        return;
+    end if;
     if known.failing_since is null or known.failing_since < present - known.threshold_window then
         known.failing_since := present;
         known.failures := 0;

@@ -1,30 +1,27 @@
--- rate_room: how many jobs of the queue may start now; null if nobody has set a rate. Nobody else asks meanwhile: the
--- queue's rate is locked until this transaction ends.
+-- rate_room: how many jobs of the queue may start now; null if nobody has set a rate. The caller holds the lock of
+-- errand.lock_limits, so that nobody else starts any meanwhile.
 --
--- The span is cut into twenty slices, and the one that is partly over counts in full: never too many, and at most a
--- twentieth too few. What was counted in slices to come, before the server's clock went back, counts as of now: for
+-- Jobs that were started within a hundredth of the span count until the last of them is that old: never too many, and at
+-- most a hundredth too few. What was started in a time to come, before the server's clock went back, counts as of now: for
 -- another span, not until the clock has come back there.
 create or replace function errand.rate_room(queue text) returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    known errand.rate;
-    present bigint;
+    present constant timestamptz := clock_timestamp();
 begin
-    select * into known from errand.rate where rate.queue = rate_room.queue for update;
-    if not found then
-        return null;
-    end if;
-    present := errand.rate_slice(known.per);
-    if present < any (known.slices) then
-        known.slices := array(
-            select least(slice, present) from unnest(known.slices) with ordinality as kept(slice, index) order by index);
-        update errand.rate set slices = known.slices where rate.queue = rate_room.queue;
-    end if;
-    return greatest(0, known.allowed - (
-        select coalesce(sum(started), 0)
-        from unnest(known.slices, known.counts) as kept(slice, started)
-        where slice >= present - 20));
+    update errand.rate_log
+    set first_at = array(select least(at, present) from unnest(first_at) with ordinality as kept(at, index) order by index),
+        last_at = array(select least(at, present) from unnest(last_at) with ordinality as kept(at, index) order by index)
+    where rate_log.queue = rate_room.queue and present < any (last_at);
+    return (
+        select greatest(0, rate.allowed - (
+            select coalesce(sum(started.jobs), 0)
+            from errand.rate_log as log
+            cross join lateral unnest(log.last_at, log.jobs) as started(last_at, jobs)
+            where log.queue = rate.queue and started.last_at > present - rate.per))
+        from errand.rate
+        where rate.queue = rate_room.queue);
 end
 $$;
 comment on function errand.rate_room(text) is 'How many jobs of the queue may start now; null = no rate is set';

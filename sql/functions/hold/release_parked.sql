@@ -36,7 +36,7 @@ begin
             waits_for := '';
             exit;
         end if;
-        perform errand.lock_limits();
+        exit when not errand.lock_limits();
         perform errand.release_limit(substr(waits_for, length('limit:') + 1));
         exit when clock_timestamp() > started + interval '50 milliseconds';
     end loop;

@@ -1,8 +1,9 @@
 -- screen: whether a job that is about to be claimed may run now. If not, it is taken out of line here: obsolete when it is
 -- too late or its guard says no, parked when what it needs is down or its limit is full.
 --
--- The claim calls it only for jobs with such an option and for kinds whose dependency is down (held), in its scan, with
--- the job's row locked. It counts what it sets aside in the setting errand.set_aside, so that the claim can end.
+-- The claim calls it only for jobs with such an option and for kinds whose dependency is down or that have a limit (held),
+-- in its scan, with the job's row locked. It counts what it sets aside in the setting errand.set_aside, so that the claim
+-- can end. A job of which nobody knows whether it may run, because another session holds the limits' lock, stays in line.
 create or replace function errand.screen(job_id bigint, held text[]) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -10,18 +11,18 @@ declare
     asked errand.job;
     needed text;
     wanted boolean;
+    admitted boolean;
     problem text;
 begin
     select * into asked from errand.job where id = screen.job_id;
     if asked.kind = any (held) then
-        select dependency into needed from errand.kind where name = asked.kind;
-        -- One job may try.
-        if exists (
-            select from errand.dependency
-            where name = needed and probe_job_id = asked.id and probe_line = asked.line)
-        then
-            needed := null;
-        end if;
+        -- One job may try what is down.
+        select coalesce(asked.limit_key, kind.limit_key), down.name into asked.limit_key, needed
+        from errand.kind
+        left join errand.dependency as down
+            on down.name = kind.dependency and down.opened_at is not null
+                and (down.probe_job_id, down.probe_line) is distinct from (asked.id, asked.line)
+        where kind.name = asked.kind;
     end if;
     if asked.not_after < now() then
         perform errand.end_in_history(asked, 'obsolete', null, 'not started by ' || asked.not_after);
@@ -41,9 +42,15 @@ begin
             perform errand.guard_failed(asked, problem);
         elsif not wanted then
             perform errand.end_in_history(asked, 'obsolete', null, format('guard %s said no', asked.guard));
-        elsif asked.limit_key is null or errand.admit(asked) then
-            return true;
         else
+            admitted := asked.limit_key is null or errand.admit(asked);
+            if admitted is null then
+                -- Nothing may be concluded from this claim: see errand.trusted.
+                perform set_config('errand.set_aside', '1000', true);
+                return false;
+            elsif admitted then
+                return true;
+            end if;
             perform errand.park(asked.id, 'limit:' || asked.limit_key);
         end if;
     end if;

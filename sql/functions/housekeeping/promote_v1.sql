@@ -13,7 +13,7 @@ as $$
 begin
     promoted := 0;
     -- One at a time is enough; two would do no harm.
-    if not pg_try_advisory_xact_lock(hashtext('errand.promote')) then
+    if not errand.try_lock('promote') then
         return next;
         return;
     end if;
@@ -32,9 +32,10 @@ begin
         returning run_at
     )
     select count(*), max(run_at) into promoted, last_run_at from due;
+    -- Whoever is changing a pause just now decides.
     update errand.queue
     set paused_at = null, paused_reason = null, paused_until = null, paused_by = null
-    where paused_until <= now();
+    where name in (select over.name from errand.queue as over where over.paused_until <= now() for update skip locked);
     if promoted > 0 or found then
         perform errand.wake();
     end if;

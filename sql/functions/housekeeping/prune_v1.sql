@@ -4,7 +4,7 @@
 -- Ended jobs of the usual retention (keep_history days) go with their day's partition and cost nothing here. Jobs of kinds
 -- with a shorter one are looked for in the whole history. Failed jobs stay for keep_failed days, or as long as their kind
 -- says. Failures of jobs that were retried stay for keep_history days (the newest 5,000), actions of operators for a year.
--- Raises ER422 for less than a day.
+-- What another session has locked stays until the next call. Raises ER422 for less than a day.
 create or replace function errand.prune_v1(keep_history int default 7, keep_failed int default 30) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set timezone = 'UTC'
@@ -28,7 +28,8 @@ begin
             select old.tableoid, old.ctid
             from errand.history as old
             where old.kind = brief.name and old.finished_at < now() - brief.keep_ended
-            limit 10000);
+            limit 10000
+            for update skip locked);
         get diagnostics removed = row_count;
         total := total + removed;
         most := greatest(most, removed);
@@ -40,7 +41,8 @@ begin
         left join errand.kind on kind.name = ended.kind
         where ended.finished_at < now()::date - keep_history
             and ended.finished_at <= now() - coalesce(kind.keep_ended, interval '0')
-        limit 10000));
+        limit 10000
+        for update of ended skip locked));
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);
@@ -51,7 +53,8 @@ begin
         left join errand.kind on kind.name = failed.kind
         where failed.finished_at < now() - coalesce(kind.keep_failed, prune_v1.keep_failed * interval '1 day')
         order by failed.finished_at
-        limit 10000));
+        limit 10000
+        for update of failed skip locked));
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);
@@ -70,7 +73,8 @@ begin
     most := greatest(most, removed);
     delete from errand.finished_per_minute
     where ctid = any (array(
-        select ctid from errand.finished_per_minute where minute < now() - keep_history * interval '1 day' limit 10000));
+        select ctid from errand.finished_per_minute where minute < now() - keep_history * interval '1 day' limit 10000
+        for update skip locked));
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);
@@ -81,7 +85,8 @@ begin
         where old.updated_at < now() - keep_failed * interval '1 day'
             and not exists (select from errand.job where id = old.job_id)
         order by old.updated_at
-        limit 10000));
+        limit 10000
+        for update skip locked));
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);
@@ -96,7 +101,8 @@ begin
             and (
                 select job.line from errand.job where job.id = slot.job_id and job.state in ('available', 'running')
             ) is distinct from slot.line
-        limit 10000));
+        limit 10000
+        for update skip locked));
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);

@@ -13,7 +13,7 @@ begin
         return false;
     end if;
     -- Two at once would each see none under way.
-    if pg_try_advisory_xact_lock(hashtext('errand.release_crashed')) and not exists (
+    if errand.try_lock('isolate') and not exists (
         select
         from errand.job
         where crashes >= 2 and line is not null and greatest(run_at, started_at) > now() - interval '1 minute')

@@ -21,13 +21,15 @@ begin
     rescued := 0;
     failed := 0;
     -- One at a time is enough; two would do no harm.
-    if not pg_try_advisory_xact_lock(hashtext('errand.rescue')) then
+    if not errand.try_lock('rescue') then
         return next;
         return;
     end if;
     update errand.worker set beat_at = now() where beat_at > now() + interval '1 second';
     with lost as (
-        delete from errand.worker where beat_at < now() - lease returning id, name
+        delete from errand.worker
+        where id in (select silent.id from errand.worker as silent where silent.beat_at < now() - silent.lease for update skip locked)
+        returning id, name
     )
     select count(*), coalesce(jsonb_object_agg(id, name), '{}') into lost_workers, names from lost;
     if lost_workers > 0 or scan then

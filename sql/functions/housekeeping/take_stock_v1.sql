@@ -23,7 +23,7 @@ begin
             select
             from errand.duty
             where name = 'stock' and began < done_at + greatest(at_least, took_ms * 49 * interval '1 millisecond'))
-        or not pg_try_advisory_xact_lock(hashtext('errand.stock'))
+        or not errand.try_lock('stock')
     then
         return false;
     end if;

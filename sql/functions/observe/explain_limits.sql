@@ -71,9 +71,10 @@ begin
     end if;
     select * into pace from errand.rate where queue = job.queue;
     if found then
-        select coalesce(sum(n), 0) into used
-        from unnest(pace.slices, pace.counts) as slice(number, n)
-        where number >= floor(extract(epoch from clock_timestamp()) / (extract(epoch from pace.per) / 20)) - 20;
+        select coalesce(sum(started.jobs), 0) into used
+        from errand.rate_log as log
+        cross join lateral unnest(log.last_at, log.jobs) as started(last_at, jobs)
+        where log.queue = job.queue and started.last_at > clock_timestamp() - pace.per;
         if used >= pace.allowed then
             code := 'rate';
             detail := format('%s jobs of the queue %s were started within %s, and no more may be', used, job.queue, pace.per);

@@ -96,6 +96,13 @@ begin
     from errand.horizon()
     union all
     select
+        'locks', count(*) = 0,
+        coalesce(string_agg(format(
+            'session %s of %s has held %s for %s', pid, who, objects, date_trunc('second', now() - since)), ', '), 'none held for long'),
+        case when count(*) > 0 then string_agg(format('select pg_terminate_backend(%s)', pid), '; ') end
+    from errand.lock_holders('30 seconds')
+    union all
+    select
         'notifications', pg_notification_queue_usage() < 0.5,
         format('their queue is %s %% full', round((pg_notification_queue_usage() * 100)::numeric, 1)),
         case when pg_notification_queue_usage() >= 0.5 then 'a session listens and doesn''t read: see pg_stat_activity' end;

@@ -13,6 +13,8 @@ declare
     cancelled bigint[] := '{}';
 begin
     perform errand.check_reason('cancel', cancel.reason);
+    -- In the order in which everybody locks keys and jobs.
+    perform from errand.job where id = any (ids) order by unique_key, id for update;
     for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
         select * into held from errand.job where id = job_id for update;
         if found then

@@ -12,6 +12,8 @@ declare
     discarded bigint[];
 begin
     perform errand.check_reason('discard', discard.reason);
+    -- In the order in which everybody locks jobs.
+    perform from errand.failed where id = any (ids) order by id for update;
     with gone as (
         delete from errand.failed where id = any (ids) returning *
     ),

@@ -26,6 +26,12 @@ begin
     end if;
     delete from errand.worker where id = known.id;
     perform pg_current_xact_id();
+    -- In the order in which everybody locks keys and jobs.
+    perform
+    from errand.job
+    where line is not null and state = 'running' and job.worker_id = known.id
+    order by unique_key, id
+    for update;
     with back as (
         update errand.job
         set state = 'available', attempt = job.attempt - 1,

@@ -25,6 +25,8 @@ begin
     end if;
     -- The transaction id comes before the line: see errand.requeue.
     perform pg_current_xact_id();
+    -- In the order in which everybody locks keys and jobs.
+    perform from errand.job where id = any (ids) order by unique_key, id for update;
     for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
         select * into held from errand.job where id = job_id for update;
         was := case when found then held.state else errand.state_of(job_id) end;
@@ -41,13 +43,8 @@ begin
                 run_at = coalesce(reschedule.run_at, held.run_at),
                 priority = coalesce(reschedule.priority, held.priority),
                 parked_for = case when reschedule.now = 'parked' then held.parked_for end,
-                -- A worker's mark may have passed the old place in the line of another priority.
-                line = case
-                    when reschedule.now <> 'available' then null
-                    when was = 'available' and reschedule.priority is distinct from held.priority
-                        and reschedule.priority is not null then nextval('errand.job_line')
-                    else held.line
-                end
+                -- errand.requeue draws a new one where the job moves.
+                line = case when reschedule.now = 'available' then held.line end
             where id = job_id;
             moved := moved || job_id;
         end if;

@@ -13,33 +13,37 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 declare
     due timestamptz := coalesce(retry.run_at, now());
     target text := case when due <= now() then 'available' else 'scheduled' end;
+    asked constant bigint[] := array(select distinct id from unnest(ids) as id where id is not null order by id);
+    states constant text[] := array(
+        select errand.state_of(id) from unnest(asked) with ordinality as one(id, place) order by place);
     retried bigint[] := '{}';
+    held record;
 begin
-    for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
-        was := errand.state_of(job_id);
-        now := was;
-        if was = 'scheduled' then
-            perform pg_current_xact_id();
+    perform errand.check_run_at(retry.run_at, 'retry');
+    -- Ended jobs first, then keys and jobs together, in the order in which everybody locks them.
+    perform from errand.failed where id = any (asked) order by id for update;
+    perform from errand.history where id = any (asked) and state = 'cancelled' order by id for update;
+    for held in
+        select id, unique_key, true as is_live from errand.job where id = any (asked) and state = 'scheduled'
+        union all
+        select id, unique_key, false from errand.failed where id = any (asked)
+        union all
+        select id, unique_key, false from errand.history where id = any (asked) and state = 'cancelled'
+        order by unique_key, id
+    loop
+        if held.is_live then
             update errand.job
             set state = target, run_at = due
-            where id = job_id and state = 'scheduled';
+            where id = held.id and state = 'scheduled';
             if found then
-                now := target;
-                retried := retried || job_id;
+                retried := retried || held.id;
             end if;
-        elsif was in ('failed', 'cancelled') then
-            begin
-                if errand.bring_back(array[job_id], array[due]) <> '{}' then
-                    now := target;
-                    retried := retried || job_id;
-                end if;
-            exception
-                when unique_violation then
-                    raise exception 'retry: job %: expected its unique_key to be free, got another unfinished job with it',
-                        job_id
-                        using errcode = 'ER409', hint = 'select * from errand.explain(' || job_id || ') names that job.';
-            end;
+        else
+            retried := retried || errand.bring_back('retry', array[held.id], array[due]);
         end if;
+    end loop;
+    for job_id, was in select * from unnest(asked, states) loop
+        now := case when job_id = any (retried) then target else was end;
         return next;
     end loop;
     if retried <> '{}' then

@@ -24,13 +24,10 @@ begin
         raise exception 'set_rate: allowed: expected at least 1, got %', coalesce(set_rate.allowed::text, 'null')
             using errcode = 'ER422', hint = 'To stop a queue: select errand.pause(''queue'', ''reason'').';
     end if;
-    insert into errand.rate as known (queue, per, allowed)
+    insert into errand.rate (queue, per, allowed)
     values (set_rate.queue, set_rate.per, set_rate.allowed)
     on conflict on constraint rate_pkey do update
-    set per = excluded.per, allowed = excluded.allowed,
-        -- Slices of another length can't be told apart: the new span begins empty.
-        slices = case when known.per = excluded.per then known.slices else '{}' end,
-        counts = case when known.per = excluded.per then known.counts else '{}' end;
+    set per = excluded.per, allowed = excluded.allowed;
     perform errand.acted(
         'set_rate',
         jsonb_build_object('queue', set_rate.queue, 'per', set_rate.per, 'allowed', set_rate.allowed));

@@ -6,6 +6,8 @@
 -- kinds are, or {}: a worker that seldom claims would else read over all that they have done since. It asks the 20 that were
 -- heard last, so that a beat's cost has a bound.
 --
+-- A worker whose row another session has locked keeps its lease: nobody else can take that from it meanwhile.
+--
 -- started is errand.server_start(). marks are stored, for others to begin at, only if they were taken under that start.
 create or replace function errand.beat_v2(
     worker_ids bigint[], running int, marks jsonb, marks_started text
@@ -18,14 +20,12 @@ as $$
 begin
     perform set_config('synchronous_commit', 'off', true);
     started := errand.server_start();
-    with beating as (
-        update errand.worker
-        set beat_at = now(), running = beat_v2.running, server_start = beat_v2.started,
-            marks = case when beat_v2.marks_started = beat_v2.started then beat_v2.marks else '{}' end
-        where id = any (worker_ids) and errand.is_home()
-        returning id
-    )
-    select coalesce(array_agg(id), '{}') into alive from beating;
+    update errand.worker
+    set beat_at = now(), running = beat_v2.running, server_start = beat_v2.started,
+        marks = case when beat_v2.marks_started = beat_v2.started then beat_v2.marks else '{}' end
+    where id in (select own.id from errand.worker as own where own.id = any (worker_ids) for update skip locked)
+        and errand.is_home();
+    alive := array(select id from errand.worker where id = any (worker_ids) and errand.is_home());
     select coalesce(jsonb_object_agg(queue, best), '{}') into published
     from (
         select queue, jsonb_agg(mark order by priority) as best

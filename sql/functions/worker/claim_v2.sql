@@ -4,21 +4,21 @@
 -- slower). lanes is the order in which the priorities are read. durable = false lets the commit return before it is on
 -- disk: a claim that a server crash undoes is simply claimed again.
 --
--- Jobs with a last moment, a guard or a limit, and those of kinds whose dependency is down, are asked about on the way
+-- Jobs with a last moment, a guard or a limit, and those of kinds with a limit or a dependency that is down, are asked about on the way
 -- (errand.screen), up to 1000 that may not run; all others pass by a test of three nulls.
 --
 -- Returns a row a job, or one row of nulls if nothing was due: high (the newest line), latest (the newest transaction id
 -- given out, or this one's own) and snapshot still tell the worker what it may conclude. high = 0 where the line was not
--- read to its end, because of a rate or of too many that may not run: nothing may be concluded. options holds what
--- the job has of not_after, guard, limit_key, tags and traceparent, else null. No row at all, and nothing to conclude, if
--- the queue is paused or has no room in its rate, the worker has lost its lease, or the database is a copy that nobody
--- has adopted.
+-- read to its end, because too many may not run: nothing may be concluded. asked is how many it took at most: max_jobs, or
+-- what the queue's rate has room for. options holds what the job has of not_after, guard, limit_key, tags and traceparent,
+-- else null. No row at all, and nothing to conclude, if the queue is paused or has no room in its rate, the worker has lost
+-- its lease, or the database is a copy that nobody has adopted.
 create or replace function errand.claim_v2(
     queue text, kinds text[], worker_id bigint, max_jobs int, marks bigint[], lanes smallint[], durable boolean
 ) returns table (
     id bigint, line bigint, kind text, attempt smallint, max_attempts smallint, priority smallint,
     created_at timestamptz, run_at timestamptz, started_at timestamptz, payload jsonb, options jsonb, high bigint,
-    latest bigint, snapshot pg_snapshot
+    latest bigint, snapshot pg_snapshot, asked int
 )
 -- The planner must neither scan the table nor sort: a plan made while it was empty would do both for ever. What it is
 -- forbidden it prices so high that even a read of a sequence would start the JIT compiler: 90 ms a session.
@@ -41,12 +41,16 @@ begin
             and exists (select from errand.worker where id = claim_v2.worker_id)
             and errand.is_home(),
         exists (select from errand.rate where rate.queue = claim_v2.queue),
-        case when exists (select from errand.dependency where opened_at is not null) then errand.held_kinds() end
+        case
+            when exists (select from errand.dependency where opened_at is not null)
+                or exists (select from errand.kind where limit_key is not null)
+            then errand.held_kinds()
+        end
     into may_claim, is_rated, held;
     if is_rated and may_claim then
+        -- Before the jobs' rows, and before a limit asks for it.
+        may_claim := errand.lock_limits();
         most := least(max_jobs, errand.rate_room(claim_v2.queue));
-        -- The line is not read to its end, though the answer looks so: 0 says that nothing may be concluded.
-        high := case when most < max_jobs then 0 else high end;
     end if;
     if not may_claim or most = 0 then
         return;
@@ -83,14 +87,14 @@ begin
             else errand.job_options(job)
         end,
         (select case when current_setting('errand.set_aside', true) <> '' then errand.trusted(high) else high end),
-        (select errand.latest_transaction(pg_current_snapshot())), (select pg_current_snapshot());
+        (select errand.latest_transaction(pg_current_snapshot())), (select pg_current_snapshot()), most;
     get diagnostics claimed = row_count;
     if claimed = 0 then
         return query
         select null::bigint, null::bigint, null::text, null::smallint, null::smallint, null::smallint,
             null::timestamptz, null::timestamptz, null::timestamptz, null::jsonb, null::jsonb,
             case when current_setting('errand.set_aside', true) <> '' then errand.trusted(high) else high end,
-            errand.latest_transaction(pg_current_snapshot()), pg_current_snapshot();
+            errand.latest_transaction(pg_current_snapshot()), pg_current_snapshot(), most;
     elsif is_rated then
         perform errand.rate_spend(claim_v2.queue, claimed);
     end if;

@@ -1,8 +1,9 @@
 -- commit_v1: ends one attempt in its handler's own transaction: what the handler has written and the job's end commit
 -- together, or neither does. The arguments are one element each of errand.settle_v2's.
 --
--- Answers ended; lost where the job is no longer this worker's (the handler has to roll back); unwanted where the job's
--- guard says no now (the same).
+-- Returns ended; locked where another session has the job's row (to be called again a moment later, or rolled back); lost
+-- where the job is no longer this worker's (the handler has to roll back); unwanted where the job's guard says no now (the
+-- same).
 create or replace function errand.commit_v1(
     worker_id bigint, id bigint, line bigint, outcome text, error text, delay_ms bigint, output jsonb, due timestamptz,
     dependency text
@@ -16,9 +17,9 @@ begin
     from errand.job
     where job.id = commit_v1.id and coalesce(job.line, 0) = commit_v1.line
         and job.worker_id = commit_v1.worker_id and job.state = 'running'
-    for update;
+    for update skip locked;
     if not found then
-        return 'lost';
+        return case when errand.is_held_by(worker_id, id, line) then 'locked' else 'lost' end;
     elsif held.guard is not null and not errand.still_wanted(held) then
         return 'unwanted';
     end if;
@@ -29,4 +30,4 @@ begin
 end
 $$;
 comment on function errand.commit_v1(bigint, bigint, bigint, text, text, bigint, jsonb, timestamptz, text) is
-    'For workers: ends an attempt in its handler''s transaction; answers ended, lost or unwanted';
+    'For workers: ends an attempt in its handler''s transaction; returns ended, locked, lost or unwanted';

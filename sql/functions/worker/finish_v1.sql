@@ -1,25 +1,35 @@
 -- finish_v1: moves jobs that succeeded, without an output, into the history. The common case, hence a path of its own.
 --
 -- The fence is the line under which the job was claimed: it is drawn anew whenever a job becomes available, so a late
--- end of an earlier attempt changes nothing. Returns the ids that were refused.
+-- end of an earlier attempt changes nothing. Returns the ids that were refused, and those whose rows another session has
+-- locked: nothing waits for it, and they are to be written again a moment later.
 --
 -- The line is compared through coalesce, here and wherever else a job is found by its id, so that it can be no reason to
 -- read errand.job_line_index. Where nearly nothing waited at the last VACUUM, and an old snapshot keeps millions of dead
 -- entries, the planner takes that index for as short as the table: a read of all of it for a single job, seconds.
-create or replace function errand.finish_v1(worker_id bigint, ids bigint[], lines bigint[]) returns bigint[]
+create or replace function errand.finish_v1(
+    worker_id bigint, ids bigint[], lines bigint[], out refused bigint[], out locked bigint[]
+)
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+-- For a row that is locked between the test of it and its removal.
+set lock_timeout = '1s'
 as $$
 #variable_conflict use_column
 declare
     finished bigint[];
+    held errand.job;
 begin
+    refused := '{}';
+    locked := '{}';
     with ended as (
         delete from errand.job
         where id = any (ids) and worker_id = finish_v1.worker_id and state = 'running'
             -- No two jobs ever have the same line, so the pairs need not be matched one by one.
             and coalesce(line, 0) = any (lines)
+            -- No other transaction has locked the row since its claim; one that did may have ended.
+            and (xmax = xmin or xmax = 0)
         returning *
     ),
     kept as (
@@ -34,10 +44,26 @@ begin
     )
     select array_agg(id) into finished from kept;
     if cardinality(finished) = cardinality(ids) then
-        return '{}';
+        return;
     end if;
-    return array(select unnest(ids) except select unnest(finished));
+    for held in
+        select *
+        from errand.job
+        where id = any (ids) and worker_id = finish_v1.worker_id and state = 'running' and coalesce(line, 0) = any (lines)
+        order by id
+        for update skip locked
+    loop
+        perform errand.end_in_history(held, 'succeeded', null, null);
+        finished := finished || held.id;
+    end loop;
+    refused := array(select unnest(ids) except select unnest(finished));
+    locked := array(
+        select id
+        from errand.job
+        where id = any (refused) and worker_id = finish_v1.worker_id and state = 'running' and coalesce(line, 0) = any (lines));
+    refused := array(select unnest(refused) except select unnest(locked));
 end
 $$;
 comment on function errand.finish_v1(bigint, bigint[], bigint[]) is
-    'For workers: ends jobs that succeeded without an output; returns the ids that this worker no longer held';
+    'For workers: ends jobs that succeeded without an output; returns the ids that this worker no longer held, and those to '
+    'be written again since another session has locked them';

@@ -4,7 +4,12 @@
 -- marks holds four for each queue, one a priority. With arm = true the wake-up flag is raised first, so that whoever
 -- enqueues from now on sends a NOTIFY, and what came before is seen here: no job falls in between. Each time anew, because
 -- another worker's wake-up lowers the flag. Reads only; a queue that is paused has nothing.
-create or replace function errand.look_v1(queues text[], kinds text[], marks bigint[], arm boolean) returns text[]
+--
+-- Returns the queues as busy. One whose rate has no room is not among them: room_in_us is how many microseconds it is until
+-- the first of those has room, null where there is none.
+create or replace function errand.look_v1(
+    queues text[], kinds text[], marks bigint[], arm boolean, out busy text[], out room_in_us bigint
+)
 -- Volatile, so that the look has a snapshot of its own, after the flag.
 language plpgsql volatile security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -17,7 +22,7 @@ begin
     if arm then
         perform setval('errand.wake_flag', 2);
     end if;
-    return array(
+    busy := array(
         select asked.queue
         from unnest(queues) with ordinality as asked (queue, place)
         where exists (
@@ -31,7 +36,14 @@ begin
                     and waiting.state = 'available' and waiting.kind = any (kinds)
                 limit 1) as one)
             and not exists (select from errand.queue where name = asked.queue and paused_at is not null));
+    if exists (select from errand.rate where rate.queue = any (busy)) then
+        select coalesce(array_agg(due.queue) filter (where due.wait is null), '{}'),
+            ceil(extract(epoch from min(due.wait)) * 1000000)::bigint
+        into busy, room_in_us
+        from (select queue, errand.rate_wait(queue) as wait from unnest(busy) as queue) as due;
+    end if;
 end
 $$;
 comment on function errand.look_v1(text[], text[], bigint[], boolean) is
-    'For workers: which queues have a due job behind the marks; arm asks for a NOTIFY at the next one';
+    'For workers: which queues have a due job behind the marks that may start, and when a rate has room for others; arm '
+    'asks for a NOTIFY at the next one';

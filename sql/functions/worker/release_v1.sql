@@ -1,5 +1,6 @@
 -- release_v1: jobs with these limit keys have just ended: those that wait for their places go in line, in the same
--- transaction, so that the claim behind it finds them.
+-- transaction, so that the claim behind it finds them. Where another session holds the limits' lock, housekeeping does it
+-- within 200 ms.
 create or replace function errand.release_v1(limit_keys text[]) returns void
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -14,7 +15,7 @@ begin
         order by asked
     loop
         -- Before it looks: a claim that is under way may be parking a job just now, for the place that has fallen free.
-        perform errand.lock_limits();
+        exit when not errand.lock_limits();
         perform errand.release_limit(key);
     end loop;
 end

@@ -5,7 +5,7 @@ create or replace function errand.settle_v1(
     worker_id bigint, ids bigint[], lines bigint[], outcomes text[], errors text[], delays_ms bigint[], outputs jsonb[]
 ) returns bigint[]
 language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
-    select errand.settle_v2(worker_id, ids, lines, outcomes, errors, delays_ms, outputs, null, null)
+    select refused || locked from errand.settle_v2(worker_id, ids, lines, outcomes, errors, delays_ms, outputs, null, null)
 $$;
 comment on function errand.settle_v1(bigint, bigint[], bigint[], text[], text[], bigint[], jsonb[]) is
     'For workers of the version before: errand.settle_v2 without what that can do more';

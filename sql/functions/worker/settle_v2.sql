@@ -10,11 +10,12 @@
 --   cancelled  into the history, with its error as the reason
 --   obsolete   the same: it was no longer wanted when it was done
 -- due, where it is given, counts instead of delay_ms. A job with a guard is obsolete if that now says no, whether it
--- succeeded or was to be tried again. The fence is the line, as in finish_v1. Returns the ids that were refused.
+-- succeeded or was to be tried again. The fence is the line, as in finish_v1. Returns the ids that were refused, and those
+-- whose rows another session has locked: they are to be written again a moment later.
 create or replace function errand.settle_v2(
     worker_id bigint, ids bigint[], lines bigint[], outcomes text[], errors text[], delays_ms bigint[], outputs jsonb[],
-    dues timestamptz[], dependencies text[]
-) returns bigint[]
+    dues timestamptz[], dependencies text[], out refused bigint[], out locked bigint[]
+)
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
@@ -24,9 +25,10 @@ declare
     worker text := (select name from errand.worker where id = settle_v2.worker_id);
     result record;
     held errand.job;
-    refused bigint[] := '{}';
     due timestamptz;
 begin
+    refused := '{}';
+    locked := '{}';
     for result in
         select *
         from unnest(ids, lines, outcomes, errors, delays_ms, outputs, dues, dependencies)
@@ -36,9 +38,13 @@ begin
         select * into held
         from errand.job
         where id = result.id and coalesce(line, 0) = result.line and worker_id = settle_v2.worker_id and state = 'running'
-        for update;
+        for update skip locked;
         if not found then
-            refused := refused || result.id;
+            if errand.is_held_by(settle_v2.worker_id, result.id, result.line) then
+                locked := locked || result.id;
+            else
+                refused := refused || result.id;
+            end if;
             continue;
         end if;
         due := coalesce(result.due, now() + coalesce(result.delay_ms, 0) * interval '1 millisecond');
@@ -90,16 +96,17 @@ begin
     -- it down all the same.
     for result in
         select dependency, max(due) as due, max(error) as error, count(*) as failures
-        from unnest(outcomes, errors, dues, dependencies) as ended(outcome, error, due, dependency)
-        where outcome = 'parked'
+        from unnest(ids, outcomes, errors, dues, dependencies) as ended(id, outcome, error, due, dependency)
+        where outcome = 'parked' and id <> all (locked)
         group by dependency
         order by dependency
     loop
         perform errand.dependency_failed(result.dependency, result.due, result.error, result.failures::int);
     end loop;
-    return refused;
 end
 $$;
 comment on function errand.settle_v2(
     bigint, bigint[], bigint[], text[], text[], bigint[], jsonb[], timestamptz[], text[]
-) is 'For workers: ends attempts with an outcome each; returns the ids that this worker no longer held';
+) is
+    'For workers: ends attempts with an outcome each; returns the ids that this worker no longer held, and those to be '
+    'written again since another session has locked them';

@@ -1,0 +1,119 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Deadlocks") struct DeadlockTests {
+    /// Everything that locks jobs, keys, limits or rates, on the same few of each.
+    private static let calls = [
+        "select errand.cancel(array(select id from errand.job order by random() limit 4), 'x')",
+        "select errand.cancel_where('{\"kind\": \"noop\"}', 'x', dry_run => false, max_jobs => 3)",
+        "select errand.retry(array(select id from errand.failed order by random() limit 4) || array(select id from errand.job where state = 'scheduled' limit 2))",
+        "select errand.retry(array(select id from errand.history where state = 'cancelled' order by random() limit 4))",
+        "select errand.retry_where('{\"kind\": \"noop\"}', dry_run => false, max_jobs => 3)",
+        "select errand.discard(array(select id from errand.failed order by random() limit 4), 'x')",
+        "select errand.reschedule(array(select id from errand.job order by random() limit 4), priority => 1 + (random() * 3)::int)",
+        "select errand.reschedule(array(select id from errand.job order by random() limit 4), now() + interval '50 ms')",
+        "select errand.release_worker((select id from errand.worker order by random() limit 1), 'x', force => true)",
+        "select errand.pause('default', 'x', now() + interval '20 ms')", "select errand.resume('default')",
+        "select errand.dependency_open('storage', now(), 'x')", "select errand.dependency_close('storage')",
+        "select errand.set_limit('a', (random() * 3)::int)", "select errand.set_rate('default', '100 ms', 50)",
+        "select errand.schedule_put('s', 'every 1 s', 'noop')", "select errand.schedule_run_now('s', 'x')",
+        "select errand.enqueue('noop', unique_key => 'k' || (random() * 9)::int, on_conflict => 'replace', limit_key => 'a')",
+        "select errand.enqueue('noop', unique_key => 'k' || (random() * 9)::int, on_conflict => 'reschedule')",
+        """
+        select errand.enqueue_many((
+            select jsonb_agg(jsonb_build_object(
+                'kind', 'noop', 'unique_key', 'k' || n, 'on_conflict', (array['replace', 'reschedule', 'keep'])[1 + n % 3],
+                'limit_key', (array['a', 'b'])[1 + n % 2]) order by random())
+            from generate_series(1, 9) as n))
+        """,
+        "select errand.enqueue('noop', limit_key => 'b') from generate_series(1, 5)",
+        "select errand.promote_v2(100, '-infinity')", "select errand.rescue_v2(true)",
+        "select errand.release_crashed_v1()",
+        "select errand.take_stock_v1('0 s')",
+        "select errand.leave_v1((select id from errand.worker order by random() limit 1), true)",
+    ]
+
+    @Test("no two functions wait for each other: people, applications and workers at once, on the same jobs")
+    func none() async throws {
+        try await withTestDatabase(connections: 14) { database, _ in
+            for setup: Statement in [
+                "select errand.set_limit('a', 2)", "select errand.set_limit('b', 3)",
+                "select errand.set_rate('default', '100 ms', 50)", "select errand.enqueue('noop')",
+            ] {
+                try await database.execute(setup)
+            }
+            let states = Shared<[String: Int]>([:])
+            let ended = Shared(0)
+            let start = ContinuousClock.now
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for seed in 0..<7 {
+                    group.addTask {
+                        var random = SeededGenerator(seed: UInt64(seed))
+                        while .now - start < .seconds(12) {
+                            let call = Self.calls.randomElement(using: &random)!
+                            await note(states) { try await run(call, on: database) }
+                        }
+                    }
+                }
+                for _ in 0..<4 {
+                    group.addTask {
+                        while .now - start < .seconds(12) {
+                            await note(states) {
+                                let count = try await work(on: database)
+                                ended.with { $0 += count }
+                            }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let seen = states.with { $0 }
+            #expect(seen["40P01"] == nil, "\(seen)")
+            #expect(ended.with { $0 } > 0)
+        }
+    }
+
+    private func run(_ call: String, on database: Database) async throws {
+        try await database.transaction { transaction in
+            // So that one shows within the test's time.
+            try await transaction.execute("set local deadlock_timeout = '20ms'")
+            try await transaction.execute(Statement(call))
+        }
+    }
+
+    /// A worker's life: registers, and then several times ends what it has and claims more, in one transaction.
+    private func work(on database: Database) async throws -> Int {
+        let worker = try await HandWorker(database)
+        var (held, ended): ([ClaimedJob], Int) = ([], 0)
+        for round in 0..<10 {
+            let endings: [Settlement.Ending] = [
+                .succeeded(output: nil), .succeeded(output: JSONB("1")), .failed(error: "x"),
+                .retried(error: "x", after: .zero),
+                .parked(dependency: "storage", until: nil, reason: "x"), .released,
+            ]
+            let settlements = held.reversed().enumerated().map { place, job in
+                Settlement(job: job, ending: endings[(place + round) % endings.count], took: .zero)
+            }
+            let (ends, release) = (Settlement.statements(for: settlements), Settlement.release(after: settlements))
+            let claim = worker.claiming(5)
+            let statements =
+                ["set local deadlock_timeout = '20ms'"] + ends + [release].compactMap { $0 } + [claim.statement]
+            let answers = try await database.pipeline(statements)
+            ended += settlements.count
+            held = try claim.answer(answers[answers.count - 1]).jobs
+        }
+        return ended
+    }
+
+    private func note(_ states: Shared<[String: Int]>, _ body: () async throws -> Void) async {
+        do {
+            try await body()
+        } catch {
+            let state = (error as? PostgresError)?.sqlState ?? "\(error)"
+            states.with { $0[state, default: 0] += 1 }
+        }
+    }
+}

@@ -1,0 +1,165 @@
+import ErrandTestKit
+import Logging
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Locks") struct LockTests {
+    /// What people call, and what an application calls, each with what it leaves locked until its transaction ends.
+    static let calls = [
+        "select errand.cancel(array(select id from errand.job where payload = '1'), 'x')",
+        "select errand.cancel_where('{\"unique_key\": \"held\"}', 'x', dry_run => false)",
+        "select errand.reschedule(array(select id from errand.job where payload = '1'), priority => 1)",
+        "select errand.retry(array(select id from errand.failed))",
+        "select errand.retry_where('{\"kind\": \"noop\"}', dry_run => false)",
+        "select errand.discard(array(select id from errand.failed), 'x')", "select errand.pause('other', 'x')",
+        "select errand.pause('paused', 'x')", "select errand.resume('paused')",
+        "select errand.release_worker((select min(id) from errand.worker), 'x', force => true)",
+        "select errand.dependency_open('storage', null, 'x')", "select errand.dependency_open('apns', null, 'x')",
+        "select errand.dependency_close('apns')", "select errand.set_limit('a', 2)",
+        "select errand.set_rate('default', '1 hour', 999)",
+        "select errand.schedule_put('s', 'every 5 s', 'noop')", "select errand.schedule_pause('s', 'x')",
+        "select errand.schedule_drop('s')", "select errand.schedule_run_now('s', 'x')",
+        "select errand.enqueue('noop', unique_key => 'held', on_conflict => 'replace')",
+        "select pg_advisory_lock(hashtext('errand.' || name)) from unnest('{promote,rescue,limits,stock,release_crashed}'::text[]) as name",
+    ]
+
+    @Test(
+        "no worker and no housekeeping waits for what a session has left locked, whatever it called", arguments: calls)
+    func neverWaits(call: String) async throws {
+        try await withTestDatabase { database, configuration in
+            let worker = try await HandWorker(database)
+            try await prepare(database)
+            let running = try await worker.claim(4)
+            #expect(running.count == 4)
+            let session = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
+            try await session.execute("begin")
+            try await session.execute(Statement(call))
+            // A wait for the session's locks would never end: it fails within this.
+            try await database.transaction { transaction in
+                try await transaction.execute("set local lock_timeout = '3s'")
+                let endings: [Settlement.Ending] = [
+                    .succeeded(output: nil), .retried(error: "x", after: .zero), .failed(error: "x"),
+                    .parked(dependency: "storage", until: nil, reason: "x"),
+                ]
+                let ended = zip(running, endings).map { Settlement(job: $0, ending: $1, took: .zero) }
+                for statement in Settlement.statements(for: ended)
+                    + [Settlement.release(after: ended)].compactMap({ $0 })
+                {
+                    try await transaction.execute(statement)
+                }
+                for call in [
+                    "select errand.promote_v2(1000, '-infinity')", "select errand.rescue_v2(true)",
+                    "select errand.release_crashed_v1()", "select errand.take_stock_v1('0 s')",
+                    "select errand.beat_v2(array[1], 1, '{}', null)",
+                    "select errand.schedule_report_v1('s', 1, now(), null)",
+                    "select errand.settle_ticks_v1('{s}', '{1}', array[now()], '{enqueued}', array[now()], '{null}')",
+                    "select errand.leave_v1(1, true)",
+                ] {
+                    try await transaction.execute(Statement(call))
+                }
+            }
+            #expect(
+                try await database.count(
+                    "from errand.job where state = 'available' and run_at < now() and created_at = '2000-01-01Z'") == 1)
+            try await session.execute("rollback")
+            await session.close()
+        }
+    }
+
+    private func prepare(_ database: Database) async throws {
+        for statement: Statement in [
+            "select errand.set_limit('a', 5)", "select errand.set_rate('default', '1 hour', 1000)",
+            "select errand.pause('paused', 'x', now() + interval '1 hour', force => true)",
+            "update errand.queue set paused_until = now()",
+            "select errand.pause('other', 'x', now() + interval '1 hour', force => true)",
+            "select errand.dependency_open('apns', null, 'x')", "select errand.schedule_put('s', 'every 1 h', 'noop')",
+            """
+            insert into errand.failed (
+                id, created_at, run_at, priority, attempt, max_attempts, crashes, queue, kind, payload, error)
+            values (1000000, now(), now(), 2, 1, 1, 0, 'default', 'noop', '{}', 'x')
+            """,
+            "select errand.enqueue('noop', payload => '1', limit_key => 'a') from generate_series(1, 4)",
+            "insert into errand.job (kind, run_at, created_at, state) values ('noop', '2000-01-01Z', '2000-01-01Z', 'scheduled')",
+            "select errand.enqueue('noop', unique_key => 'held', queue => 'other', run_at => now() + interval '1 hour')",
+        ] {
+            try await database.execute(statement)
+        }
+    }
+
+    @Test(
+        "jobs go on beside a running one that a session cancels without committing; it ends as the session does",
+        arguments: ["commit", "rollback"])
+    func sessionLeftOpen(end: String) async throws {
+        try await withWorker([NoopHandler()], configure: { $0.queues = ["default": 4] }) { database, queue in
+            let held = try await queue.enqueue(Noop(sleepMilliseconds: 1500)).id
+            #expect(try await database.becomes("exists (select from errand.job where state = 'running')"))
+            let session = try await Connection.connect(database.configuration, logger: Logger(label: "errand.test"))
+            try await session.execute("begin")
+            try await session.execute(Statement("select errand.cancel($1, 'x')", [[held]]))
+            // Its attempt ends while the row is locked; the others' ends are written with it.
+            for _ in 0..<300 {
+                try await queue.enqueue(Noop())
+                try await Task.sleep(for: .milliseconds(8))
+            }
+            #expect(try await database.becomes("count(*) = 300 from errand.history where state = 'succeeded'"))
+            #expect(try await database.count("from errand.job where state = 'running'") == 1)
+            try await session.execute(Statement(end))
+            await session.close()
+            #expect(try await database.drains())
+            let state = try await database.word("select state from errand.history where id = \(held)")
+            #expect(state == (end == "commit" ? "cancelled" : "succeeded"))
+        }
+    }
+
+    @Test("a handler's own transaction waits for a session that has its job locked, and commits afterwards")
+    func transaction() async throws {
+        try await withTestDatabase { database, configuration in
+            try await Queue(database: database).enqueue(Noop())
+            let worker = try await HandWorker(database)
+            let job = try #require(try await worker.claim(1).first)
+            let session = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
+            try await session.execute("begin")
+            try await session.execute("select from errand.job for update")
+            let commit = Settlement(job: job, ending: .succeeded(output: nil), took: .zero).commitStatement
+            #expect(try await database.query(commit).scalar(String.self) == "locked")
+            try await session.execute("rollback")
+            await session.close()
+            #expect(try await database.query(commit).scalar(String.self) == "ended")
+            #expect(try await database.query(commit).scalar(String.self) == "lost")
+        }
+    }
+
+    @Test("health names the session that has held rows of the queue for long")
+    func health() async throws {
+        try await withTestDatabase { database, configuration in
+            try await Queue(database: database).enqueue(Noop())
+            let session = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
+            try await session.execute("begin")
+            try await session.execute("select errand.cancel('{1}', 'x')")
+            let pid = try await session.query("select pg_backend_pid()").scalar(Int32.self)
+            let holders = "select pid, who = session_user as ours from errand.lock_holders('0 s') where objects ~ 'job'"
+            #expect(try await database.text(holders) == "\(pid)|true")
+            #expect(try await database.text("select ok from errand.health() where check_name = 'locks'") == "true")
+            try await session.execute("rollback")
+            await session.close()
+            #expect(try await database.text(holders) == "")
+        }
+    }
+
+    @Test("nobody without a right to Errand's tables can hold up its duties")
+    func rights() async throws {
+        try await withTestDatabase { database, _ in
+            for lock in ["promote", "rescue", "isolate", "stock", "limits"] {
+                for role in ["errand_ops", "errand_worker", "errand_enqueuer", "errand_monitor"] {
+                    for mode in ["access share", "share update exclusive"] {
+                        let refused = try await database.refusal(
+                            of: "lock table errand.\(lock)_lock in \(mode) mode", as: role)
+                        #expect(refused == "42501", "\(lock) \(role)")
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,18 @@
+-- lock_holders: the sessions whose open transaction has written to Errand's tables, or locked rows or duties of theirs, for
+-- longer than that; the longest first. Workers pass by what such a session has locked, and wait for none of it.
+create or replace function errand.lock_holders(longer_than interval)
+returns table (pid int, who text, since timestamptz, objects text)
+language sql stable set search_path = pg_catalog, errand, pg_temp as $$
+    select session.pid, coalesce(session.usename::text, '?'), session.xact_start, string_agg(distinct class.relname, ' and ')
+    from pg_locks as held
+    join pg_class as class on class.oid = held.relation and class.relnamespace = 'errand'::regnamespace
+    join pg_stat_activity as session on session.pid = held.pid
+    where held.locktype = 'relation' and held.granted and held.mode <> 'AccessShareLock' and class.relkind in ('r', 'p')
+        and held.database = (select oid from pg_database where datname = current_database())
+        and session.pid <> pg_backend_pid() and session.xact_start < now() - longer_than
+        and session.backend_type <> 'autovacuum worker'
+    group by session.pid, session.usename, session.xact_start
+    order by session.xact_start
+$$;
+comment on function errand.lock_holders(interval) is
+    'For errand.health: sessions that have had Errand''s rows or duties locked for long';
