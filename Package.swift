@@ -64,7 +64,10 @@ let package = Package(
 
         // Pictures: only `errand-image` links libvips.
         .systemLibrary(name: "CVipsSystem", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
-        .target(name: "CVips", dependencies: ["CVipsSystem"]),
+        .target(
+            name: "CVips", dependencies: ["CVipsSystem"],
+            // Comes with libvips, which reads and writes JPEG by it.
+            linkerSettings: [.linkedLibrary("jpeg")]),
         .target(
             name: "Images",
             dependencies: [

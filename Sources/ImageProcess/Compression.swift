@@ -10,6 +10,8 @@ struct Compression {
     func run() throws(ImageError) -> (ImageReport, [UInt8]) {
         try request.check()
         let format = try ImageFormat(of: photo)
+        // Even libvips' look at the header takes time that grows with the square of the segments.
+        if format == .jpeg, let excess = JPEGSegments(photo).excess { throw ImageError(.tooComplex, excess) }
         do {
             guard format == .png else { return try run(format) }
             let chunks = PNGChunks(photo)
@@ -19,7 +21,9 @@ struct Compression {
             let outcome = plain.withUnsafeBytes { bytes in
                 Result { () throws(ImageError) in try Compression(photo: bytes, request: request).run(format) }
             }
-            return try outcome.get()
+            var made = try outcome.get()
+            made.0.sourceBytes = photo.count
+            return made
         } catch {
             guard error.code == .corrupt, format.isCutShort(photo) else { throw error }
             throw ImageError(.truncated, error.detail)
@@ -101,16 +105,18 @@ struct Compression {
         return try Picture.decode(photo, to: size, toSRGB: toSRGB, background: request.background)
     }
 
-    /// The source's own pixels, without metadata, where they are all that was asked for: an encode would only lose
-    /// quality.
+    /// The source's own pixels, and nothing else that was in the file, where they are all that was asked for: an encode
+    /// would only lose quality.
     private func keptAsItIs(_ format: ImageFormat, _ header: CVipsHeader) -> [UInt8]? {
         guard format == .jpeg, request.format == .jpeg, photo.count < 2 * request.maxBytes,
             max(header.width, header.height) <= request.maxEdge, header.orientation <= 1
         else { return nil }
         let segments = JPEGSegments(photo)
         guard segments.isComplete, !segments.needsDecoding else { return nil }
-        let bytes = segments.isBare ? Array(photo) : segments.stripped(photo)
-        return bytes.count < request.maxBytes ? bytes : nil
+        let bytes = [UInt8](unsafeUninitializedCapacity: request.maxBytes - 1) { buffer, count in
+            count = jpeg_rewrite(photo.baseAddress, photo.count, buffer.baseAddress, buffer.count)
+        }
+        return bytes.isEmpty ? nil : bytes
     }
 
     /// The picture's sides once it is turned upright: orientations from 5 on lie on their side.

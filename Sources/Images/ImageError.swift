@@ -15,6 +15,8 @@ package struct ImageError: Error, Hashable, Sendable {
         package static let unsupportedFormat = Code("unsupported_format")
         /// More pixels than the request allows. Nothing was decoded.
         package static let tooManyPixels = Code("too_many_pixels")
+        /// More segments or scans than a photo has, so that it would take minutes. Nothing was decoded.
+        package static let tooComplex = Code("too_complex")
         /// More bytes than the pool takes. Nothing was sent.
         package static let tooLargeInput = Code("too_large_input")
         /// The file ends before its picture does.

@@ -1,14 +1,26 @@
-/// The segments of a JPEG file, walked without decoding it: what it is made of, and where it really ends.
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// The segments of a JPEG file, walked without decoding it: what it is made of, and how much work a decoder would have.
+///
+/// It sees at least what libjpeg sees: like libjpeg it skips whatever lies between two segments.
 package struct JPEGSegments: Sendable {
+    /// More of them are no photo's: a long colour profile has 255, a long description some hundreds.
+    package static let mostSegments = 2_000
+    /// Scans that libvips decodes, at most. A progressive photo has about 10.
+    package static let mostScans = 100
+    /// Pixels that all scans together pass over, at most: 2 s of work, and 50 scans of 100 megapixels.
+    package static let mostPasses = 5_000_000_000
+
     /// Pixels as stored, and how they are coded.
     package private(set) var width = 0
     package private(set) var height = 0
     package private(set) var components = 0
     package private(set) var isProgressive = false
-    /// Parts that a decoder needs, without any that only describe, in order. They make a whole file.
-    package private(set) var essential: [Range<Int>] = []
-    /// Whether nothing but essential parts is in the file, and nothing after its end.
-    package private(set) var isBare = true
+    /// Segments that are no scans.
+    package private(set) var segments = 0
+    package private(set) var scans = 0
     /// Whether it holds more than a plain copy would keep right: a colour profile, an orientation, an unusual colour
     /// space.
     package private(set) var needsDecoding = false
@@ -18,91 +30,74 @@ package struct JPEGSegments: Sendable {
     /// Walks the file. A file that is damaged is walked as far as it makes sense, and is not ``isComplete``.
     package init(_ bytes: UnsafeRawBufferPointer) {
         guard bytes.count > 3, bytes[0] == 0xFF, bytes[1] == 0xD8 else { return }
-        essential.append(0..<2)
         var at = 2
-        while let segment = Self.segment(bytes, at: at) {
-            switch segment.marker {
+        while let marker = Self.marker(bytes, from: at) {
+            at = marker.end
+            switch marker.code {
             case 0xD9:
-                essential.append(segment.range)
-                isBare = isBare && segment.range.upperBound == bytes.count
                 isComplete = width > 0 && height > 0
                 return
-            case 0xDA:
-                let end = Self.endOfScan(bytes, from: segment.range.upperBound)
-                essential.append(segment.range.lowerBound..<end)
-                at = end
-                continue
-            case 0xE0...0xEF, 0xFE:
-                look(atDescription: segment, bytes)
-            case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
-                readFrame(segment, bytes)
-                essential.append(segment.range)
-            default:
-                essential.append(segment.range)
+            // No length follows these. libjpeg stops at most of them, and skips the others.
+            case 0x01...0xBF, 0xD0...0xD8: continue
+            default: break
             }
-            at = segment.range.upperBound
+            guard at + 1 < bytes.count else { return }
+            let length = Int(bytes[at]) << 8 | Int(bytes[at + 1])
+            guard length >= 2, at + length <= bytes.count else { return }
+            let content = at + 2..<at + length
+            at += length
+            if marker.code == 0xDA { scans += 1 } else { segments += 1 }
+            read(marker.code, UnsafeRawBufferPointer(rebasing: bytes[content]))
         }
     }
 
-    /// The file with nothing in it but what a decoder needs: the same picture, bit for bit.
-    package func stripped(_ bytes: UnsafeRawBufferPointer) -> [UInt8] {
-        essential.flatMap { bytes[$0] }
+    /// Why a decoder would have more work than any photo is worth; nil where it wouldn't.
+    package var excess: String? {
+        if segments > Self.mostSegments { return "\(segments) segments, at most \(Self.mostSegments)" }
+        if scans > Self.mostScans { return "\(scans) scans, at most \(Self.mostScans)" }
+        // No overflow: both sides have 16 bits.
+        if scans * width * height > Self.mostPasses {
+            return "\(scans) scans of \(width) x \(height), at most \(Self.mostPasses) pixels in all"
+        }
+        return nil
     }
 }
 
 // MARK: - Walking
 extension JPEGSegments {
-    private struct Segment {
-        let marker: UInt8
-        let range: Range<Int>
-        /// Where what the segment says begins: after the marker and its length.
-        var content: Int { range.lowerBound + 4 }
-    }
-
-    private static func segment(_ bytes: UnsafeRawBufferPointer, at start: Int) -> Segment? {
-        guard start + 1 < bytes.count, bytes[start] == 0xFF else { return nil }
-        let marker = bytes[start + 1]
-        if marker == 0xD9 { return Segment(marker: marker, range: start..<start + 2) }
-        guard marker >= 0xC0, start + 3 < bytes.count else { return nil }
-        let length = Int(bytes[start + 2]) << 8 | Int(bytes[start + 3])
-        guard length >= 2, start + 2 + length <= bytes.count else { return nil }
-        return Segment(marker: marker, range: start..<start + 2 + length)
-    }
-
-    /// The next marker that ends coded data: restarts and stuffed bytes belong to it.
-    private static func endOfScan(_ bytes: UnsafeRawBufferPointer, from start: Int) -> Int {
+    /// The next marker from there on, and where what follows it begins. Stuffed bytes, restarts and fill bytes are none: so
+    /// the data of a scan is skipped as well.
+    private static func marker(_ bytes: UnsafeRawBufferPointer, from start: Int) -> (code: UInt8, end: Int)? {
+        guard let base = bytes.baseAddress else { return nil }
         var at = start
-        while at + 1 < bytes.count {
-            if bytes[at] == 0xFF {
-                let next = bytes[at + 1]
-                if next != 0 && !(0xD0...0xD7 ~= next) && next != 0xFF { return at }
-            }
-            at += 1
+        // The last byte begins no marker.
+        while at + 1 < bytes.count, let found = memchr(base + at, 0xFF, bytes.count - 1 - at) {
+            at = UnsafeRawPointer(found) - base + 1
+            let code = bytes[at]
+            if code != 0, code != 0xFF, !(0xD0...0xD7 ~= code) { return (code, at + 1) }
         }
-        return bytes.count
+        return nil
     }
 
-    private mutating func readFrame(_ segment: Segment, _ bytes: UnsafeRawBufferPointer) {
-        guard segment.range.count >= 10 else { return }
-        let at = segment.content
-        height = Int(bytes[at + 1]) << 8 | Int(bytes[at + 2])
-        width = Int(bytes[at + 3]) << 8 | Int(bytes[at + 4])
-        components = Int(bytes[at + 5])
-        isProgressive = segment.marker == 0xC2
+    private mutating func read(_ code: UInt8, _ content: UnsafeRawBufferPointer) {
+        switch code {
+        case 0xC0...0xC3, 0xC5...0xC7, 0xC9...0xCB, 0xCD...0xCF:
+            readFrame(code, content)
+        // A colour profile, or Adobe's mark, which says how colours are coded.
+        case 0xE2 where content.starts(with: Array("ICC_PROFILE\0".utf8)), 0xEE:
+            needsDecoding = true
+        default: break
+        }
+    }
+
+    private mutating func readFrame(_ code: UInt8, _ content: UnsafeRawBufferPointer) {
+        guard content.count >= 6 else { return }
+        // Only the first counts for a decoder; the larger one counts for the work.
+        height = max(height, Int(content[1]) << 8 | Int(content[2]))
+        width = max(width, Int(content[3]) << 8 | Int(content[4]))
+        components = Int(content[5])
+        isProgressive = code == 0xC2
         // Only what every program reads is copied: 8 bits, baseline or progressive, grey or three colours.
-        if bytes[at] != 8 || segment.marker > 0xC2 || (components != 1 && components != 3) { needsDecoding = true }
-    }
-
-    private mutating func look(atDescription segment: Segment, _ bytes: UnsafeRawBufferPointer) {
-        let text = bytes[segment.content..<segment.range.upperBound]
-        if segment.marker == 0xE0, text.starts(with: Array("JFIF\0".utf8)), segment.range.count == 18 {
-            // 18 bytes: no thumbnail in it.
-            essential.append(segment.range)
-            return
-        }
-        isBare = false
-        if segment.marker == 0xE2, text.starts(with: Array("ICC_PROFILE\0".utf8)) { needsDecoding = true }
-        // Adobe's mark says how colours are coded. Where it says other than usual, a decoder has to sort it out.
-        if segment.marker == 0xEE { needsDecoding = true }
+        if content[0] != 8 || code > 0xC2 || (components != 1 && components != 3) { needsDecoding = true }
     }
 }

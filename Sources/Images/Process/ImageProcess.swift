@@ -29,6 +29,7 @@ final class ImageProcess: Sendable {
             var cause: ImageError?
             var isOver = false
             var photos = 0
+            var hasFailed = false
             var peakBytes: UInt64 = 0
         }
 
@@ -66,7 +67,9 @@ extension ImageProcess {
 
     /// Whether it may be given another photo.
     var isFit: Bool {
-        vitals.state.withLock { !$0.isOver && $0.photos < limits.photos && $0.peakBytes < limits.residentBytes }
+        vitals.state.withLock {
+            !$0.isOver && !$0.hasFailed && $0.photos < limits.photos && $0.peakBytes < limits.residentBytes
+        }
     }
 
     /// Has one photo done.
@@ -161,21 +164,29 @@ extension ImageProcess {
             return .neverReady
         }
 
+        let watch = threadWatch(execution.processIdentifier, limits.threads, vitals)
+        defer { watch.task.cancel() }
         for await task in tasks {
             let clock = timer(limits.wallClock, vitals, ImageError(.timeLimit, "took longer than \(limits.wallClock)"))
             do {
                 let begin = ContinuousClock.now
                 let (answer, bytes) = try await converse(task, execution.standardInputWriter, &output, limits)
                 await clock.stop()
+                let verdict = ResultCheck.verdict(on: answer, bytes, of: task.photo, as: task.request)
                 vitals.state.withLock { state in
                     state.photos += 1
                     state.peakBytes = answer.peakBytes
+                    if case .failed = verdict { state.hasFailed = true }
                 }
-                if var report = answer.report {
+                switch verdict {
+                case .made(var report):
                     report.milliseconds = begin.duration(to: .now) / .milliseconds(1)
                     task.caller.resume(returning: ImageResult(report: report, bytes: bytes))
-                } else {
-                    task.caller.resume(throwing: ImageError(answer.error ?? .corrupt, answer.detail ?? ""))
+                case .failed(let error):
+                    task.caller.resume(throwing: error)
+                case .untrue(let reason):
+                    vitals.end(because: ImageError(.crashed, reason))
+                    return .lost(task)
                 }
             } catch {
                 await clock.stop()
@@ -228,6 +239,21 @@ extension ImageProcess {
             task: _Concurrency.Task {
                 do { try await _Concurrency.Task.sleep(for: duration) } catch { return }
                 vitals.end(because: cause)
+            })
+    }
+
+    /// Ends the process once it has more threads than it may, until the watch is cancelled.
+    ///
+    /// Where the process can't be looked at, as under systemd's `ProtectProc`, `TasksMax` of the service bounds it.
+    private static func threadWatch(_ process: ProcessIdentifier, _ most: Int, _ vitals: Vitals) -> Timer {
+        Timer(
+            task: _Concurrency.Task {
+                while (try? await _Concurrency.Task.sleep(for: .milliseconds(250))) != nil {
+                    let status = (try? String(contentsOfFile: "/proc/\(process.value)/status", encoding: .utf8)) ?? ""
+                    let line = status.split(separator: "\n").first { $0.hasPrefix("Threads:") }
+                    guard let count = line.flatMap({ Int($0.dropFirst(9)) }), count > most else { continue }
+                    return vitals.end(because: ImageError(.crashed, "it had \(count) threads, at most \(most)"))
+                }
             })
     }
 }

@@ -8,10 +8,13 @@ package struct ImageProcessLimits: Sendable {
     package var processorSeconds: UInt64 = 60
     /// The largest photo that is taken, in bytes.
     package var inputBytes = 128 << 20
+    /// Threads that a process may have. libheif takes one a processor for a photo, and libvips a few.
+    package var threads = 256
     /// How long a process may take from its start to its greeting.
     package var start: Duration = .seconds(20)
-    /// A process is replaced after this many photos, or once it had this much memory resident.
-    package var photos = 500
+    /// A process is replaced after this many photos, after one that failed, or once it had this much memory resident: what
+    /// a photo has done to it reaches few others.
+    package var photos = 50
     package var residentBytes: UInt64 = 400 << 20
 
     package init() {}

@@ -17,14 +17,29 @@ import Testing
         }
     }
 
-    @Test("without what only describes, they are the same picture")
-    func stripped() throws {
-        let photo = try Samples.magick("-size 300x200 plasma: -set comment secret -quality 90") + Array("PK tail".utf8)
-        let plain = photo.withUnsafeBytes { JPEGSegments($0).stripped($0) }
-        #expect(plain.count < photo.count)
-        #expect(!String(decoding: plain, as: UTF8.self).contains("secret"))
-        #expect(try Samples.pixels(plain) == Samples.pixels(photo))
-        #expect(plain.withUnsafeBytes { JPEGSegments($0).isBare })
+    @Test("a photo is far from too much work, and each bound says what it was")
+    func excess() throws {
+        for path in [Samples.dune, Samples.elephants] {
+            let segments = try Samples.bytes(path).withUnsafeBytes { JPEGSegments($0) }
+            #expect(segments.excess == nil && segments.segments < 100 && (1...20).contains(segments.scans))
+        }
+        for (jpeg, excess) in [
+            (CraftedJPEG(width: 100, height: 80, descriptions: 3_000), "3003 segments, at most 2000"),
+            (CraftedJPEG(width: 100, height: 80, scans: 101), "101 scans, at most 100"),
+            (
+                CraftedJPEG(width: 9_999, height: 9_999, scans: 60),
+                "60 scans of 9999 x 9999, at most 5000000000 pixels in all"
+            ),
+        ] {
+            #expect(jpeg.bytes.withUnsafeBytes { JPEGSegments($0) }.excess == excess)
+        }
+    }
+
+    @Test("what libjpeg skips between two segments hides nothing behind it")
+    func skips() throws {
+        let jpeg = CraftedJPEG(width: 100, height: 80, descriptions: 3, scans: 4, between: [0, 1, 0xFF, 0, 0xFF, 0xFF])
+        let segments = jpeg.bytes.withUnsafeBytes { JPEGSegments($0) }
+        #expect(segments.segments == 6 && segments.scans == 4 && segments.isComplete)
     }
 
     @Test("a file that is cut anywhere is not complete, and is no danger")

@@ -55,6 +55,15 @@ import Testing
         Input("a palette", nil) { try Samples.magick("-size 400x300 plasma: -colors 16", as: "png8") },
         Input("a profile that is none", nil) { try withProfile([UInt8](repeating: 7, count: 300)) },
         Input("a profile of 3 MB", nil) { try withProfile((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0) }) },
+        Input("a JPEG with 100,000 descriptions", .tooComplex) {
+            CraftedJPEG(width: 100, height: 80, descriptions: 100_000).bytes
+        },
+        Input("a progressive JPEG with 5,000 scans of 9,999 x 9,999", .tooComplex) {
+            CraftedJPEG(width: 9_999, height: 9_999, scans: 5_000).bytes
+        },
+        Input("a progressive JPEG with as many scans as may be", nil) {
+            CraftedJPEG(width: 7_000, height: 7_000, scans: 90).bytes
+        },
         Input("a PNG with 100,000 texts", nil) {
             PNG(width: 100, height: 100, texts: Array(repeating: ("tEXt", Array("key\0value".utf8)), count: 100_000))
                 .bytes
@@ -93,7 +102,7 @@ import Testing
         var numbers = SystemRandomNumberGenerator()
         for type in ["jpg", "png", "webp", "gif"] {
             let whole = try Samples.magick("-size 160x120 plasma:", as: type)
-            for _ in 0..<60 {
+            for _ in 0..<20 {
                 var photo = whole
                 for _ in 0..<3 {
                     photo[Int.random(in: 12..<photo.count, using: &numbers)] ^=

@@ -69,6 +69,38 @@ import Glibc
         #expect(program.processes().isEmpty)
     }
 
+    @Test("a process that has failed a photo does no other, and one that hasn't goes on")
+    func replaced() async throws {
+        let program = try Program()
+        defer { program.remove() }
+        let pool = ImageProcessPool.forTests(executable: program.path)
+        let photo = try Samples.magick("-size 300x200 plasma:")
+        _ = try await pool.compress(photo)
+        let first = try await program.process()
+        _ = try await pool.compress(photo)
+        #expect(try await program.process() == first)
+        await #expect { try await pool.compress(Array(photo.prefix(photo.count / 2))) } throws: {
+            ($0 as? ImageError)?.code == .truncated
+        }
+        _ = try await pool.compress(photo)
+        #expect(!program.processes().contains(first))
+    }
+
+    @Test("a process with more threads than it may have is ended")
+    func threadLimit() async throws {
+        var limits = ImageProcessLimits()
+        limits.threads = 0
+        let pool = ImageProcessPool.forTests(limits: limits)
+        let photo = try Samples.bytes(Samples.elephants)
+        await #expect {
+            // It is looked at four times a second.
+            for _ in 1...20 { _ = try await pool.compress(photo) }
+        } throws: { error in
+            let error = error as? ImageError
+            return error?.code == .crashed && error?.detail.hasSuffix("threads, at most 0") == true
+        }
+    }
+
     @Test("a photo that needs too much memory says so")
     func memoryLimit() async throws {
         var limits = ImageProcessLimits()
@@ -125,17 +157,18 @@ import Glibc
         for line in ["Seccomp:\t2", "NoNewPrivs:\t1", "CapEff:\t0000000000000000", "CapPrm:\t0000000000000000"] {
             #expect(status.contains(line))
         }
-        let limits = try String(contentsOfFile: folder + "/limits", encoding: .utf8).split(separator: "\n").map {
-            $0.split(separator: " ", omittingEmptySubsequences: true)
-        }
-        func hard(_ name: String) -> Substring? {
-            limits.first { $0.joined(separator: " ").hasPrefix(name) }?.dropLast().last
+        func hard(_ name: String, of process: String = "\(process)") throws -> Substring? {
+            let limits = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)
+            let line = limits.split(separator: "\n").first { $0.hasPrefix(name) }
+            return line?.dropFirst(name.count).split(separator: " ").dropFirst().first
         }
         #expect(getpriority(Int32(PRIO_PROCESS.rawValue), UInt32(process)) == 10)
-        #expect(hard("Max core file size") == "0")
-        #expect(hard("Max file size") == "0")
-        #expect(hard("Max open files") == "64")
-        #expect(hard("Max address space") == "1610612736")
+        #expect(try hard("Max core file size") == "0")
+        #expect(try hard("Max file size") == "0")
+        #expect(try hard("Max open files") == "64")
+        // It counts the threads of all processes of a user, and so is none for one of them.
+        #expect(try hard("Max processes") == hard("Max processes", of: "self"))
+        #expect(try hard("Max address space") == "1610612736")
         // Only root may look at what is open in a process that can't be dumped.
         if let open = try? FileManager.default.contentsOfDirectory(atPath: folder + "/fd"), getuid() == 0 {
             let targets = open.compactMap {

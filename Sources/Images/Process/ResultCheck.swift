@@ -1,0 +1,78 @@
+/// Judges what a process says of a photo. A photo may have taken the process over, so none of it is believed unseen.
+enum ResultCheck {
+    enum Verdict {
+        /// The bytes are a picture of the format that was asked for, and of the size that the report names.
+        case made(ImageReport)
+        /// The photo can't be made, for a reason that a process may have.
+        case failed(ImageError)
+        /// It is none of ours that speaks so: the process is to be ended.
+        case untrue(String)
+    }
+
+    static func verdict(
+        on answer: Answer, _ bytes: [UInt8], of photo: [UInt8], as request: ImageRequest
+    ) -> Verdict {
+        guard let report = answer.report else {
+            guard let code = answer.error, reasons.contains(code), bytes.isEmpty else {
+                return .untrue("it failed for no reason of its own")
+            }
+            return .failed(ImageError(code, answer.detail ?? ""))
+        }
+        guard report.format == request.format, report.bytes == bytes.count, bytes.count < request.maxBytes,
+            let format = try? ImageFormat(of: bytes), format.rawValue == request.format.rawValue
+        else {
+            return .untrue("its result is no \(request.format.rawValue) of the bytes that it names")
+        }
+        let size = PixelSize(width: report.width, height: report.height)
+        guard (1...request.maxEdge).contains(size.width), (1...request.maxEdge).contains(size.height),
+            sizes(of: bytes, request.format).contains(size)
+        else {
+            return .untrue("its result has other sides than it names")
+        }
+        guard report.sourceBytes == photo.count, report.sourceFormat == (try? ImageFormat(of: photo)),
+            report.sourceWidth > 0, report.sourceHeight > 0, report.encodes >= 0,
+            report.quality.map({ (1...100).contains($0) }) ?? true
+        else {
+            return .untrue("its report is of another photo")
+        }
+        return .made(report)
+    }
+
+    /// The codes of failures that a process finds itself.
+    private static let reasons: Set<ImageError.Code> = [
+        .empty, .notAnImage, .unsupportedFormat, .tooManyPixels, .tooComplex, .truncated, .corrupt, .cannotFit,
+        .invalidRequest, .memoryLimit,
+    ]
+}
+
+// MARK: - Sides
+extension ResultCheck {
+    /// The sides that a file says its picture has, read without decoding; of an AVIF those of each part.
+    static func sizes(of bytes: [UInt8], _ format: ImageRequest.Format) -> [PixelSize] {
+        switch format {
+        case .jpeg:
+            let segments = bytes.withUnsafeBytes { JPEGSegments($0) }
+            return segments.isComplete ? [PixelSize(width: segments.width, height: segments.height)] : []
+        case .webp: return webPSize(bytes).map { [$0] } ?? []
+        case .avif: return HEIFSizes.all(in: bytes)
+        }
+    }
+
+    /// Of the first chunk: that of a lossy picture, a lossless one, or the canvas of several.
+    private static func webPSize(_ bytes: [UInt8]) -> PixelSize? {
+        guard bytes.count >= 30 else { return nil }
+        func number(_ start: Int, _ count: Int) -> Int {
+            bytes[start..<start + count].reversed().reduce(0) { $0 << 8 | Int($1) }
+        }
+        guard number(4, 4) == bytes.count - 8 else { return nil }
+        switch String(decoding: bytes[12..<16], as: UTF8.self) {
+        case "VP8 " where number(23, 3) == 0x2A_019D:
+            return PixelSize(width: number(26, 2) & 0x3FFF, height: number(28, 2) & 0x3FFF)
+        case "VP8L" where bytes[20] == 0x2F:
+            let both = number(21, 4)
+            return PixelSize(width: both & 0x3FFF + 1, height: both >> 14 & 0x3FFF + 1)
+        case "VP8X": return PixelSize(width: number(24, 3) + 1, height: number(27, 3) + 1)
+        default: return nil
+        }
+    }
+}
