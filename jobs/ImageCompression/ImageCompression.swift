@@ -29,7 +29,7 @@ struct ImageCompressionHandler: JobHandler {
     func run(_ job: ImageCompression, in context: JobContext) async throws -> Outcome {
         do {
             return try await compress(job, in: context)
-        } catch let error as ImageError where error.isPermanent {
+        } catch let error as ImageError where error.isPermanent || error.code == .timeLimit && context.attempt > 1 {
             return try await failed(job, "\(error)", in: context)
         } catch let error as StorageError where error.isPermanent {
             return try await failed(job, "\(error)", in: context)
