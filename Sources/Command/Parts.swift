@@ -25,7 +25,8 @@ struct Parts: Sendable {
         Gauge(label: "errand_push_route", dimensions: [("route", pushes.route.rawValue)]).record(1)
         handlers = Handlers(
             AllJobs.handlers(
-                store: store, images: images, pushes: pushes, eventsKeptFrom: keptFrom, photoLimit: photoLimit))
+                store: store, images: images, pushes: pushes, eventsKeptFrom: keptFrom, photoLimit: photoLimit),
+            noopMayCrash: try environment.settings.value(.noopCrash) { $0 == "allow" })
     }
 
     /// Looks whether the store is as it has to be. One that can't be reached, or has to be mended, is waited for by the jobs

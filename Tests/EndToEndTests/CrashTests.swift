@@ -124,6 +124,7 @@ import Testing
     func poison() async throws {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
+            let settings = settings.merging(["ERRAND_NOOP_CRASH": "allow"]) { one, _ in one }
             // In the middle of what is claimed ahead, of what takes its time, and of what is over at once.
             try await database.enqueueSleepers(500, milliseconds: 0)
             try await database.execute(#"select errand.enqueue('noop', '{"crash": true}')"#)

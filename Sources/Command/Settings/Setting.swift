@@ -64,6 +64,10 @@ extension Setting {
         "errand.memory", "ERRAND_MEMORY", nil, expected: "a size such as 512MB or 2GB",
         "memory that running jobs may take together, as far as they say what they need; unset: no budget"
     ) { parseBytes($0) != nil }
+    static let noopCrash = Setting(
+        "errand.noop.crash", "ERRAND_NOOP_CRASH", "refuse", expected: "refuse or allow",
+        "whether a noop job may end its worker by {\"crash\": true}; for fault tests only"
+    ) { ["refuse", "allow"].contains($0) }
     static let connections = Setting(
         "errand.connections", "ERRAND_CONNECTIONS", "4", expected: "a number of 1 to 1000",
         "database connections for handlers", accepts: isCount)
@@ -137,7 +141,8 @@ extension Setting {
     static let all = [
         databaseURL, queues, pollInterval, listen, lease, beat, grace, memory, connections, storage, storageURL,
         storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID, apnsTopic,
-        apnsServer, apnsAuthorities, imageProcesses, imageLimit, webAddress, eventsKeptFrom, logLevel, logFormat,
+        apnsServer, apnsAuthorities, imageProcesses, imageLimit, webAddress, eventsKeptFrom, noopCrash, logLevel,
+        logFormat,
     ]
 
     /// Without spaces and line breaks, such as that at the end of a file that was read in: it has to fit into a header.

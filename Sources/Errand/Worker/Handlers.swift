@@ -12,8 +12,10 @@ public struct Handlers: Sendable {
     private(set) var entries: [JobKind: Entry] = [:]
 
     /// The built-in kind `noop` is always there.
-    public init(_ handlers: [any JobHandler] = []) {
-        add(NoopHandler())
+    ///
+    /// - Parameter noopMayCrash: whether `{"crash": true}` ends the process. Whoever may enqueue can then end every worker.
+    public init(_ handlers: [any JobHandler] = [], noopMayCrash: Bool = false) {
+        add(NoopHandler(mayCrash: noopMayCrash))
         for handler in handlers { add(handler) }
     }
 

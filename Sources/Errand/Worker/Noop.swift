@@ -21,7 +21,8 @@ public struct Noop: Job {
     public var sleepMilliseconds: Int?
     /// How it fails, after the sleep.
     public var fail: Failure?
-    /// True ends the whole worker process with SIGABRT, after the sleep.
+    /// True ends the whole worker process with SIGABRT, after the sleep, where the worker allows it
+    /// (``Handlers/init(_:noopMayCrash:)``). Elsewhere the job fails for good.
     public var crash: Bool?
     /// What it answers: any JSON.
     public var output: JSONValue?
@@ -61,9 +62,14 @@ public struct Noop: Job {
 }
 
 struct NoopHandler: JobHandler {
+    var mayCrash = false
+
     func run(_ job: Noop, in context: JobContext) async throws -> Outcome {
         if let sleep = job.sleepMilliseconds { try await Task.sleep(for: .milliseconds(sleep)) }
-        if job.crash == true { abort() }
+        if job.crash == true {
+            guard mayCrash else { return .fail(reason: "asked to crash, which this worker doesn't allow") }
+            abort()
+        }
         switch job.fail {
         case .transient: return .retry(after: nil, reason: "asked to fail: transient")
         case .permanent: return .fail(reason: "asked to fail: permanent")
