@@ -63,6 +63,41 @@ import Testing
         }
     }
 
+    @Test("a guard whose assertion fails spends its own job's attempt, and holds up nobody")
+    func asserting() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                """
+                create function public.asserts(payload jsonb) returns boolean language plpgsql stable
+                set search_path = pg_catalog, pg_temp as $$ begin assert false, 'broken'; return true; end $$
+                """)
+            try await database.execute("select errand.guard_put('asserts', 'public.asserts')")
+            try await Queue(database: database).enqueue(Noop(), .guarded(by: "asserts"), .maxAttempts(1))
+            try await Queue(database: database).enqueue(Noop())
+            #expect(try await HandWorker(database).claim(10).map(\.id) == [2])
+            #expect(
+                try await database.word("select error from errand.failed") == "guard asserts: broken [P0004]")
+        }
+    }
+
+    @Test("a guard whose assertion fails at the end is no reason to undo what was done")
+    func assertingAtTheEnd() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.makeGuard()
+            try await database.execute("insert into public.open values (1)")
+            try await database.execute(#"select errand.enqueue('noop', '{"id": 1}', guard => 'wanted')"#)
+            let worker = try await HandWorker(database)
+            let jobs = try await worker.claim(1)
+            try await database.execute(
+                """
+                create or replace function public.wanted(payload jsonb) returns boolean language plpgsql stable
+                set search_path = pg_catalog, pg_temp as $$ begin assert false, 'broken'; return true; end $$
+                """)
+            #expect(try await worker.end(jobs) == [])
+            #expect(try await database.count("from errand.history where state = 'succeeded'") == 1)
+        }
+    }
+
     @Test(
         "only a function that looks and answers yes or no can be a guard",
         arguments: [

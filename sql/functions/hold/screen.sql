@@ -33,8 +33,8 @@ begin
             begin
                 wanted := errand.ask_guard(asked.guard, asked.payload);
             exception
-                -- Whatever a guard raises is its own job's trouble.
-                when others then
+                -- Whatever a guard raises costs its own job an attempt. `others` leaves out a failed assertion.
+                when others or assert_failure then
                     problem := format('guard %s: %s [%s]', asked.guard, sqlerrm, sqlstate);
             end;
         end if;

@@ -4,7 +4,7 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
     return errand.ask_guard(job.guard, job.payload);
 exception
-    when others then
+    when others or assert_failure then
         return true;
 end
 $$;
