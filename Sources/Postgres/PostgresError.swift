@@ -32,6 +32,8 @@ public struct PostgresError: Error, Sendable {
     public let hint: String?
     /// True where statements were sent and their answer was lost: they may or may not have been committed.
     public let isOutcomeUnknown: Bool
+    /// Which statement of a pipeline the server refused, counted from 0; nil where none of them was.
+    package var statement: Int?
 
     package init(
         _ code: Code, _ detail: String, sqlState: String? = nil, hint: String? = nil, isOutcomeUnknown: Bool = false

@@ -55,12 +55,12 @@ comment on column errand.job.started_at is 'when its latest attempt was claimed'
 comment on column errand.job.priority is '1 (first) to 4 (last)';
 comment on column errand.job.attempt is 'attempts so far, the running one included: counted at the claim';
 comment on column errand.job.max_attempts is 'the attempt after which a failure is final';
-comment on column errand.job.crashes is 'attempts that ended because their worker was lost';
+comment on column errand.job.crashes is 'attempts in a row that ended because their worker was lost';
 comment on column errand.job.state is 'scheduled, available, parked or running';
 comment on column errand.job.queue is 'which workers it is for: a worker claims from the queues that it names';
 comment on column errand.job.kind is 'which handler runs it';
 comment on column errand.job.unique_key is 'at most one unfinished job has it; free again at the end of the job';
-comment on column errand.job.payload is 'what the handler gets: at most 256 KB';
+comment on column errand.job.payload is 'what the handler gets: at most 256 KB as text';
 comment on column errand.job.attempts is
     'ended attempts that did not succeed: [{attempt, worker, started_at, ended_at, outcome, error}, …]';
 

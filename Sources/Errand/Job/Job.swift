@@ -9,7 +9,7 @@ import Postgres
 ///     var order: UUID
 /// }
 /// ```
-/// It is stored as JSON, at most 256 KB. Put keys into it, not data, and no secrets: ops read it.
+/// It is stored as JSON, at most 256 KB of text. Put keys into it, not data, and no secrets: ops read it.
 public protocol Job: Codable, Sendable {
     /// The kind's name, for ever: jobs that wait in the database are found by it.
     static var kind: JobKind { get }

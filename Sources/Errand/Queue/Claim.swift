@@ -13,35 +13,64 @@ struct Claim {
     /// False where the claim commits by itself: losing it in a server crash costs nothing, so it need not wait for disk.
     var isDurable: Bool
 
+    /// How many of the jobs begin at once. Jobs that count what they were charged with are claimed only for that.
+    var beginsNow: Int
+    /// Whether one may come that was running in a crash of its worker.
+    var takesSuspect: Bool
+
     var statement: Statement {
         Statement(
-            "select * from errand.claim_v2($1, $2, $3, $4::int4, $5, $6, $7)",
-            [queue, kinds, workerID, limit, starts, lanes.map(Int16.init), isDurable]
+            "select * from errand.claim_v2($1, $2, $3, $4::int4, $5, $6, $7, $8::int4, $9)",
+            [
+                queue, kinds, workerID, limit, starts, lanes.map(Int16.init), isDurable, min(beginsNow, limit),
+                takesSuspect,
+            ]
         ).kept
     }
 
     struct Answer {
         var jobs: [ClaimedJob] = []
+        /// Jobs that were claimed and can't be read: their ends.
+        var unreadable: [Settlement] = []
         /// Nil where the queue is paused or the lease is lost: nothing was read, so nothing may be concluded.
         var observation: LowWaterMark.Observation?
+        var rest: Rest?
+    }
+
+    /// What a claim has left in line for the next one.
+    enum Rest: String {
+        /// Jobs that may be claimed at once.
+        case more
+        /// Jobs that are claimed only for a slot that is free.
+        case slots
     }
 
     func answer(_ rows: Rows) throws -> Answer {
         guard let first = rows.first else { return Answer() }
-        let (firstID, _, _, _, _, _, _, _, _, _, _, high, latest, snapshot, asked) = try first.decode(
-            Int64?.self, Int64?.self, String?.self, Int16?.self, Int16?.self, Int16?.self, Timestamp?.self,
-            Timestamp?.self, Timestamp?.self, JSONB?.self, JSONB?.self, Int64.self, Int64.self, Snapshot.self,
-            Int.self)
+        let (firstID, _, _, _, _, _, _, _, _, _, _, _, high, latest, snapshot, asked, rest) = try first.decode(
+            Int64?.self, Ignored.self, Ignored.self, Ignored.self, Ignored.self, Ignored.self, Ignored.self,
+            Ignored.self, Ignored.self, Ignored.self, Ignored.self, Ignored.self, Int64.self, Int64.self, Snapshot.self,
+            Int.self, String?.self)
         // One row of nulls: nothing was due.
-        let jobs = firstID == nil ? [] : try jobs(rows)
+        var (jobs, unreadable): ([ClaimedJob], [Settlement]) = ([], [])
+        if firstID != nil {
+            do {
+                jobs = try self.jobs(rows)
+            } catch {
+                (jobs, unreadable) = try oneByOne(rows)
+            }
+        }
         var lines = [[Int64]](repeating: [], count: 4)
         for job in jobs { lines[job.priority - 1].append(job.line) }
         return Answer(
-            jobs: jobs,
+            jobs: jobs, unreadable: unreadable,
             observation: .init(
-                high: high, latest: UInt64(latest), xmax: snapshot.xmax, running: snapshot.running, lines: lines,
-                // The queue's rate may have had room for fewer.
-                isFull: jobs.count == asked, lanes: lanes, starts: starts))
+                // The priority of a job that can't be read isn't known, so nothing may be concluded.
+                high: unreadable.isEmpty ? high : 0, latest: UInt64(latest), xmax: snapshot.xmax,
+                running: snapshot.running, lines: lines,
+                // The queue's rate may have had room for fewer than the limit.
+                isFull: jobs.count + unreadable.count == asked, lanes: lanes, starts: starts),
+            rest: rest.flatMap(Rest.init))
     }
 
     /// Column by column: a claim is the one statement whose rows are many all the time.
@@ -57,12 +86,64 @@ struct Claim {
         let startedAt = try rows.column(8, as: Timestamp.self)
         let payloads = try rows.column(9, as: JSONB.self)
         let options = try rows.column(10, as: JSONB?.self)
+        let crashes = try rows.column(11, as: Int16.self)
         return try rows.indices.map { row in
             ClaimedJob(
                 id: ids[row], line: lines[row], kind: JobKind(rawValue: kinds[row]), queue: queue,
                 priority: Int(priorities[row]), attempt: Int(attempts[row]), maxAttempts: Int(maxAttempts[row]),
-                createdAt: createdAt[row], runAt: runAt[row], startedAt: startedAt[row], payload: payloads[row],
-                options: try options[row]?.decode(JobOptions.self), workerID: workerID)
+                crashes: Int(crashes[row]), createdAt: createdAt[row], runAt: runAt[row], startedAt: startedAt[row],
+                payload: payloads[row], options: try options[row]?.decode(JobOptions.self), workerID: workerID)
         }
     }
+
+    /// Row by row, where one can't be read: that one fails alone.
+    private func oneByOne(_ rows: Rows) throws -> (jobs: [ClaimedJob], unreadable: [Settlement]) {
+        var (jobs, unreadable): ([ClaimedJob], [Settlement]) = ([], [])
+        for row in rows {
+            // Without these there is no way to say what failed.
+            let (id, line, kind) = try row.decode(Int64.self, Int64.self, String?.self)
+            do {
+                jobs.append(try job(row))
+            } catch {
+                let job = ClaimedJob(
+                    id: id, line: line, kind: JobKind(rawValue: kind ?? ""), queue: queue, priority: 1, attempt: 1,
+                    maxAttempts: 1, createdAt: .minusInfinity, runAt: .minusInfinity, startedAt: .minusInfinity,
+                    payload: JSONB("null"), options: nil, workerID: workerID)
+                unreadable.append(
+                    Settlement(
+                        job: job, ending: .failed(error: "the job's row can't be read: \(Self.reason(error))"),
+                        took: .zero))
+            }
+        }
+        return (jobs, unreadable)
+    }
+
+    private func job(_ row: Row) throws -> ClaimedJob {
+        let (id, line, kind, attempt, maxAttempts, priority, createdAt, runAt, startedAt, payload, options, crashes) =
+            try row.decode(
+                Int64.self, Int64.self, String.self, Int16.self, Int16.self, Int16.self, Timestamp.self, Timestamp.self,
+                Timestamp.self, JSONB.self, JSONB?.self, Int16.self)
+        return ClaimedJob(
+            id: id, line: line, kind: JobKind(rawValue: kind), queue: queue, priority: Int(priority),
+            attempt: Int(attempt), maxAttempts: Int(maxAttempts), crashes: Int(crashes), createdAt: createdAt,
+            runAt: runAt, startedAt: startedAt, payload: payload, options: try options?.decode(JobOptions.self),
+            workerID: workerID)
+    }
+
+    /// What can't be read, without its value.
+    private static func reason(_ error: any Error) -> String {
+        switch error {
+        case let error as PostgresError: error.detail
+        case DecodingError.typeMismatch(_, let context), DecodingError.valueNotFound(_, let context),
+            DecodingError.keyNotFound(_, let context), DecodingError.dataCorrupted(let context):
+            "\((["options"] + context.codingPath.map(\.stringValue)).joined(separator: ".")): \(context.debugDescription)"
+        default: "\(type(of: error))"
+        }
+    }
+}
+
+/// A column that is not read.
+private struct Ignored: PostgresDecodable {
+    static func reads(_ type: UInt32) -> Bool { true }
+    init(column bytes: UnsafeRawBufferPointer?, type: UInt32) {}
 }

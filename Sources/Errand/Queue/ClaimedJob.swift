@@ -11,6 +11,8 @@ final class ClaimedJob: Sendable {
     let priority: Int
     let attempt: Int
     let maxAttempts: Int
+    /// Attempts in a row that ended because their worker was lost.
+    let crashes: Int
     let createdAt: Timestamp
     let runAt: Timestamp
     let startedAt: Timestamp
@@ -23,7 +25,8 @@ final class ClaimedJob: Sendable {
 
     init(
         id: Int64, line: Int64, kind: JobKind, queue: String, priority: Int, attempt: Int, maxAttempts: Int,
-        createdAt: Timestamp, runAt: Timestamp, startedAt: Timestamp, payload: JSONB, options: JobOptions?,
+        crashes: Int = 0, createdAt: Timestamp, runAt: Timestamp, startedAt: Timestamp, payload: JSONB,
+        options: JobOptions?,
         workerID: Int64
     ) {
         self.id = id
@@ -33,6 +36,7 @@ final class ClaimedJob: Sendable {
         self.priority = priority
         self.attempt = attempt
         self.maxAttempts = maxAttempts
+        self.crashes = crashes
         self.createdAt = createdAt
         self.runAt = runAt
         self.startedAt = startedAt

@@ -22,6 +22,8 @@ struct Settlement: Sendable {
     var ending: Ending
     /// From start to end, by the worker's clock.
     let took: Duration
+    /// The type of the error that ended it, for logs: its text may hold what the job was about. Nil where none was thrown.
+    var cause: String?
 }
 
 extension Settlement.Ending {

@@ -28,16 +28,16 @@ struct AttemptSpan: Sendable {
 
     /// Runs `body` with the span around it and ends it: with an error where the attempt failed.
     func around(
-        _ job: ClaimedJob, _ body: (AttemptSpan) async -> Settlement.Ending
-    ) async -> Settlement.Ending {
-        let ending = await InstrumentationContext.withValue(span.context) { await body(self) }
+        _ job: ClaimedJob, _ body: (AttemptSpan) async -> (Settlement.Ending, cause: String?)
+    ) async -> (Settlement.Ending, cause: String?) {
+        let (ending, cause) = await InstrumentationContext.withValue(span.context) { await body(self) }
         let settlement = Settlement(job: job, ending: ending, took: .zero)
         span.updateAttributes { $0["errand.outcome"] = settlement.outcome }
         if ["retried", "failed"].contains(settlement.outcome) {
             span.setStatus(SpanStatus(code: .error, message: settlement.error))
         }
         span.end()
-        return ending
+        return (ending, cause)
     }
 
     /// What the handler has thrown.

@@ -28,29 +28,35 @@ final class Attempt: Sendable {
 
     func run() async -> Settlement {
         let start = ContinuousClock.now
-        let ending =
+        let (ending, cause) =
             if let tracer = context.worker.tracer {
                 await AttemptSpan(of: job, by: tracer).around(job) { await self.ending(in: $0) }
             } else {
                 await ending(in: nil)
             }
-        return Settlement(job: job, ending: ending, took: .now - start)
+        return Settlement(job: job, ending: ending, took: .now - start, cause: cause)
     }
 
-    private func ending(in span: AttemptSpan?) async -> Settlement.Ending {
+    private func ending(in span: AttemptSpan?) async -> (Settlement.Ending, cause: String?) {
         // Claims ask for known kinds only, so this is a worker whose handlers and kinds have come apart.
-        guard let entry else { return .failed(error: "this worker has no handler for \(job.kind)") }
+        guard let entry else { return (.failed(error: "this worker has no handler for \(job.kind)"), "no handler") }
         do {
             let outcome = try await context.withMemory(entry.policy.memory) { try await entry.run(job, context) }
-            return committed ?? Settlement.Ending(outcome, of: job, entry.policy)
+            return (committed ?? Settlement.Ending(outcome, of: job, entry.policy), nil)
         } catch {
             span?.threw(error)
-            return committed ?? ending(ofThrown: error, policy: entry.policy)
+            return (committed ?? ending(ofThrown: error, policy: entry.policy), cause(of: error))
         }
     }
 
     /// What the handler has committed with its own writes stands, whatever it did after that.
     private var committed: Settlement.Ending? { context.control.committed.map { .committed(outcome: $0) } }
+
+    private func cause(of error: any Error) -> String {
+        if context.interruption == .deadline { return "deadline exceeded" }
+        let state = (error as? PostgresError)?.sqlState.map { " \($0)" } ?? ""
+        return String("\(type(of: error))\(state)".prefix(200))
+    }
 
     private func ending(ofThrown error: any Error, policy: JobPolicy) -> Settlement.Ending {
         switch context.interruption {

@@ -22,10 +22,22 @@ extension ClaimLoop {
         shared.running.insert(attempts)
         shared.keeper.stir()
         let starters = state.withLock { state in
-            state.waiting.append(contentsOf: attempts)
+            state.trial = attempts.first(where: \.job.isOnTrial) ?? state.trial
+            state.waiting.append(contentsOf: attempts.filter { !$0.job.isOnTrial })
             return addStarters(&state)
         }
         start(starters)
+    }
+
+    /// Begins the job on trial here, if there is one and nothing else is held.
+    func beginTrial() {
+        let trial = state.withLock { state -> Attempt? in
+            guard let trial = state.trial, trial.control.begunAt == nil, shared.running.count == 1 else { return nil }
+            state.running += 1
+            trial.control.begin(at: .now)
+            return trial
+        }
+        if let trial { run(trial) }
     }
 
     /// An attempt has come to its end.
@@ -49,16 +61,23 @@ extension ClaimLoop {
     }
 
     /// Hands jobs back that were claimed ahead and have waited too long since: what runs takes longer than was to be
-    /// expected, and another worker may be idle. All of them where the worker stops.
+    /// expected, and another worker may be idle. All of them where the worker stops, or a job on trial is to run alone.
     func handBackStalled(at now: ContinuousClock.Instant) {
+        let isOnTrial = shared.suspects.isOnTrial
         let stalled = state.withLock { state in
-            guard let oldest = state.waiting.first, shared.isStopping || oldest.claimedAt + Self.patience <= now else {
-                return ArraySlice<Attempt>()
+            var stalled: ArraySlice<Attempt> = []
+            if shared.isStopping, let trial = state.trial, trial.control.begunAt == nil {
+                state.trial = nil
+                stalled.append(trial)
             }
-            state.ahead.stalled()
-            // Taken out under the lock: a slot that falls free meanwhile must begin none of them.
-            defer { state.waiting = [] }
-            return state.waiting
+            guard let oldest = state.waiting.first else { return stalled }
+            if shared.isStopping || isOnTrial || oldest.claimedAt + Self.patience <= now {
+                if !isOnTrial { state.ahead.stalled() }
+                // Taken out under the lock: a slot that falls free meanwhile must begin none of them.
+                stalled += state.waiting
+                state.waiting = []
+            }
+            return stalled
         }
         for attempt in stalled where shared.running.remove(attempt) {
             ended(attempt, Settlement(job: attempt.job, ending: .released, took: .zero))
@@ -75,6 +94,8 @@ extension ClaimLoop {
         } else {
             state.waiting.removeAll { $0 === attempt }
         }
+        if state.trial === attempt { state.trial = nil }
+        shared.suspects.ended(attempt.job)
         return addStarters(&state)
     }
 
@@ -87,22 +108,24 @@ extension ClaimLoop {
     private func start(_ starters: Int) {
         for _ in 0..<starters {
             Task {
-                while let attempt = next() {
-                    // Not a child of this task: a handler that ignores its cancellation may outlive the worker's stop, and
-                    // must not hold it up. `Running` owns it.
-                    attempt.control.attach(
-                        Task.immediate {
-                            let settlement = await attempt.run()
-                            if shared.running.remove(attempt) { ended(attempt, settlement) }
-                        })
-                }
+                while let attempt = next() { run(attempt) }
             }
         }
     }
 
+    /// Not a child of the caller's task: a handler that ignores its cancellation may outlive the worker's stop, and must not
+    /// hold it up. `Running` owns it.
+    private func run(_ attempt: Attempt) {
+        attempt.control.attach(
+            Task.immediate {
+                let settlement = await attempt.run()
+                if shared.running.remove(attempt) { ended(attempt, settlement) }
+            })
+    }
+
     private func next() -> Attempt? {
         state.withLock { state in
-            guard state.running < slots, let attempt = state.waiting.popFirst() else {
+            guard state.running < slots, !shared.suspects.isOnTrial, let attempt = state.waiting.popFirst() else {
                 state.starters -= 1
                 return nil
             }

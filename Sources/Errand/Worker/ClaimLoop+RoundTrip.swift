@@ -15,11 +15,12 @@ extension ClaimLoop {
         let workerID = shared.identity.current
         var statements = Settlement.statements(for: ended)
         let writes = statements.count
-        if let release = Settlement.release(after: ended) { statements.append(release) }
+        if !task.omitsRelease, let release = Settlement.release(after: ended) { statements.append(release) }
         let claim =
-            task.limit > 0
-            ? workerID.map { nextClaim(workerID: $0, limit: task.limit, isDurable: !ended.isEmpty, on: turn) } : nil
+            task.limit > 0 ? workerID.map { nextClaim(task, workerID: $0, on: turn) } : nil
         if let claim { statements.append(claim.statement) }
+        var isReserved = claim?.takesSuspect == true
+        defer { if isReserved { shared.suspects.claimed(nil, at: shared.uptime) } }
         guard !statements.isEmpty else {
             // Nothing to ask, or nothing to write: what ended was committed with its handler's own writes.
             try written(ended, as: [])
@@ -30,14 +31,26 @@ extension ClaimLoop {
         do {
             answers = try await shared.claims.pipeline(statements)
         } catch {
-            giveBack(task, isRejected: !error.isTransient && !error.isOutcomeUnknown)
+            let refused: Part? = error.statement.map { place in
+                place < writes ? .ends : claim != nil && place == statements.count - 1 ? .claim : .release
+            }
+            giveBack(task, refused: refused, isRejected: !error.isTransient && !error.isOutcomeUnknown)
             if error.isOutcomeUnknown, claim != nil, let workerID { shared.identity.doubt(workerID) }
             throw error
         }
         let took: Duration = .now - start
         let rows = claim == nil ? nil : answers.removeLast()
         try written(ended, as: answers.prefix(writes))
-        let claimed = try rows.flatMap { try claim?.answer($0) }
+        let claimed: Claim.Answer?
+        do {
+            claimed = try rows.flatMap { try claim?.answer($0) }
+        } catch {
+            // Its jobs are claimed, and nobody here knows of them: they go back in line with the id.
+            if let workerID { shared.identity.doubt(workerID) }
+            throw error
+        }
+        if isReserved { shared.suspects.claimed(claimed?.jobs.first { $0.crashes > 0 }, at: shared.uptime) }
+        isReserved = false
         shared.configuration.onRoundTrip?(
             RoundTrip(finished: ended.count, claimed: claimed?.jobs.count ?? 0, took: took))
         guard let claimed else { return nil }
@@ -45,23 +58,32 @@ extension ClaimLoop {
         return begin(claimed, of: task.limit, on: turn)
     }
 
-    private func nextClaim(workerID: Int64, limit: Int, isDurable: Bool, on turn: Turn) -> Claim {
-        state.withLock { state in
+    private func nextClaim(_ task: RoundTripTask, workerID: Int64, on turn: Turn) -> Claim {
+        let takesSuspect = shared.suspects.reserve(at: shared.uptime)
+        return state.withLock { state in
             state.claims += 1
             // One claim in sixteen reads the priorities in reverse, so that the lowest is never starved for ever.
             let lanes = state.claims % 16 == 0 ? [4, 3, 2, 1] : [1, 2, 3, 4]
             return Claim(
-                queue: queue, kinds: shared.kinds, workerID: workerID, limit: limit,
-                starts: state.starts(of: turn), lanes: lanes, isDurable: isDurable)
+                queue: queue, kinds: shared.kinds, workerID: workerID, limit: task.limit,
+                starts: state.starts(of: turn), lanes: lanes, isDurable: !task.ended.isEmpty,
+                beginsNow: task.beginsNow, takesSuspect: takesSuspect)
         }
     }
 
     private func begin(_ claimed: Claim.Answer, of limit: Int, on turn: Turn) -> Int? {
+        state.withLock { state in
+            state.claimsApart = false
+            state.claimsFrom = nil
+        }
         guard let observation = claimed.observation else { return nil }
-        let count = claimed.jobs.count
+        let count = claimed.jobs.count + claimed.unreadable.count
         let isDeep = state.withLock { state in
             state.held += count
-            state.ahead.claimed(count, bytes: claimed.jobs.reduce(0) { $0 + $1.payload.bytes.count })
+            state.ended += claimed.unreadable
+            state.ahead.claimed(
+                claimed.jobs.count, bytes: claimed.jobs.reduce(0) { $0 + $1.payload.bytes.count })
+            state.beginsOnly = claimed.rest == .slots
             state.isDeep = count == limit && count >= largeClaim
             if !state.marks[turn.rawValue].observe(observation, at: shared.uptime) {
                 for other in Turn.allCases where other != turn { state.marks[other.rawValue] = LowWaterMark() }
@@ -70,7 +92,8 @@ extension ClaimLoop {
         }
         begin(claimed.jobs)
         if isDeep, turn == .first { deep.raise() }
-        return count
+        // There is more: as good as a whole batch.
+        return claimed.rest == .more ? limit : count
     }
 
     private func written(_ ended: [Settlement], as answers: ArraySlice<Rows>) throws {
@@ -82,6 +105,7 @@ extension ClaimLoop {
         let kept = missing.isEmpty ? ended : ended.filter { !missing.contains($0.job.id) }
         shared.counts.add(kept)
         shared.metrics?.ended(kept)
+        shared.failures.write(kept, to: shared.logger, at: shared.uptime)
         shared.configuration.onEnds?(kept.map(AttemptEnd.init))
         for id in unwritten.refused.sorted() {
             shared.logger.warning(
@@ -110,13 +134,20 @@ extension ClaimLoop {
         }
     }
 
-    private func giveBack(_ task: RoundTripTask, isRejected: Bool) {
+    /// The part of a round trip that one of its statements belongs to.
+    private enum Part { case ends, release, claim }
+
+    /// Takes ends back that were not written. Only a refusal of their own statement is theirs.
+    private func giveBack(_ task: RoundTripTask, refused: Part?, isRejected: Bool) {
         let ended = task.ended
-        guard !ended.isEmpty else { return }
         state.withLock { state in
+            if refused == .claim { state.claimsApart = true }
+            if refused == .release { state.omitsRelease = true }
+            guard !ended.isEmpty else { return }
+            let isTheirs = isRejected && (refused == nil || refused == .ends)
             state.held += ended.count
             state.writes -= 1
-            if isRejected, ended.count == 1 {
+            if isTheirs, ended.count == 1 {
                 // Alone, and still refused: it can't be written as it is. Its reason can.
                 var settlement = ended[0]
                 settlement.ending = .failed(error: "its end could not be written: \(settlement.outcome) was refused")
@@ -124,7 +155,7 @@ extension ClaimLoop {
             } else {
                 state.ended.insert(contentsOf: ended, at: 0)
             }
-            state.isolates = isRejected
+            state.isolates = isTheirs
         }
     }
 }

@@ -44,6 +44,17 @@ final class ClaimLoop: Sendable {
         var writes = 0
         /// A write failed for a reason of its own: the ends are written one by one, to find the one that it was.
         var isolates = false
+        /// A claim failed: until one gets through, ends are written without one.
+        var claimsApart = false
+        /// No claim before this moment: the last one failed.
+        var claimsFrom: ContinuousClock.Instant?
+        /// Those that wait for the limits of ended jobs could not be put in line: the ends are written without that, and
+        /// housekeeping finds them.
+        var omitsRelease = false
+        /// The last claim has left jobs in line that are claimed only to begin at once: none is claimed ahead.
+        var beginsOnly = false
+        /// A job that was in two crashes of its worker: it begins when nothing else runs here.
+        var trial: Attempt?
 
         /// Behind which lines a connection's next claim reads. The other one may have been claiming alone for long.
         mutating func starts(of turn: Turn) -> [Int64] {
@@ -142,12 +153,13 @@ extension ClaimLoop {
             let task = takeTask()
             if task.isNothing {
                 if task.isLast { return }
-                await signal.wait()
+                await signal.wait(atMost: task.claimsIn)
                 continue
             }
             do {
                 let claimed = try await roundTrip(task, on: .first)
-                backoff.reset()
+                // A write alone says nothing of claims that fail.
+                if !claimsApart { backoff.reset() }
                 reconnects.succeeded()
                 if let claimed, claimed > 0 { shared.doze.withLock { $0.worked(at: shared.uptime) } }
                 // Also where nothing could be asked, since the queue is paused or the lease is lost: it is told when it can.
@@ -200,9 +212,15 @@ extension ClaimLoop {
         // that took too long was ended by the same server. To read from line 0 on again, over all that a held snapshot keeps
         // from being vacuumed, would take longer still, each time.
         if (error as? PostgresError)?.sqlState != "57014" { begin(at: nil) }
-        state.withLock { $0.isAwake = true }
-        await bell.wait(atMost: pause)
+        let isWrittenMeanwhile = state.withLock { state in
+            state.isAwake = true
+            if state.claimsApart { state.claimsFrom = .now + pause }
+            return state.claimsApart
+        }
+        if !isWrittenMeanwhile { await bell.wait(atMost: pause) }
     }
+
+    private var claimsApart: Bool { state.withLock(\.claimsApart) }
 }
 
 // MARK: - What there is to do
@@ -212,6 +230,12 @@ extension ClaimLoop {
         var ended: [Settlement] = []
         /// The most jobs to claim, for which there is room; 0 claims none.
         var limit = 0
+        /// How many of them begin at once.
+        var beginsNow = 0
+        /// How long claims still wait after one that failed; nil where they don't.
+        var claimsIn: Duration?
+        /// Without putting those in line that wait for the limits of ended jobs.
+        var omitsRelease = false
         /// The worker stops, and this queue has nothing left to write.
         var isLast = false
 
@@ -221,12 +245,16 @@ extension ClaimLoop {
     private func takeTask() -> RoundTripTask {
         state.withLock { state in
             let ended = takeEnded(&state)
-            let room = room(state)
-            let limit = state.isAwake || !ended.isEmpty ? room : 0
+            let claimsIn = state.claimsFrom.map { $0 - .now }.flatMap { $0 > .zero ? $0 : nil }
+            let claims = claimsIn == nil && (ended.isEmpty ? state.isAwake : !state.claimsApart)
+            let beginsNow = max(0, slots - state.held)
+            let limit = claims ? room(state) : 0
             state.held += limit
             if limit > 0 { state.wasWoken = false }
             return RoundTripTask(
-                ended: ended, limit: limit, isLast: shared.isStopping && state.held == 0 && state.writes == 0)
+                ended: ended, limit: limit, beginsNow: beginsNow, claimsIn: claimsIn,
+                omitsRelease: takeOmission(&state),
+                isLast: shared.isStopping && state.held == 0 && state.writes == 0)
         }
     }
 
@@ -234,9 +262,11 @@ extension ClaimLoop {
     private func takeLargeTask() -> RoundTripTask? {
         state.withLock { state in
             let limit = room(state)
-            guard state.isDeep, !state.isolates, limit >= largeClaim else { return nil }
+            guard state.isDeep, !state.isolates, !state.claimsApart, limit >= largeClaim else { return nil }
+            let beginsNow = max(0, slots - state.held)
             state.held += limit
-            return RoundTripTask(ended: takeEnded(&state), limit: limit)
+            return RoundTripTask(
+                ended: takeEnded(&state), limit: limit, beginsNow: beginsNow, omitsRelease: takeOmission(&state))
         }
     }
 
@@ -244,11 +274,16 @@ extension ClaimLoop {
     var largeClaim: Int { max(1, shared.configuration.batch / 4) }
 
     private func room(_ state: borrowing State) -> Int {
-        guard !shared.isStopping else { return 0 }
+        guard !shared.isStopping, !shared.suspects.isOnTrial else { return 0 }
         let batch = shared.configuration.batch
         // Two groups on their way, one that runs and one that has ended: more would only wait.
-        let ahead = state.ahead.count(slots: slots, atMost: 4 * batch)
+        let ahead = state.beginsOnly ? 0 : state.ahead.count(slots: slots, atMost: 4 * batch)
         return max(0, min(slots + ahead - state.held, batch))
+    }
+
+    private func takeOmission(_ state: inout State) -> Bool {
+        defer { state.omitsRelease = false }
+        return state.omitsRelease
     }
 
     private func takeEnded(_ state: inout State) -> [Settlement] {

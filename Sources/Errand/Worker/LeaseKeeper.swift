@@ -17,6 +17,7 @@ struct LeaseKeeper {
         var backoff = Backoff(first: Self.interval, cap: min(.seconds(1), shared.configuration.beat))
         var pace = LogPace()
         var random = SystemRandomNumberGenerator()
+        var wasOnTrial = false
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "control"))
         while !Task.isCancelled {
             if nextTry <= .now {
@@ -41,6 +42,11 @@ struct LeaseKeeper {
             }
             shared.running.enforceDeadlines(at: .now)
             for loop in loops { loop.handBackStalled(at: .now) }
+            let isOnTrial = shared.suspects.isOnTrial
+            for loop in loops where isOnTrial { loop.beginTrial() }
+            // They have claimed nothing meanwhile.
+            for loop in loops where wasOnTrial && !isOnTrial { loop.wake() }
+            wasOnTrial = isOnTrial
             if !isIdle { lastRan = .now }
             let rests = lastRan + Self.rest <= .now
             let limit = rests ? min(Self.rest, lastBeat + pause - .now) : Self.interval
@@ -111,7 +117,7 @@ struct LeaseKeeper {
             if let marks = marks[loop.queue] { loop.catchUp(with: marks) }
         }
         for id in Set(ids).subtracting(alive) {
-            let dropped = shared.running.drop(held.filter { $0.workerID == id }.map(\.id), because: .leaseLost)
+            let dropped = shared.running.drop(held.filter { $0.workerID == id }, because: .leaseLost)
             shared.identity.forget(id)
             shared.metrics?.leasesLost.increment()
             shared.logger.error(
@@ -126,9 +132,11 @@ struct LeaseKeeper {
         do {
             let rows = try await shared.control.query(
                 Statement("select errand.lost_jobs_v1($1, $2)", [held.map(\.id), held.map(\.line)]))
-            let lost = try rows.scalar([Int64].self)
-            let cancelled = shared.running.drop(lost, because: .cancelled)
-            if cancelled > 0 { shared.logger.notice("jobs cancelled while running", metadata: ["jobs": "\(lost)"]) }
+            let lost = Set(try rows.scalar([Int64].self))
+            let cancelled = shared.running.drop(held.filter { lost.contains($0.id) }, because: .cancelled)
+            if cancelled > 0 {
+                shared.logger.notice("jobs cancelled while running", metadata: ["jobs": "\(lost.sorted())"])
+            }
         } catch {
             guard error.sqlState == "55P03" else { throw error }
             shared.logger.debug("the jobs are locked: asked again with the next heartbeat")

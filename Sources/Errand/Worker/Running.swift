@@ -27,9 +27,14 @@ final class Running: Sendable {
     /// The jobs with their lines, for the heartbeat.
     func held() -> [ClaimedJob] { attempts.withLock { $0.values.map(\.job) } }
 
-    /// Stops these jobs' attempts and forgets them: others have written their end, or will.
-    func drop(_ ids: some Sequence<Int64>, because interruption: Interruption) -> Int {
-        let dropped = attempts.withLock { attempts in ids.compactMap { attempts.removeValue(forKey: $0) } }
+    /// Stops these attempts and forgets them: others have written their end, or will. A newer attempt of the same job, which
+    /// began since the list was made, goes on.
+    func drop(_ jobs: some Sequence<ClaimedJob>, because interruption: Interruption) -> Int {
+        let dropped = attempts.withLock { attempts in
+            jobs.compactMap { job in
+                attempts[job.id]?.job.line == job.line ? attempts.removeValue(forKey: job.id) : nil
+            }
+        }
         for attempt in dropped {
             attempt.control.interrupt(interruption)
             attempt.loop.dropped(attempt)
@@ -59,7 +64,10 @@ final class Running: Sendable {
             let reason = attempt.control.interruption ?? .shutdown
             let took: Duration = attempt.control.begunAt.map { .now - $0 } ?? .zero
             attempt.loop.ended(
-                attempt, Settlement(job: attempt.job, ending: attempt.abandoned(because: reason), took: took))
+                attempt,
+                Settlement(
+                    job: attempt.job, ending: attempt.abandoned(because: reason), took: took,
+                    cause: "deadline exceeded"))
         }
     }
 }

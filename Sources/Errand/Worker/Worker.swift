@@ -130,6 +130,7 @@ private struct Engine {
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))
             shared.metrics?.running(shared.running.held())
+            shared.failures.writeRest(to: shared.logger, at: shared.uptime)
             await flush()
             await flushNotes()
         }

@@ -17,7 +17,9 @@ final class WorkerState: Sendable {
     let logger: Logger
     let identity = Identity()
     let running = Running()
+    let suspects = Suspects()
     let counts = FinishedCounts()
+    let failures = FailureLog()
     /// Nil where nobody collects metrics.
     let metrics: WorkerMetrics?
     /// Nil where nobody collects traces.
@@ -29,6 +31,8 @@ final class WorkerState: Sendable {
     let doze: Mutex<DozePolicy>
     let keeper = KeeperBell()
     private let start = ContinuousClock.now
+    /// How long a statement of the worker's own waits for a lock.
+    private static let lockTimeout: Duration = .seconds(2)
     private struct Flags {
         var isStopping = false
         /// The grace was cut short.
@@ -47,10 +51,13 @@ final class WorkerState: Sendable {
         memory = MemoryBudget(bytes: configuration.memory)
         doze = Mutex(DozePolicy(interval: configuration.pollInterval))
         metrics = WorkerMetrics(queues: configuration.queues.keys)
+        // A claim or a heartbeat that waits behind somebody's lock is better tried again than ended at the statement timeout.
+        var own = database.configuration
+        own.lockTimeout = Self.lockTimeout
         claims = Database(
-            configuration: database.configuration,
+            configuration: own,
             maximumConnections: configuration.queues.count * ClaimLoop.Turn.allCases.count, logger: logger)
-        control = Database(configuration: database.configuration, maximumConnections: 1, logger: logger)
+        control = Database(configuration: own, maximumConnections: 1, logger: logger)
     }
 
     /// A clock that only moves forward, and that goes on while the process is stopped.

@@ -107,8 +107,12 @@ extension Connection {
         }
         PQexitPipelineMode(connection)
         // The statement that failed has a message; those behind it were only not run.
-        if let failed = answers.first(where: { ![PGRES_TUPLES_OK, PGRES_COMMAND_OK].contains(PQresultStatus($0)) }) {
-            throw failure(of: failed, call: call)
+        if let place = answers.firstIndex(where: { ![PGRES_TUPLES_OK, PGRES_COMMAND_OK].contains(PQresultStatus($0)) })
+        {
+            var error = failure(of: answers[place], call: call)
+            // Behind the last statement comes the commit.
+            error.statement = place < statements.count ? place : nil
+            throw error
         }
         let rows = answers.map(Rows.init)
         answers = []

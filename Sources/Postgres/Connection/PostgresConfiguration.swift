@@ -11,6 +11,9 @@ public struct PostgresConfiguration: Sendable {
     /// After which the server gives up a statement; nil is never. Default 5 s. The client waits 5 s longer.
     public var statementTimeout: Duration? = .seconds(5)
 
+    /// After which the server gives up waiting for a lock; nil is not before the statement timeout. Default nil.
+    package var lockTimeout: Duration?
+
     /// Takes a `postgresql://user:password@host:port/database?option=value` URL, with several hosts or with the folder of
     /// a Unix socket (`postgresql:///database?host=/run/postgresql`) too, or libpq's `keyword=value` form.
     ///
@@ -55,10 +58,15 @@ public struct PostgresConfiguration: Sendable {
         ]
         if settings["host"]?.contains(",") == true { keywords["target_session_attrs"] = "read-write" }
         keywords.merge(settings) { _, given in given }
-        if withOptions, let statementTimeout {
-            // The last one counts, and 0 would be no time-out at all.
-            let timeout = "-c statement_timeout=\(max(1, statementTimeout.wholeMilliseconds))"
-            keywords["options"] = [timeout, keywords["options"]].compactMap(\.self).joined(separator: " ")
+        if withOptions {
+            let timeouts = [("statement_timeout", statementTimeout), ("lock_timeout", lockTimeout)].compactMap {
+                name, limit in
+                // 0 would be no time-out at all.
+                limit.map { "-c \(name)=\(max(1, $0.wholeMilliseconds))" }
+            }
+            // The last one counts: that of the URL.
+            let options = timeouts + [keywords["options"]].compactMap(\.self)
+            if !options.isEmpty { keywords["options"] = options.joined(separator: " ") }
         }
         return keywords.sorted { $0.key < $1.key }
     }
@@ -80,6 +88,7 @@ public struct PostgresConfiguration: Sendable {
         applicationName = other.applicationName
         connectTimeout = other.connectTimeout
         statementTimeout = other.statementTimeout
+        lockTimeout = other.lockTimeout
     }
 }
 

@@ -42,6 +42,12 @@ import Testing
         #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
     }
 
+    @Test("the model can tell: with a snapshot from after an empty scan, jobs wait below the mark")
+    func modelFindsLateSnapshot() {
+        let results = (0..<100).map { MarkModel.run(seed: $0, mark: LowWaterMark(), shown: .fromAfterTheScan) }
+        #expect(results.reduce(0) { $0 + $1.broken } > 0)
+    }
+
     @Test("who takes in others' marks begins there, and needs no sweep of his own below them")
     func catchesUp() {
         var mark = settled(at: 10)

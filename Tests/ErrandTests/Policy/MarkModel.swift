@@ -80,14 +80,23 @@ struct RashMark: Mark {
 /// Snapshots are PostgreSQL's: `xmax` is one above the newest id that has ended, so the newest transactions that run are
 /// not among those listed.
 enum MarkModel {
+    /// Which snapshot a claim returns where nothing was due. Each statement of a claim has one of its own.
+    enum Shown {
+        case fromBeforeTheScan
+        /// The fault that the model must find.
+        case fromAfterTheScan
+    }
+
     /// How often a waiting job was below a mark, and how many were never claimed.
     ///
-    /// - Parameter movesKeepPositions: the known fault that a job which moves takes its position along.
+    /// - Parameters:
+    ///   - movesKeepPositions: the known fault that a job which moves takes its position along.
+    ///   - shown: `fromAfterTheScan` is the known fault that an empty claim's snapshot is younger than its scan.
     static func run(
-        seed: UInt64, mark: some Mark, movesKeepPositions: Bool = false
+        seed: UInt64, mark: some Mark, movesKeepPositions: Bool = false, shown: Shown = .fromBeforeTheScan
     ) -> (broken: Int, leftBehind: Int) {
         var random = SeededGenerator(seed: seed)
-        var world = World(movesKeepPositions: movesKeepPositions)
+        var world = World(movesKeepPositions: movesKeepPositions, shown: shown)
         var workers = (0..<Int.random(in: 1...3, using: &random)).map { _ in Worker(mark: mark) }
         let longWriters = Double.random(in: 0..<0.2, using: &random)
         var broken = 0
@@ -138,6 +147,7 @@ enum MarkModel {
 
     struct World {
         let movesKeepPositions: Bool
+        let shown: Shown
         var nextTransaction: UInt64 = 1
         var latestEnded: UInt64 = 0
         var line: Int64 = 0
@@ -211,6 +221,11 @@ enum MarkModel {
             if commit { available.merge(lines) { first, _ in first } }
         }
 
+        func snapshot(besides own: UInt64?) -> (xmax: UInt64, running: [UInt64]) {
+            let xmax = latestEnded + 1
+            return (xmax, open.keys.filter { $0 < xmax && $0 != own }.sorted())
+        }
+
         /// How many jobs, committed or still in an open transaction, lie at or below the marks, but for those that only a look
         /// can find.
         func waiting(below marks: [Int64]) -> Int {
@@ -257,8 +272,9 @@ enum MarkModel {
             between(&world)
             let high = world.line
             between(&world)
-            let xmax = world.latestEnded + 1
-            let running = world.open.keys.filter { $0 < xmax && $0 != own }.sorted()
+            var (xmax, running) = world.snapshot(besides: own)
+            var latest = own ?? world.nextTransaction - 1
+            between(&world)
             var lines: [[Int64]] = [[], [], [], []]
             var left = limit
             for priority in 1...4 {
@@ -268,7 +284,11 @@ enum MarkModel {
             }
             for line in lines.joined() { world.available[line] = nil }
             if own == nil, left < limit { own = world.begin() }
-            let latest = own ?? world.nextTransaction - 1
+            if left == limit, world.shown == .fromAfterTheScan {
+                between(&world)
+                (xmax, running) = world.snapshot(besides: own)
+                latest = own ?? world.nextTransaction - 1
+            }
             if let own { world.end(own, commit: true) }
             return .init(
                 high: high, latest: latest, xmax: xmax, running: running, lines: lines, isFull: left == 0,

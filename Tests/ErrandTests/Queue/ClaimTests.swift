@@ -59,7 +59,7 @@ import Testing
             let first = try await database.register()
             let old = try await database.claim(1, as: first).jobs[0]
             try await database.execute("update errand.worker set beat_at = now() - interval '1 hour'")
-            try await database.execute("select errand.rescue_v1(false)")
+            try await database.execute("select errand.rescue_v2(false)")
             let second = try await database.register()
             let new = try await database.claim(1, as: second).jobs[0]
             #expect(new.id == old.id && new.line > old.line && new.attempt == 2)
@@ -82,7 +82,8 @@ import Testing
                 let worker = try await database.register()
                 #expect(try await database.claim(1, as: worker).jobs.count == 1)
                 try await database.execute("update errand.worker set beat_at = now() - interval '1 hour'")
-                try await database.execute("select errand.rescue_v1(false)")
+                try await database.execute("select errand.rescue_v2(false)")
+                try await database.execute("select errand.release_crashed_v1()")
             }
             let error = try await database.query("select error from errand.failed").scalar(String.self)
             #expect(error == "running in 3 crashes of its worker")
@@ -124,6 +125,45 @@ import Testing
             #expect(found == 200)
         }
     }
+
+    @Test("an empty claim concludes nothing from a transaction that ended after its scan")
+    func endsDuringScan() async throws {
+        try await withTestDatabase(connections: 8) { database, _ in
+            try await database.execute(
+                """
+                create function public.waits(payload jsonb) returns boolean language sql stable
+                set search_path = pg_catalog, pg_temp as $$ select pg_advisory_lock(4711) is null $$
+                """)
+            try await database.execute("select errand.guard_put('waits', 'public.waits')")
+            let worker = try await database.register()
+            let gate = try await database.makeConnection()
+            let writer = try await database.makeConnection()
+            try await gate.execute("select pg_advisory_lock(4711)")
+            try await writer.execute("begin")
+            let late = try await writer.query("select job_id from errand.enqueue('noop')").scalar(Int64.self)
+            var mark = LowWaterMark()
+            for _ in 0..<2 {
+                let answer = try await database.claim(1, as: worker, starts: mark.starts)
+                #expect(answer.jobs.isEmpty)
+                mark.observe(try #require(answer.observation), at: .zero)
+            }
+            // The third claim's scan waits in this job's guard, which says no.
+            try await Queue(database: database).enqueue(Noop(), .guarded(by: "waits"))
+            let starts = mark.starts
+            async let waiting = database.claim(1, as: worker, starts: starts)
+            #expect(
+                try await database.becomes("exists (select from pg_locks where locktype = 'advisory' and not granted)"))
+            try await writer.execute("commit")
+            try await database.execute("select pg_current_xact_id()")
+            try await gate.execute("select pg_advisory_unlock(4711)")
+            let third = try await waiting
+            #expect(third.jobs.isEmpty)
+            mark.observe(try #require(third.observation), at: .zero)
+            #expect(try await database.claim(1, as: worker, starts: mark.starts).jobs.map(\.id) == [late])
+            await gate.close()
+            await writer.close()
+        }
+    }
 }
 
 extension Database {
@@ -137,7 +177,7 @@ extension Database {
     ) async throws -> Claim.Answer {
         let claim = Claim(
             queue: "default", kinds: ["noop"], workerID: worker, limit: limit, starts: starts, lanes: lanes,
-            isDurable: true)
+            isDurable: true, beginsNow: limit, takesSuspect: true)
         return try claim.answer(await query(claim.statement))
     }
 }

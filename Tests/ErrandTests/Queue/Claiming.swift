@@ -26,10 +26,13 @@ struct HandWorker {
     }
 
     /// A claim that is still to be made.
-    func claiming(_ limit: Int, kinds: [String] = ["noop"], from starts: [Int64] = [0, 0, 0, 0]) -> Claim {
+    func claiming(
+        _ limit: Int, kinds: [String] = ["noop"], from starts: [Int64] = [0, 0, 0, 0], beginsNow: Int? = nil,
+        takesSuspect: Bool = true
+    ) -> Claim {
         Claim(
             queue: "default", kinds: kinds, workerID: id, limit: limit, starts: starts, lanes: [1, 2, 3, 4],
-            isDurable: true)
+            isDurable: true, beginsNow: beginsNow ?? limit, takesSuspect: takesSuspect)
     }
 
     /// Writes the jobs' end, and lets those go that wait for their places, in one transaction. Answers what was refused.
@@ -46,7 +49,7 @@ struct HandWorker {
     func dies() async throws {
         try await database.execute(
             Statement("update errand.worker set beat_at = now() - interval '1 hour' where id = $1", [id]))
-        try await database.execute("select errand.rescue_v1(false)")
+        try await database.execute("select errand.rescue_v2(false)")
     }
 }
 

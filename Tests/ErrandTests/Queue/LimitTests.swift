@@ -61,7 +61,8 @@ import Testing
             var ended = 0
             while ended < 4 {
                 let jobs = try await heir.claim(10)
-                #expect(jobs.count == 2)
+                // Of those that were in the crash one at a time.
+                #expect((1...2).contains(jobs.count))
                 if jobs.isEmpty { break }
                 ended += jobs.count
                 #expect(try await heir.end(jobs) == [])
@@ -239,13 +240,45 @@ import Testing
             for round in 0..<20 where found.isEmpty {
                 let claim = Claim(
                     queue: "default", kinds: ["noop"], workerID: worker.id, limit: 10, starts: mark.starts,
-                    lanes: [1, 2, 3, 4], isDurable: true)
+                    lanes: [1, 2, 3, 4], isDurable: true, beginsNow: 10, takesSuspect: true)
                 let answer = try claim.answer(await database.query(claim.statement))
                 if let observation = answer.observation { mark.observe(observation, at: .seconds(round)) }
                 found += answer.jobs.map(\.id)
             }
             #expect(found == [behind])
             #expect(try await database.count("from errand.job where state = 'parked'") == 10_000)
+        }
+    }
+
+    @Test(
+        "20,000 jobs in front that may not run hold up the one behind them for a handful of claims",
+        arguments: ["limit_key => 'a'", "not_after => now() + interval '1 second'", "kind => 'held'"])
+    func manyInFront(what: String) async throws {
+        try await withTestDatabase { database, _ in
+            // Enqueued before they were held back: all of them are in line.
+            let kind = what.contains("held") ? "held" : "noop"
+            let options = what.contains("held") ? "" : ", \(what)"
+            try await database.execute(
+                Statement("select errand.enqueue('\(kind)'\(options)) from generate_series(1, 20000)"))
+            try await database.execute("select errand.set_limit('a', 0)")
+            let behind = try await Queue(database: database).enqueue(Noop()).id
+            let worker = try await HandWorker(
+                database,
+                kinds: #"""
+                    [{"name": "held", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
+                        "dependency": "store"}]
+                    """#)
+            try await database.execute("select errand.dependency_open('store', null, 'test')")
+            #expect(try await database.becomes("min(not_after) < now() is not false from errand.job"))
+            var found: [Int64] = []
+            var claims = 0
+            while found.isEmpty, claims < 50 {
+                found = try await worker.claim(10, kinds: ["noop", "held"]).map(\.id)
+                claims += 1
+            }
+            #expect(found == [behind])
+            #expect(claims <= 6)
+            #expect(try await database.count("from errand.job where state = 'available'") == 0)
         }
     }
 }

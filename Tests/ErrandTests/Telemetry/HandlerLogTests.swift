@@ -51,6 +51,7 @@ struct CapturedLog: LogHandler {
     var metadata: Logger.Metadata = [:]
 
     struct Line: Sendable {
+        let level: Logger.Level
         let message: String
         let metadata: Logger.Metadata
     }
@@ -72,6 +73,6 @@ struct CapturedLog: LogHandler {
 
     func log(event: LogEvent) {
         let metadata = metadata.merging(event.metadata ?? [:]) { _, new in new }
-        lines.append(Line(message: "\(event.message)", metadata: metadata))
+        lines.append(Line(level: event.level, message: "\(event.message)", metadata: metadata))
     }
 }

@@ -52,7 +52,7 @@ import Testing
             #expect(await started.first { _ in true } == 1)
             // Somebody has taken it for dead.
             try await database.execute("update errand.worker set beat_at = now() - interval '1 hour'")
-            try await database.execute("select errand.rescue_v1(false)")
+            try await database.execute("select errand.rescue_v2(false)")
             #expect(await interrupted.first { _ in true } == .leaseLost)
             #expect(await started.first { _ in true } == 2)
             #expect(try await database.drains())

@@ -15,6 +15,8 @@ import Testing
                 try await database.pipeline([insert, Statement("select 2"), insert, Statement("select 3")])
             }
             #expect(error?.sqlState == "23505")
+            // The third one.
+            #expect(error?.statement == 2)
             let rows = try await database.pipeline([Statement("select count(*) from numbers"), Statement("select 7")])
             #expect(try rows[0].scalar(Int.self) == 0)
             #expect(try rows[1].scalar(Int.self) == 7)

@@ -45,8 +45,8 @@ begin
         else
             admitted := asked.limit_key is null or errand.admit(asked);
             if admitted is null then
-                -- Nothing may be concluded from this claim: see errand.trusted.
-                perform set_config('errand.set_aside', '1000', true);
+                -- Nothing may be concluded from this claim, as after too many that may not run.
+                perform set_config('errand.set_aside', '100', true);
                 return false;
             elsif admitted then
                 return true;

@@ -1,10 +1,15 @@
 -- check_job: refuses a job that could not be stored or run, with an error that says what was expected and what came.
 --
--- Raises ER422 for a bad kind, queue, priority, number of attempts or unique key, ER413 for a payload over 256 KB.
+-- Raises ER422 for a bad kind, queue, priority, number of attempts or unique key, ER413 for a payload over 256 KB as text.
 create or replace function errand.check_job(
     kind text, payload jsonb, queue text, priority int, max_attempts int, unique_key text, place text default 'enqueue'
 ) returns void
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    -- As text, since that is what workers get.
+    bytes bigint := case
+        when pg_column_size(payload) > 2000 then errand.payload_bytes(payload, 262144) else octet_length(payload::text)
+    end;
 begin
     if kind is null or kind !~ '^[a-z][a-z0-9_.-]{0,99}$' then
         raise exception '%: kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got %',
@@ -15,8 +20,8 @@ begin
     elsif payload is null then
         raise exception '%: payload: expected JSON, got null', place
             using errcode = 'ER422', hint = 'A job without a payload has ''{}''.';
-    elsif pg_column_size(payload) > 262144 then
-        raise exception '%: payload: expected at most 262144 bytes, got %', place, pg_column_size(payload)
+    elsif coalesce(bytes, 262145) > 262144 then
+        raise exception '%: payload: expected at most 262144 bytes as text, got %', place, coalesce(bytes::text, 'more')
             using errcode = 'ER413', hint = 'Store the data and put its key into the payload.';
     elsif priority not between 1 and 4 then
         raise exception '%: priority: expected 1 (first) to 4 (last), got %', place, priority using errcode = 'ER422';
@@ -29,4 +34,4 @@ begin
 end
 $$;
 comment on function errand.check_job(text, jsonb, text, int, int, text, text) is
-    'Refuses a job that could not be stored or run: ER422, or ER413 for a payload over 256 KB';
+    'Refuses a job that could not be stored or run: ER422, or ER413 for a payload over 256 KB as text';

@@ -18,7 +18,7 @@ as $$
 declare
     due constant timestamptz := coalesce(enqueue_payloads_v1.run_at, now());
     initial constant text := case when due > now() then 'scheduled' else 'available' end;
-    largest int;
+    largest bigint;
     target text;
     urgency smallint;
     tries smallint;
@@ -29,13 +29,17 @@ begin
         enqueue_payloads_v1.kind, '{}', enqueue_payloads_v1.queue, enqueue_payloads_v1.priority,
         enqueue_payloads_v1.max_attempts, null);
     perform errand.check_run_at(enqueue_payloads_v1.run_at);
-    -- Only where all of them together are that large can one of them be.
-    if pg_column_size(payloads) > 262144 then
-        select max(pg_column_size(payload)) into largest from unnest(payloads) as payload;
-        if largest > 262144 then
-            raise exception 'enqueue: payload: expected at most 262144 bytes, got %', largest
-                using errcode = 'ER413', hint = 'Store the data and put its key into the payload.';
-        end if;
+    select
+        max(case
+            when pg_column_size(payload) > 2000 then coalesce(errand.payload_bytes(payload, 262144), 262145)
+            else octet_length(payload::text)
+        end)
+    into largest
+    from unnest(payloads) as payload;
+    if largest > 262144 then
+        raise exception 'enqueue: payload: expected at most 262144 bytes as text, got %',
+            case when largest > 262145 then largest::text else 'more' end
+            using errcode = 'ER413', hint = 'Store the data and put its key into the payload.';
     end if;
     select
         coalesce(enqueue_payloads_v1.queue, defaults.queue, 'default'),

@@ -4,21 +4,31 @@
 -- slower). lanes is the order in which the priorities are read. durable = false lets the commit return before it is on
 -- disk: a claim that a server crash undoes is simply claimed again.
 --
--- Jobs with a last moment, a guard or a limit, and those of kinds with a limit or a dependency that is down, are asked about on the way
--- (errand.screen), up to 1000 that may not run; all others pass by a test of three nulls.
+-- begin_now is how many of them the worker begins at once (default: all). Jobs on their last attempt, and jobs that were
+-- running in a crash of their worker, are claimed only to begin at once: what such a job is charged with, it has really
+-- done. Of the latter takes_suspect allows one, which comes before all others.
+--
+-- Jobs with a last moment, a guard or a limit, and those of kinds with a limit or a dependency that is down, are asked about on
+-- the way (errand.screen), up to 100 that may not run; all others pass by a test of three nulls. After 100 of them the next
+-- 20,000 positions are cleared of such jobs at once (errand.clear_line).
+--
+-- A claim takes at most 16 MiB of payloads (errand.trim_claim).
 --
 -- Returns a row a job, or one row of nulls if nothing was due: high (the newest line), latest (the newest transaction id
 -- given out, or this one's own) and snapshot still tell the worker what it may conclude. high = 0 where the line was not
--- read to its end, because too many may not run: nothing may be concluded. asked is how many it took at most: max_jobs, or
--- what the queue's rate has room for. options holds what the job has of not_after, guard, limit_key, tags and traceparent,
--- else null. No row at all, and nothing to conclude, if the queue is paused or has no room in its rate, the worker has lost
--- its lease, or the database is a copy that nobody has adopted.
+-- read to its end: nothing may be concluded. asked is how many it took at most: max_jobs, or what the queue's rate has room
+-- for. rest says what is left for the next claim: 'more' = jobs that may be claimed at
+-- once, 'slots' = jobs that are claimed only to begin at once, null = nothing that this claim has met. options holds what the
+-- job has of not_after, guard, limit_key, tags and traceparent, else null. No row at all, and nothing to conclude, if the
+-- queue is paused or has no room in its rate, the worker has lost its lease, or the database is a copy that nobody has
+-- adopted.
 create or replace function errand.claim_v2(
-    queue text, kinds text[], worker_id bigint, max_jobs int, marks bigint[], lanes smallint[], durable boolean
+    queue text, kinds text[], worker_id bigint, max_jobs int, marks bigint[], lanes smallint[], durable boolean,
+    begin_now int default null, takes_suspect boolean default true
 ) returns table (
     id bigint, line bigint, kind text, attempt smallint, max_attempts smallint, priority smallint,
-    created_at timestamptz, run_at timestamptz, started_at timestamptz, payload jsonb, options jsonb, high bigint,
-    latest bigint, snapshot pg_snapshot, asked int
+    created_at timestamptz, run_at timestamptz, started_at timestamptz, payload jsonb, options jsonb, crashes smallint,
+    high bigint, latest bigint, snapshot pg_snapshot, asked int, rest text
 )
 -- The planner must neither scan the table nor sort: a plan made while it was empty would do both for ever. What it is
 -- forbidden it prices so high that even a read of a sequence would start the JIT compiler: 90 ms a session.
@@ -29,14 +39,26 @@ as $$
 #variable_conflict use_column
 declare
     -- A sequence that was never drawn from says 1 too.
-    high bigint := (select case when is_called then last_value else 0 end from errand.job_line);
+    newest_line bigint := (select case when is_called then last_value else 0 end from errand.job_line);
+    newest_transaction bigint;
+    seen pg_snapshot;
     may_claim boolean;
     is_rated boolean;
     held text[];
+    has_suspects boolean;
+    suspect record;
     most int := max_jobs;
+    most_in_all int;
+    picked tid[];
+    needs_trim boolean;
+    set_aside int;
+    left_over text;
     claimed int;
 begin
+    -- The snapshot is taken before the scan. One taken after it may show a transaction as ended whose job the scan has not
+    -- seen, and the marks would pass that job.
     select
+        pg_current_snapshot(), errand.latest_transaction(pg_current_snapshot()),
         not exists (select from errand.queue where name = claim_v2.queue and paused_at is not null)
             and exists (select from errand.worker where id = claim_v2.worker_id)
             and errand.is_home(),
@@ -45,8 +67,9 @@ begin
             when exists (select from errand.dependency where opened_at is not null)
                 or exists (select from errand.kind where limit_key is not null)
             then errand.held_kinds()
-        end
-    into may_claim, is_rated, held;
+        end,
+        exists (select from errand.job where crashes >= 1 and state = 'available' and job.queue = claim_v2.queue)
+    into seen, newest_transaction, may_claim, is_rated, held, has_suspects;
     if is_rated and may_claim then
         -- Before the jobs' rows, and before a limit asks for it.
         may_claim := errand.lock_limits();
@@ -55,30 +78,73 @@ begin
     if not may_claim or most = 0 then
         return;
     end if;
+    most_in_all := most;
     if not durable then
         perform set_config('synchronous_commit', 'off', true);
     end if;
-    return query
-    update errand.job
-    set state = 'running', attempt = least(job.attempt, 32766) + 1, started_at = now(), worker_id = claim_v2.worker_id
-    where job.ctid = any (array(
-        select due.ctid
+    if has_suspects and takes_suspect and coalesce(begin_now, max_jobs) > 0 then
+        select ctid as place, id into suspect
+        from errand.job
+        where crashes >= 1 and state = 'available' and job.queue = claim_v2.queue and kind = any (kinds)
+        order by id
+        limit 1
+        for update skip locked;
+        if found and errand.screen(suspect.id, held) then
+            picked := array[suspect.place];
+            most := most - 1;
+        end if;
+    end if;
+    select
+        picked || array_agg(ctid),
+        count(*) filter (where is_last) + coalesce(cardinality(picked), 0) > coalesce(begin_now, max_jobs)
+            or bool_or(is_compressed) or sum(bytes) > 16777216
+    into picked, needs_trim
+    from (
+        select
+            due.ctid, due.attempt + 1 >= due.max_attempts as is_last,
+            pg_column_compression(due.payload) is not null as is_compressed, pg_column_size(due.payload) as bytes
         from (
             select near.*
             from unnest(lanes) as lane
             cross join lateral (
-                select waiting.ctid, waiting.id, waiting.kind, waiting.not_after, waiting.guard, waiting.limit_key
+                select
+                    waiting.ctid, waiting.id, waiting.kind, waiting.not_after, waiting.guard, waiting.limit_key,
+                    waiting.attempt, waiting.max_attempts, waiting.payload
                 from errand.job as waiting
                 where waiting.queue = claim_v2.queue and waiting.priority = lane and waiting.line > marks[lane]
                     and waiting.state = 'available' and waiting.kind = any (kinds)
+                    and (not has_suspects or waiting.crashes = 0)
                 order by waiting.line
                 for update skip locked
             ) as near
-            limit most + 1000) as due
+            limit most + 100) as due
         where due.not_after is null and due.guard is null and due.limit_key is null
             and (held is null or due.kind <> all (held))
             or errand.screen(due.id, held)
-        limit most))
+        limit most) as one;
+    if needs_trim then
+        select trimmed.fit, trimmed.rest
+        into picked, left_over
+        from errand.trim_claim(picked, coalesce(begin_now, max_jobs)) as trimmed;
+    end if;
+    if has_suspects then
+        left_over := coalesce(left_over, 'slots');
+    end if;
+    set_aside := coalesce(nullif(current_setting('errand.set_aside', true), '')::int, 0);
+    if set_aside > 0 then
+        perform set_config('errand.set_aside', '', true);
+    end if;
+    if set_aside >= 100 then
+        left_over := 'more';
+        perform errand.clear_line(claim_v2.queue, kinds, lanes, marks, held);
+    end if;
+    if left_over is not null then
+        newest_line := 0;
+    end if;
+    return query
+    update errand.job
+    set state = 'running', attempt = least(job.attempt, 32766) + 1, started_at = now(), worker_id = claim_v2.worker_id
+    where job.ctid = any (picked)
     returning
         job.id, job.line, job.kind, job.attempt, job.max_attempts, job.priority, job.created_at,
         job.run_at, job.started_at, job.payload,
@@ -86,19 +152,17 @@ begin
             when num_nonnulls(job.not_after, job.guard, job.limit_key, job.tags, job.traceparent) = 0 then null
             else errand.job_options(job)
         end,
-        (select case when current_setting('errand.set_aside', true) <> '' then errand.trusted(high) else high end),
-        (select errand.latest_transaction(pg_current_snapshot())), (select pg_current_snapshot()), most;
+        job.crashes, newest_line, newest_transaction, seen, most_in_all, left_over;
     get diagnostics claimed = row_count;
     if claimed = 0 then
         return query
         select null::bigint, null::bigint, null::text, null::smallint, null::smallint, null::smallint,
-            null::timestamptz, null::timestamptz, null::timestamptz, null::jsonb, null::jsonb,
-            case when current_setting('errand.set_aside', true) <> '' then errand.trusted(high) else high end,
-            errand.latest_transaction(pg_current_snapshot()), pg_current_snapshot(), most;
+            null::timestamptz, null::timestamptz, null::timestamptz, null::jsonb, null::jsonb, null::smallint,
+            newest_line, newest_transaction, seen, most_in_all, left_over;
     elsif is_rated then
         perform errand.rate_spend(claim_v2.queue, claimed);
     end if;
 end
 $$;
-comment on function errand.claim_v2(text, text[], bigint, int, bigint[], smallint[], boolean) is
+comment on function errand.claim_v2(text, text[], bigint, int, bigint[], smallint[], boolean, int, boolean) is
     'For workers: takes up to max_jobs due jobs of one queue and of these kinds, in the order of lanes and lines';

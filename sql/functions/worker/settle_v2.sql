@@ -9,6 +9,7 @@
 --   failed     into errand.failed, with its error
 --   cancelled  into the history, with its error as the reason
 --   obsolete   the same: it was no longer wanted when it was done
+-- An attempt that comes to its own end did not end its worker: the count of crashes starts anew.
 -- due, where it is given, counts instead of delay_ms. A job with a guard is obsolete if that now says no, whether it
 -- succeeded or was to be tried again. The fence is the line, as in finish_v1. Returns the ids that were refused, and those
 -- whose rows another session has locked: they are to be written again a moment later.
@@ -59,22 +60,23 @@ begin
                     held, 'obsolete', result.output, format('guard %s said no at the end', held.guard));
             when result.outcome = 'released' or result.outcome = 'snoozed' and due <= now() then
                 update errand.job
-                set state = 'available', attempt = attempt - 1
+                set state = 'available', attempt = attempt - 1,
+                    crashes = case when result.outcome = 'released' then crashes else 0 end
                 where id = held.id;
             when result.outcome = 'snoozed' then
                 update errand.job
-                set state = 'scheduled', attempt = attempt - 1, line = null, worker_id = null, run_at = due
+                set state = 'scheduled', attempt = attempt - 1, crashes = 0, line = null, worker_id = null, run_at = due
                 where id = held.id;
             when result.outcome = 'parked' then
                 perform errand.check_dependency('park', result.dependency);
                 update errand.job
-                set state = 'parked', attempt = attempt - 1, line = null, worker_id = null,
+                set state = 'parked', attempt = attempt - 1, crashes = 0, line = null, worker_id = null,
                     parked_for = 'dependency:' || result.dependency
                 where id = held.id;
             when result.outcome = 'retried' then
                 update errand.job
                 set state = case when due <= now() then 'available' else 'scheduled' end,
-                    line = null, worker_id = null, run_at = due,
+                    crashes = 0, line = null, worker_id = null, run_at = due,
                     attempts = errand.attempt_record(held, worker, 'retried', result.error)
                 where id = held.id;
             when result.outcome = 'failed' then

@@ -1,0 +1,198 @@
+import ErrandTestKit
+import Logging
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@Suite("Jobs that were running in a crash") struct SuspectTests {
+    @Test("a claim takes one job that was in a crash, and none where the worker holds one already")
+    func oneAtATime() async throws {
+        try await withTestDatabase { database, _ in
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 10))
+            try await database.execute("update errand.job set crashes = 1 where id <= 5")
+            let worker = try await HandWorker(database)
+            let none = try await worker.answer(to: worker.claiming(10, takesSuspect: false))
+            #expect(Set(none.jobs.map(\.id)) == Set(6...10))
+            #expect(none.rest == .slots && none.observation?.high == 0)
+            let one = try await worker.answer(to: worker.claiming(10))
+            #expect(one.jobs.map(\.id) == [1] && one.jobs.map(\.crashes) == [1])
+            #expect(one.rest == .slots)
+            try await worker.end(one.jobs)
+            for id in 2...5 as ClosedRange<Int64> {
+                #expect(try await worker.answer(to: worker.claiming(10, beginsNow: 0)).jobs.isEmpty)
+                let next = try await worker.answer(to: worker.claiming(10, beginsNow: 1))
+                #expect(next.jobs.map(\.id) == [id])
+                try await worker.end(next.jobs)
+            }
+            #expect(try await worker.answer(to: worker.claiming(10)).rest == nil)
+        }
+    }
+
+    @Test("a job on its last attempt is claimed only to begin at once")
+    func lastAttempt() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            for _ in 0..<5 { try await queue.enqueue(Noop(), .maxAttempts(1)) }
+            for _ in 0..<5 { try await queue.enqueue(Noop()) }
+            let worker = try await HandWorker(database)
+            let answer = try await worker.answer(to: worker.claiming(10, beginsNow: 2))
+            #expect(answer.jobs.map(\.id).sorted() == [1, 2, 6, 7, 8, 9, 10])
+            #expect(answer.rest == .slots && answer.observation?.high == 0)
+            let rest = try await worker.answer(to: worker.claiming(10, beginsNow: 3))
+            #expect(rest.jobs.map(\.id).sorted() == [3, 4, 5] && rest.rest == nil)
+        }
+    }
+
+    @Test("of jobs with one attempt a worker that is lost has spent those only that it had begun")
+    func lostWorker() async throws {
+        let isOpen = Mutex(false)
+        let handler = SlowHandler { _ in
+            while !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        try await withWorker([handler], configure: { $0.queues = ["default": 3] }) { database, queue in
+            // What takes no time is claimed ahead.
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 500))
+            #expect(try await database.drains())
+            try await queue.enqueue(all: [Slow](repeating: Slow(), count: 200), .maxAttempts(1))
+            #expect(try await database.becomes("(select count(*) from errand.job where state = 'running') = 3"))
+            try await Task.sleep(for: .milliseconds(300))
+            #expect(try await database.count("from errand.job where state = 'running'") == 3)
+            isOpen.withLock { $0 = true }
+            #expect(try await database.drains())
+        }
+    }
+
+    @Test("a job that was released to run alone is not parked again by the next rescue")
+    func releasedStays() async throws {
+        try await withTestDatabase { database, _ in
+            try await Queue(database: database).enqueue(Noop())
+            try await database.execute("update errand.job set crashes = 2")
+            try await database.execute("select errand.rescue_v2(true)")
+            #expect(try await database.count("from errand.job where state = 'available'") == 1)
+        }
+    }
+
+    @Test("the third crash counts only for a job that its worker held alone")
+    func alone() async throws {
+        try await withTestDatabase { database, _ in
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 2))
+            try await database.execute("update errand.job set crashes = 2 where id = 1")
+            let first = try await HandWorker(database)
+            #expect(try await first.claim(2).count == 2)
+            try await first.dies()
+            #expect(
+                try await database.count(
+                    "from errand.job where id = 1 and parked_for = 'crash' and crashes = 2 and attempt = 0") == 1)
+            #expect(
+                try await database.count("from errand.job where id = 2 and state = 'available' and crashes = 1") == 1)
+            try await database.execute("delete from errand.job where id = 2")
+            try await database.execute("select errand.release_crashed_v1()")
+            let second = try await HandWorker(database)
+            #expect(try await second.claim(2).map(\.id) == [1])
+            try await second.dies()
+            #expect(try await database.word("select error from errand.failed") == "running in 3 crashes of its worker")
+        }
+    }
+
+    @Test("an attempt that comes to its own end acquits the job", arguments: [true, false])
+    func acquitted(snoozes: Bool) async throws {
+        try await withTestDatabase { database, _ in
+            try await Queue(database: database).enqueue(Noop())
+            try await database.execute("update errand.job set crashes = 2")
+            let worker = try await HandWorker(database)
+            let jobs = try await worker.claim(1)
+            try await worker.end(
+                jobs, snoozes ? .snoozed(for: .seconds(9)) : .retried(error: "broken", after: .seconds(9)))
+            #expect(try await database.count("from errand.job where state = 'scheduled' and crashes = 0") == 1)
+        }
+    }
+
+    @Test("a job that was in two crashes runs when nothing else does in its worker, and the others go on after it")
+    func runsAlone() async throws {
+        let running = Mutex((now: 0, beside: 0))
+        let handler = SlowHandler { context in
+            running.withLock { $0.now += 1 }
+            try await Task.sleep(for: .milliseconds(context.id % 3 == 0 ? 100 : 10))
+            running.withLock { running in
+                if context.job.isOnTrial { running.beside = max(running.beside, running.now) }
+                running.now -= 1
+            }
+        }
+        try await withWorker([handler], configure: { $0.queues = ["default": 5, "other": 5] }) { database, queue in
+            for name in ["default", "other"] {
+                try await database.execute(Statement("select errand.pause($1, 'test')", [name]))
+            }
+            try await queue.enqueue(all: [Slow](repeating: Slow(), count: 60))
+            try await queue.enqueue(all: [Slow](repeating: Slow(), count: 60), .queue("other"))
+            try await database.execute("update errand.job set crashes = 2 where id % 40 = 7")
+            for name in ["default", "other"] {
+                try await database.execute(Statement("select errand.resume($1)", [name]))
+            }
+            #expect(try await database.drains())
+            #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 120)
+        }
+        #expect(running.withLock(\.beside) == 1)
+    }
+
+    @Test("a worker takes one suspect at a time, the next one after its end or 5 s, and none beside one on trial")
+    func reservations() {
+        func job(_ id: Int64, crashes: Int) -> ClaimedJob {
+            ClaimedJob(
+                id: id, line: id, kind: "noop", queue: "default", priority: 2, attempt: 1, maxAttempts: 2,
+                crashes: crashes, createdAt: .infinity, runAt: .infinity, startedAt: .infinity, payload: JSONB("{}"),
+                options: nil, workerID: 1)
+        }
+        let suspects = Suspects()
+        #expect(suspects.reserve(at: .zero))
+        #expect(!suspects.reserve(at: .zero))
+        suspects.claimed(nil, at: .zero)
+        #expect(suspects.reserve(at: .zero))
+        suspects.claimed(job(1, crashes: 1), at: .zero)
+        #expect(!suspects.reserve(at: .seconds(4)) && !suspects.isOnTrial)
+        #expect(suspects.reserve(at: .seconds(5)))
+        suspects.claimed(job(2, crashes: 1), at: .seconds(5))
+        suspects.ended(job(1, crashes: 1))
+        #expect(!suspects.reserve(at: .seconds(6)))
+        suspects.ended(job(2, crashes: 1))
+        #expect(suspects.reserve(at: .seconds(6)))
+        suspects.claimed(job(3, crashes: 2), at: .seconds(6))
+        #expect(suspects.isOnTrial && !suspects.reserve(at: .seconds(600)))
+        suspects.ended(job(3, crashes: 2))
+        #expect(!suspects.isOnTrial && suspects.reserve(at: .seconds(601)))
+    }
+
+    @Test("what a worker has lost is dropped, but not the newer attempt that it holds by then")
+    func newerAttempt() async throws {
+        try await withTestDatabase { database, _ in
+            let shared = WorkerState(
+                database: database, handlers: Handlers([]), configuration: WorkerConfiguration(),
+                logger: .init(label: "test"))
+            let loop = ClaimLoop(queue: "default", slots: 1, shared: shared)
+            func attempt(line: Int64) -> Attempt {
+                let job = ClaimedJob(
+                    id: 1, line: line, kind: "noop", queue: "default", priority: 2, attempt: 1, maxAttempts: 2,
+                    createdAt: .infinity, runAt: .infinity, startedAt: .infinity, payload: JSONB("{}"), options: nil,
+                    workerID: 1)
+                return Attempt(
+                    job, entry: nil, context: JobContext(job: job, worker: shared, control: AttemptControl()),
+                    claimedAt: .now, loop: loop)
+            }
+            let first = attempt(line: 1)
+            shared.running.insert([first])
+            let held = shared.running.held()
+            #expect(shared.running.remove(first))
+            shared.running.insert([attempt(line: 2)])
+            #expect(shared.running.drop(held, because: .cancelled) == 0)
+            #expect(shared.running.held().map(\.line) == [2])
+            #expect(shared.running.drop(shared.running.held(), because: .cancelled) == 1)
+        }
+    }
+}
+
+extension HandWorker {
+    fileprivate func answer(to claim: Claim) async throws -> Claim.Answer {
+        try claim.answer(await database.query(claim.statement))
+    }
+}

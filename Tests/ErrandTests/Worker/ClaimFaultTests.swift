@@ -1,0 +1,68 @@
+import ErrandTestKit
+import Logging
+import Postgres
+import Synchronization
+import Testing
+
+@testable import Errand
+
+@Suite("Claims that fail") struct ClaimFaultTests {
+    @Test("completions are written while claims are refused, and claiming goes on once they are not")
+    func completions() async throws {
+        let isOpen = Mutex(false)
+        let handler = SlowHandler { _ in
+            while !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        try await withWorker([handler]) { database, queue in
+            try await queue.enqueue(all: [Slow](repeating: Slow(), count: 8))
+            #expect(try await database.becomes("(select count(*) from errand.job where state = 'running') = 8"))
+            // The claim reads this table, the completions don't.
+            try await database.execute("alter table errand.rate rename to hidden")
+            try await queue.enqueue(Slow())
+            isOpen.withLock { $0 = true }
+            #expect(try await database.becomes("(select count(*) from errand.history) = 8"))
+            try await Task.sleep(for: .seconds(1))
+            #expect(try await database.count("from errand.failed") == 0)
+            #expect(try await database.count("from errand.job where state = 'available'") == 1)
+            try await database.execute("alter table errand.hidden rename to rate")
+            #expect(try await database.drains())
+            #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 9)
+        }
+    }
+
+    @Test("a claim whose answer can't be read at all leaves no job running")
+    func unreadableAnswer() async throws {
+        try await withTestDatabase { database, _ in
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 20))
+            let arguments = try #require(
+                try await database.word(
+                    "select pg_get_function_identity_arguments('errand.claim_v2'::regproc)"))
+            let types = try #require(
+                try await database.word(
+                    """
+                    select string_agg(format('$%s', place), ', ')
+                    from generate_series(1, (select pronargs from pg_proc where oid = 'errand.claim_v2'::regproc)) as place
+                    """))
+            try await database.execute("create schema hidden")
+            try await database.execute("alter function errand.claim_v2 set schema hidden")
+            // An answer of another version: its columns are too few.
+            try await database.execute(
+                Statement(
+                    """
+                    create function errand.claim_v2(\(arguments)) returns table (id bigint, line bigint)
+                    language sql security definer as $$ select id, line from hidden.claim_v2(\(types)) $$
+                    """))
+            var configuration = WorkerConfiguration()
+            configuration.grace = .seconds(2)
+            let worker = Worker(
+                database: database, configuration: configuration, logger: Logger(label: "worker"),
+                handlers: Handlers([]))
+            let running = Task { try await worker.run() }
+            #expect(
+                try await database.becomes("coalesce(max(id) >= 2, false) from errand.worker", within: .seconds(20)))
+            running.cancel()
+            try await running.value
+            #expect(try await database.count("from errand.job where state = 'available' and attempt = 0") == 20)
+        }
+    }
+}

@@ -1,0 +1,30 @@
+-- payload_bytes: how many bytes a payload has as JSON text, which is how workers get it; null where that is more than most
+-- because of its numbers, or where it can't be written as text.
+--
+-- A number of 12 bytes such as 1e131071 is 131,072 digits as text, and 9,000 of them fill 1.2 GB, while the row takes 2.5 KB
+-- in the table. So long numbers are added up first: finding too many of them takes milliseconds.
+create or replace function errand.payload_bytes(payload jsonb, most bigint) returns bigint
+language plpgsql immutable set search_path = pg_catalog, pg_temp as $$
+declare
+    number jsonb;
+    bytes bigint := 0;
+begin
+    for number in
+        select value
+        from jsonb_path_query(
+            payload,
+            'strict $.** ? (@ > 1e300 || @ < -1e300 || @ > 0 && @ < 1e-300 || @ < 0 && @ > -1e-300)') as value
+    loop
+        bytes := bytes + octet_length(number::text);
+        if bytes > most then
+            return null;
+        end if;
+    end loop;
+    return octet_length(payload::text);
+exception
+    when others then
+        return null;
+end
+$$;
+comment on function errand.payload_bytes(jsonb, bigint) is
+    'How many bytes a payload has as JSON text; null where its numbers alone have more than most, or it has no text';
