@@ -127,8 +127,11 @@ private struct Engine {
     }
 
     private func flushCounts() async {
+        var seconds = 0
         while !Task.isCancelled {
             try? await Task.sleep(for: .seconds(1))
+            seconds += 1
+            if seconds % 30 == 0 { await shared.claims.closeUnneeded() }
             shared.metrics?.running(shared.running.held())
             shared.failures.writeRest(to: shared.logger, at: shared.uptime)
             await flush()

@@ -10,7 +10,7 @@ final class WorkerState: Sendable {
     let kinds: [String]
     /// For the handlers.
     let database: Database
-    /// For claims and ends: up to two connections a queue.
+    /// For claims and ends: up to two connections a queue; two in all while there is little to do.
     let claims: Database
     /// For heartbeats and all that must not wait behind a claim.
     let control: Database
@@ -56,7 +56,8 @@ final class WorkerState: Sendable {
         own.lockTimeout = Self.lockTimeout
         claims = Database(
             configuration: own,
-            maximumConnections: configuration.queues.count * ClaimLoop.Turn.allCases.count, logger: logger)
+            maximumConnections: configuration.queues.count * ClaimLoop.Turn.allCases.count,
+            eagerConnections: 2, logger: logger)
         control = Database(configuration: own, maximumConnections: 1, logger: logger)
     }
 

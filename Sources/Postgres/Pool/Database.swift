@@ -31,15 +31,26 @@ public final class Database: Sendable {
     /// - Parameters:
     ///   - maximumConnections: open at the same time, at least 1.
     ///   - waitLimit: how long a caller waits for a free one before it gets `poolExhausted`.
-    public init(
+    public convenience init(
         configuration: PostgresConfiguration, maximumConnections: Int = 8, waitLimit: Duration = .seconds(5),
         logger: Logger
+    ) {
+        self.init(
+            configuration: configuration, maximumConnections: maximumConnections,
+            eagerConnections: maximumConnections, waitLimit: waitLimit, logger: logger)
+    }
+
+    /// - Parameter eagerConnections: while so many are in use, a caller gets another one only where none falls free within
+    ///   20 ms, or where 1,000 callers have waited for one since the last ``closeUnneeded()``.
+    package init(
+        configuration: PostgresConfiguration, maximumConnections: Int, eagerConnections: Int,
+        waitLimit: Duration = .seconds(5), logger: Logger
     ) {
         precondition(maximumConnections >= 1, "maximumConnections: expected at least 1, got \(maximumConnections)")
         self.configuration = configuration
         self.waitLimit = waitLimit
         self.logger = logger
-        state = Mutex(State(pool: PoolState(limit: maximumConnections)))
+        state = Mutex(State(pool: PoolState(limit: maximumConnections, eager: eagerConnections)))
     }
 
     /// Closes idle connections now and the others when they come back. Who waits, and who asks from now on, gets an error.
@@ -58,6 +69,11 @@ public final class Database: Sendable {
         }
         for waiter in waiters { waiter.resume(returning: .closed) }
         for connection in connections { await connection.close() }
+    }
+
+    /// Closes the connections that nobody has needed since the last call, and leaves at least one open.
+    package func closeUnneeded() async {
+        for connection in state.withLock({ $0.pool.sweep() }) { await connection.close() }
     }
 
     /// A connection outside the pool, for what keeps one for itself.
@@ -143,11 +159,14 @@ extension Database {
         case .open: return try await open()
         case .closed: throw PostgresError(.connectionLost, "the pool is closed")
         case .wait: return try await served(waiter)
+        case .waitBriefly: return try await served(waiter, insistsAfter: .milliseconds(20))
         }
     }
 
-    private func served(_ waiter: UInt64) async throws(PostgresError) -> Connection {
-        switch await wait(as: waiter) {
+    private func served(
+        _ waiter: UInt64, insistsAfter moment: Duration? = nil
+    ) async throws(PostgresError) -> Connection {
+        switch await wait(as: waiter, insistsAfter: moment) {
         case .connection(let connection): return connection
         case .mayOpen: return try await open()
         case .closed: throw PostgresError(.connectionLost, "the pool is closed")
@@ -168,8 +187,12 @@ extension Database {
         }
     }
 
-    private func wait(as waiter: UInt64) async -> Served {
+    private func wait(as waiter: UInt64, insistsAfter moment: Duration?) async -> Served {
         let alarm = Task {
+            if let moment {
+                try await Task.sleep(for: moment)
+                insist(waiter)
+            }
             try await Task.sleep(for: waitLimit)
             giveUp(waiter, with: .timedOut)
         }
@@ -186,6 +209,23 @@ extension Database {
         } onCancel: {
             giveUp(waiter, with: .cancelled)
         }
+    }
+
+    private func insist(_ waiter: UInt64) {
+        let waiting = state.withLock { state in
+            let served: Served
+            switch state.pool.insist(waiter) {
+            case .use(let connection): served = .connection(connection)
+            case .open: served = .mayOpen
+            case .wait, .waitBriefly, .closed: return nil as (CheckedContinuation<Served, Never>, Served)?
+            }
+            guard let continuation = state.continuations.removeValue(forKey: waiter) else {
+                state.early[waiter] = served
+                return nil
+            }
+            return (continuation, served)
+        }
+        if let (continuation, served) = waiting { continuation.resume(returning: served) }
     }
 
     private func giveUp(_ waiter: UInt64, with reason: Served) {

@@ -1,6 +1,7 @@
 /// Who gets which connection, decided without a clock, a task or a database.
 ///
-/// At most `limit` connections are open or being opened. Who asks first is served first.
+/// At most `limit` connections are open or being opened. Who asks first is served first. While `eager` of them are in use,
+/// another caller waits for a moment whether one falls free, unless many have had to: a little work shares a few connections.
 struct PoolState<Connection> {
     enum Grant {
         /// Here is an idle one.
@@ -9,30 +10,55 @@ struct PoolState<Connection> {
         case open
         /// Wait until ``released`` or ``failed`` names this waiter.
         case wait
+        /// The same, and ``insist`` after a moment.
+        case waitBriefly
         case closed
     }
 
     let limit: Int
+    private let eager: Int
     private var idle: [Connection] = []
+    /// How many callers may wait for a moment between two ``sweep``s; further ones need not.
+    static var briefWaits: Int { 1000 }
+    private var waits = 0
+    /// How many of the idle ones nobody has needed since the last ``sweep``: the first ones.
+    private var unneeded = 0
     private var open = 0
     private var waiters: [UInt64] = []
     private var isClosed = false
 
-    init(limit: Int) {
+    init(limit: Int, eager: Int? = nil) {
         self.limit = limit
+        self.eager = min(limit, eager ?? limit)
     }
 
     /// A caller wants a connection, and can be told of one under `waiter`.
     mutating func request(waiter: UInt64) -> Grant {
         if isClosed { return .closed }
-        // The one that was used last is the least likely to have been cut off for idleness.
-        if let connection = idle.popLast() { return .use(connection) }
-        if open < limit {
-            open += 1
-            return .open
-        }
+        if open - idle.count < eager || waits >= Self.briefWaits, let grant = grant() { return grant }
         waiters.append(waiter)
-        return .wait
+        guard open - idle.count < limit else { return .wait }
+        waits += 1
+        return .waitBriefly
+    }
+
+    /// A waiter has waited for its moment: it gets an idle connection, or opens one. `wait` where it has been served, or has
+    /// to wait on.
+    mutating func insist(_ waiter: UInt64) -> Grant {
+        guard let index = waiters.firstIndex(of: waiter), let grant = grant() else { return .wait }
+        waiters.remove(at: index)
+        return grant
+    }
+
+    private mutating func grant() -> Grant? {
+        // The one that was used last is the least likely to have been cut off for idleness.
+        if let connection = idle.popLast() {
+            unneeded = min(unneeded, idle.count)
+            return .use(connection)
+        }
+        guard open < limit else { return nil }
+        open += 1
+        return .open
     }
 
     enum Release {
@@ -66,9 +92,22 @@ struct PoolState<Connection> {
         return true
     }
 
+    /// Connections that nobody has needed since the last sweep leave the pool, down to one that is open.
+    mutating func sweep() -> [Connection] {
+        let surplus = idle.prefix(max(0, min(unneeded, open - 1)))
+        idle.removeFirst(surplus.count)
+        open -= surplus.count
+        unneeded = idle.count
+        waits = 0
+        return Array(surplus)
+    }
+
     /// Every idle connection leaves the pool: the server that they go to is not the right one any more.
     mutating func dropIdle() -> [Connection] {
-        defer { idle = [] }
+        defer {
+            idle = []
+            unneeded = 0
+        }
         open -= idle.count
         return idle
     }

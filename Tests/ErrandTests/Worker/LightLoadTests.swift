@@ -6,6 +6,30 @@ import Testing
 @testable import Errand
 
 @Suite("A worker with little to do") struct LightLoadTests {
+    private let queues = ["a": 2, "b": 2, "c": 2, "d": 2, "e": 2]
+
+    @Test("five queues share two connections for their claims")
+    func connections() async throws {
+        try await withWorker(configure: { $0.queues = queues }) { database, _ in
+            #expect(try await database.becomes("exists (select from errand.worker)"))
+            func work() async throws {
+                for queue in queues.keys.sorted() {
+                    try await Task.sleep(for: .milliseconds(150))
+                    try await database.execute(Statement("select errand.enqueue('noop', queue => $1)", [queue]))
+                    #expect(try await database.drains())
+                }
+            }
+            try await work()
+            // On a busy machine, where claims take their time, there may be more for a minute.
+            let isTwo = try await database.becomes(
+                """
+                count(*) between 1 and 2 from pg_stat_activity
+                where datname = current_database() and query like '%errand.claim%' and pid <> pg_backend_pid()
+                """, within: .seconds(120), after: work)
+            #expect(isTwo)
+        }
+    }
+
     @Test("forged wake-ups cost at most 20 claims a second, and it starts a job soon all the same")
     func forged() async throws {
         let claims = Mutex(0)

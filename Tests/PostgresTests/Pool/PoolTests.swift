@@ -36,6 +36,74 @@ import Testing
         guard case .closed = pool.request(waiter: 3) else { return #expect(Bool(false), "expected closed") }
     }
 
+    @Test("while the eager ones are in use another one is opened only for a caller that has waited for a moment")
+    func eager() {
+        var pool = PoolState<String>(limit: 2, eager: 1)
+        guard case .open = pool.request(waiter: 1), case .waitBriefly = pool.request(waiter: 2),
+            case .waitBriefly = pool.request(waiter: 3), case .waitBriefly = pool.request(waiter: 4)
+        else { return #expect(Bool(false), "expected to open one") }
+        guard case .give("a", to: 2) = pool.released("a", isBroken: false) else {
+            return #expect(Bool(false), "expected waiter 2 to be served")
+        }
+        // 2 has been served, 3 opens the second one, for 4 there is no room.
+        guard case .wait = pool.insist(2), case .open = pool.insist(3), case .wait = pool.insist(4),
+            case .wait = pool.request(waiter: 5)
+        else { return #expect(Bool(false), "expected to open a second one, and no third") }
+    }
+
+    @Test("an idle connection beyond the eager ones is used only after a moment, so that it may turn out unneeded")
+    func idleBeyond() {
+        var pool = PoolState<String>(limit: 2, eager: 1)
+        guard case .open = pool.request(waiter: 1), case .waitBriefly = pool.request(waiter: 2),
+            case .open = pool.insist(2), case .keep = pool.released("a", isBroken: false),
+            case .keep = pool.released("b", isBroken: false)
+        else { return #expect(Bool(false), "expected two to be opened") }
+        _ = pool.sweep()
+        guard case .use("b") = pool.request(waiter: 3), case .waitBriefly = pool.request(waiter: 4),
+            case .give("b", to: 4) = pool.released("b", isBroken: false),
+            case .keep = pool.released("b", isBroken: false)
+        else { return #expect(Bool(false), "expected both to use the same one") }
+        let unneeded = pool.sweep()
+        #expect(unneeded == ["a"])
+        guard case .use("b") = pool.request(waiter: 5), case .waitBriefly = pool.request(waiter: 6),
+            case .open = pool.insist(6)
+        else { return #expect(Bool(false), "expected to open a new one") }
+    }
+
+    @Test("where many wait, further connections are opened at once, until the next sweep")
+    func busy() {
+        var pool = PoolState<String>(limit: 3, eager: 1)
+        _ = pool.request(waiter: 1)
+        for waiter in 2..<UInt64(2 + PoolState<String>.briefWaits) {
+            guard case .waitBriefly = pool.request(waiter: waiter), pool.gaveUp(waiter) else {
+                return #expect(Bool(false), "expected to wait briefly")
+            }
+        }
+        guard case .open = pool.request(waiter: 5000) else { return #expect(Bool(false), "expected to open one") }
+        _ = pool.sweep()
+        guard case .waitBriefly = pool.request(waiter: 5001) else {
+            return #expect(Bool(false), "expected to wait briefly")
+        }
+    }
+
+    @Test("connections that nobody needed between two sweeps are closed, but for one")
+    func sweep() {
+        var pool = PoolState<String>(limit: 3)
+        for waiter in 1...3 { _ = pool.request(waiter: UInt64(waiter)) }
+        for connection in ["a", "b", "c"] { _ = pool.released(connection, isBroken: false) }
+        let first = pool.sweep()
+        #expect(first.isEmpty)
+        _ = pool.request(waiter: 4)
+        _ = pool.released("c", isBroken: false)
+        let second = pool.sweep()
+        #expect(second == ["a", "b"])
+        let third = pool.sweep()
+        #expect(third.isEmpty)
+        guard case .use("c") = pool.request(waiter: 5), case .open = pool.request(waiter: 6) else {
+            return #expect(Bool(false), "expected the one that was left, then a new one")
+        }
+    }
+
     @Test("nobody waits for a pool that was closed meanwhile", .timeLimit(.minutes(1)))
     func closedWhileWaiting() async throws {
         try await withTestDatabase { _, configuration in
