@@ -175,8 +175,8 @@ comment on column errand.duty.name is 'stock, rescue, maintain, or schedule: a s
 comment on column errand.duty.done_by is 'the program that did it, as it calls itself';
 comment on column errand.duty.note is 'what it found';
 
--- Locked by errand.try_lock and errand.lock_limits, and empty. A lock of a table needs a right to it and no transaction id;
--- an advisory lock could be held by anybody who may connect.
+-- Locked by errand.try_lock and errand.lock_limits, and empty. A lock of a table needs a right to it and no transaction
+-- id; an advisory lock could be held by anybody who may connect.
 create table errand.promote_lock ();
 create table errand.rescue_lock ();
 create table errand.isolate_lock ();

@@ -2,9 +2,8 @@
 --
 --   select ok, reason from activity.set_token('6c1d…', '80ab…');
 --
--- What waited for it is sent.
--- user_id: whose activity it has to be, where that is given: another user's is unknown.
--- ok is false, and reason says why: unknown (no such activity), over (its 8 hours), ended, failed. Raises ER422 for a text
+-- What waited for it is sent. user_id: whose activity it has to be, where that is given: another user's is unknown. ok
+-- is false, and reason says why: unknown (no such activity), over (its 8 hours), ended, failed. Raises ER422 for a text
 -- that can't be a token, or for more than 200 characters of who.
 create or replace function activity.set_token(
     activity_id uuid, token text, who text default null, user_id text default null

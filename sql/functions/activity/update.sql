@@ -2,12 +2,11 @@
 --
 --   select ok, reason from activity.update('6c1d…', message => 'On my way');
 --
--- A message goes into the content_state as "message"; a content_state replaces all of it. alert: the phone makes a sound.
--- Of several that wait, the newest is sent. Where the activity waits for its update token, it is sent when that comes.
--- user_id: whose activity it has to be, where that is given: another user's is unknown.
--- ok is false, and reason says why: unknown (no such activity), ending, over (its 8 hours), ended, failed.
--- Raises ER422 without a message and a content_state, for more than 200 characters of who or 1,000 of why; ER422 and ER413
--- for what can't be shown.
+-- A message goes into the content_state as "message"; a content_state replaces all of it. alert: the phone makes a
+-- sound. Of several that wait, the newest is sent. Where the activity waits for its update token, it is sent when that
+-- comes. user_id: whose activity it has to be, where that is given: another user's is unknown. ok is false, and reason
+-- says why: unknown (no such activity), ending, over (its 8 hours), ended, failed. Raises ER422 without a message and a
+-- content_state, for more than 200 characters of who or 1,000 of why; ER422 and ER413 for what can't be shown.
 create or replace function activity.update(
     activity_id uuid, message text default null, content_state jsonb default null, alert boolean default false,
     who text default null, why text default null, user_id text default null

@@ -9,10 +9,10 @@
 --   full            the event has as many as it may have
 --   not_started, ended, not_joined, no_event
 -- photos_left says how many the user may add after that. Both limits hold however many sessions add at once, at every
--- isolation level: adds to one event go one after the other, each until its transaction ends. Above READ COMMITTED, raises
--- 40001 where the event has changed since the transaction's snapshot: retry the transaction. Raises ER422 without a user
--- and for a key that does not lie below events/, the event's id and a slash; ER409 for a key that is another one's or
--- about to be removed.
+-- isolation level: adds to one event go one after the other, each until its transaction ends. Above READ COMMITTED,
+-- raises 40001 where the event has changed since the transaction's snapshot: retry the transaction. Raises ER422
+-- without a user and for a key that does not lie below events/, the event's id and a slash; ER409 for a key that is
+-- another one's or about to be removed.
 create or replace function events.add_photo(event_id uuid, user_id text, source_key text)
 returns table (status text, photo uuid, photos_left int)
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$

@@ -3,10 +3,10 @@
 --   select events.create('user-17', 'Summer party');
 --   select events.create('user-17', 'A wedding', '2026-06-06 14:00+02', '2026-06-07 04:00+02', photos_each => 12);
 --
--- Returns its id. Originals of its photos belong below `events/<event_id>/` in the object store. It and all of them are purged
--- 8 days after its end. Raises ER422 without a user, for a title that isn't of 1 to 200 characters, for a start before 2000 or
--- more than 2 years ahead, for an end that isn't behind the start or is more than a year away from it, and for limits out of
--- bounds: photos_each 1 to 1,000, photos_in_all 1 to 20,000.
+-- Returns its id. Originals of its photos belong below `events/<event_id>/` in the object store. It and all of them are
+-- purged 8 days after its end. Raises ER422 without a user, for a title that isn't of 1 to 200 characters, for a start
+-- before 2000 or more than 2 years ahead, for an end that isn't behind the start or is more than a year away from it,
+-- and for limits out of bounds: photos_each 1 to 1,000, photos_in_all 1 to 20,000.
 create or replace function events.create(
     user_id text,
     title text,

@@ -3,8 +3,8 @@
 --
 --   select events.delete_photo('9f0e…', 'user-18');
 --
--- Returns deleted; not_yours; no_photo, where there is none (any more). Raises ER422 without a user; above READ COMMITTED,
--- 40001 where the event has changed since the transaction's snapshot.
+-- Returns deleted; not_yours; no_photo, where there is none (any more). Raises ER422 without a user; above READ
+-- COMMITTED, 40001 where the event has changed since the transaction's snapshot.
 create or replace function events.delete_photo(photo uuid, user_id text) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column

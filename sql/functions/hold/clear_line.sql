@@ -1,5 +1,5 @@
--- clear_line: takes those of a queue's next 20,000 positions out of line that may not run: obsolete where it is too late,
--- parked where what they need is down or their limit is full. What errand.screen does one by one, at 15 us a job.
+-- clear_line: takes those of a queue's next 20,000 positions out of line that may not run: obsolete where it is too
+-- late, parked where what they need is down or their limit is full. What errand.screen does one by one, at 15 us a job.
 --
 -- A guard is not asked here. Returns how many it took out.
 create or replace function errand.clear_line(queue text, kinds text[], lanes smallint[], marks bigint[], held text[])

@@ -1,5 +1,5 @@
--- held_kinds: the kinds each of whose jobs has to be asked about before it starts, since they need something that is known
--- to be down, or have a limit, which jobs from before its kind's registration don't name; null if there are none.
+-- held_kinds: the kinds each of whose jobs has to be asked about before it starts, since they need something that is
+-- known to be down, or have a limit, which jobs from before its kind's registration don't name; null if there are none.
 create or replace function errand.held_kinds() returns text[]
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select array_agg(kind.name)

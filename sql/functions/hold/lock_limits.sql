@@ -1,5 +1,5 @@
--- lock_limits: from now to the end of this transaction nobody else admits a job under a limit or a rate. False where another
--- session holds the lock for more than 100 ms; it is not asked for again in this transaction.
+-- lock_limits: from now to the end of this transaction nobody else admits a job under a limit or a rate. False where
+-- another session holds the lock for more than 100 ms; it is not asked for again in this transaction.
 --
 -- One lock for all keys: claims meet keys in any order, and a lock a key would let two of them wait for each other. Taken
 -- by short transactions of workers only, never by an enqueue, which may be part of a long one.

@@ -1,9 +1,9 @@
 -- rate_room: how many jobs of the queue may start now; null if nobody has set a rate. The caller holds the lock of
 -- errand.lock_limits, so that nobody else starts any meanwhile.
 --
--- Jobs that were started within a hundredth of the span count until the last of them is that old: never too many, and at
--- most a hundredth too few. What was started in a time to come, before the server's clock went back, counts as of now: for
--- another span, not until the clock has come back there.
+-- Jobs that were started within a hundredth of the span count until the last of them is that old: never too many, and
+-- at most a hundredth too few. What was started in a time to come, before the server's clock went back, counts as of
+-- now: for another span, not until the clock has come back there.
 create or replace function errand.rate_room(queue text) returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column

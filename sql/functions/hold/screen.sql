@@ -1,9 +1,10 @@
 -- screen: whether a job that is about to be claimed may run now. If not, it is taken out of line here: obsolete when it is
 -- too late or its guard says no, parked when what it needs is down or its limit is full.
 --
--- The claim calls it only for jobs with such an option and for kinds whose dependency is down or that have a limit (held),
--- in its scan, with the job's row locked. It counts what it sets aside in the setting errand.set_aside, so that the claim
--- can end. A job of which nobody knows whether it may run, because another session holds the limits' lock, stays in line.
+-- The claim calls it only for jobs with such an option and for kinds whose dependency is down or that have a limit
+-- (held), in its scan, with the job's row locked. It counts what it sets aside in the setting errand.set_aside, so that
+-- the claim can end. A job of which nobody knows whether it may run, because another session holds the limits' lock,
+-- stays in line.
 create or replace function errand.screen(job_id bigint, held text[]) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column

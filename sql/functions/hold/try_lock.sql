@@ -1,4 +1,5 @@
--- try_lock: whether this transaction now has the lock promote, rescue, isolate or stock, and nobody else has it. Never waits.
+-- try_lock: whether this transaction now has the lock promote, rescue, isolate or stock, and nobody else has it. Never
+-- waits.
 create or replace function errand.try_lock(name text) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin

@@ -1,7 +1,7 @@
 -- copy_of: what this database is a copy of, in words; null where it is the one that the queue was made or adopted in.
 --
--- A database is told by its cluster, its oid and its name. A promoted standby and a point-in-time recovery keep all three.
--- A dump restored elsewhere, createdb --template, pg_upgrade and a rename change at least one of them.
+-- A database is told by its cluster, its oid and its name. A promoted standby and a point-in-time recovery keep all
+-- three. A dump restored elsewhere, createdb --template, pg_upgrade and a rename change at least one of them.
 create or replace function errand.copy_of() returns text
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
 declare

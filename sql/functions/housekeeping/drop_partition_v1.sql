@@ -1,10 +1,10 @@
--- drop_partition_v1: goes one step towards dropping the history's partitions that are older than keep_history days. Returns
--- whether there is more to do, so call it until it returns false.
+-- drop_partition_v1: goes one step towards dropping the history's partitions that are older than keep_history days.
+-- Returns whether there is more to do, so call it until it returns false.
 --
 -- A step detaches a partition, or moves up to 10,000 rows of kinds that are kept for longer from a detached one to
 -- history_default, or drops it. Each is a short transaction, and a run that was interrupted goes on where it stopped.
--- Detaching locks the whole history for a moment. Raises 55P03 where somebody reads it for longer than 40 ms: completions
--- would wait behind the lock. Raises ER422 for less than a day.
+-- Detaching locks the whole history for a moment. Raises 55P03 where somebody reads it for longer than 40 ms:
+-- completions would wait behind the lock. Raises ER422 for less than a day.
 create or replace function errand.drop_partition_v1(keep_history int default 7) returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'

@@ -1,8 +1,9 @@
--- make_partitions_v1: makes the history's partitions of today and of days_ahead days after it. Returns how many it made.
+-- make_partitions_v1: makes the history's partitions of today and of days_ahead days after it. Returns how many it
+-- made.
 --
--- Days are days in UTC. Jobs complete meanwhile: a table is made by itself and then attached, which locks history_default
--- alone, for as long as a scan of it takes (it is empty as a rule). Raises 55P03 and changes nothing where somebody reads the
--- whole history for longer than 40 ms; call it again later.
+-- Days are days in UTC. Jobs complete meanwhile: a table is made by itself and then attached, which locks
+-- history_default alone, for as long as a scan of it takes (it is empty as a rule). Raises 55P03 and changes nothing
+-- where somebody reads the whole history for longer than 40 ms; call it again later.
 create or replace function errand.make_partitions_v1(days_ahead int default 3) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'

@@ -1,10 +1,10 @@
--- prune_v1: removes records whose time is over, up to 10,000 of each sort in a call. Returns the most that it removed of one
--- sort: 10,000 means that there may be more.
+-- prune_v1: removes records whose time is over, up to 10,000 of each sort in a call. Returns the most that it removed
+-- of one sort: 10,000 means that there may be more.
 --
--- Ended jobs of the usual retention (keep_history days) go with their day's partition and cost nothing here. Jobs of kinds
--- with a shorter one are looked for in the whole history. Failed jobs stay for keep_failed days, or as long as their kind
--- says. Failures of jobs that were retried stay for keep_history days (the newest 5,000), actions of operators for a year.
--- What another session has locked stays until the next call. Raises ER422 for less than a day.
+-- Ended jobs of the usual retention (keep_history days) go with their day's partition and cost nothing here. Jobs of
+-- kinds with a shorter one are looked for in the whole history. Failed jobs stay for keep_failed days, or as long as
+-- their kind says. Failures of jobs that were retried stay for keep_history days (the newest 5,000), actions of
+-- operators for a year. What another session has locked stays until the next call. Raises ER422 for less than a day.
 create or replace function errand.prune_v1(keep_history int default 7, keep_failed int default 30) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set timezone = 'UTC'

@@ -1,12 +1,13 @@
--- rescue_v2: takes back what lost workers held. A worker is lost when its last heartbeat is older than its lease. One that
--- lies in the future was before the server's clock went back: its lease begins anew.
+-- rescue_v2: takes back what lost workers held. A worker is lost when its last heartbeat is older than its lease. One
+-- that lies in the future was before the server's clock went back: its lease begins anew.
 --
--- A job goes back in line, or into errand.failed when its attempts are spent. One that has now been running in two crashes is
--- parked, and goes back in line alone (errand.release_crashed_v1): a worker begins it when it runs nothing else. Only a crash
--- in which its worker held nothing else counts as the third, which sets it aside in errand.failed. In any other crash it had
--- not begun, and its attempt is given back.
+-- A job goes back in line, or into errand.failed when its attempts are spent. One that has now been running in two
+-- crashes is parked, and goes back in line alone (errand.release_crashed_v1): a worker begins it when it runs nothing
+-- else. Only a crash in which its worker held nothing else counts as the third, which sets it aside in errand.failed.
+-- In any other crash it had not begun, and its attempt is given back.
 --
--- The jobs are looked for only where a worker was lost just now, or when scan asks for it: that reads everything in line.
+-- The jobs are looked for only where a worker was lost just now, or when scan asks for it: that reads everything in
+-- line.
 create or replace function errand.rescue_v2(scan boolean)
 returns table (lost_workers int, rescued int, failed int)
 language plpgsql security definer

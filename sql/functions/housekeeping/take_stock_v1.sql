@@ -81,7 +81,8 @@ comment on function errand.sample_percent(regclass, int) is
 
 -- pace_now: what ended within the last 5 minutes and hour and how long it took, by queue and by kind.
 --
--- The planner can't know how many groups the aggregates make. It would join them by nested loops: 400 s at 5,000 queues.
+-- The planner can't know how many groups the aggregates make. It would join them by nested loops: 400 s at 5,000
+-- queues.
 create or replace function errand.pace_now() returns setof errand.pace
 language sql stable set search_path = pg_catalog, errand, pg_temp set enable_nestloop = off set work_mem = '16MB' as $$
     with recent as materialized (

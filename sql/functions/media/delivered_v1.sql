@@ -1,8 +1,8 @@
--- delivered_v1: records that the store has an upload, and lets its bytes go. Photos of which it is the original, and which
--- failed before it was handed over, are compressed again.
+-- delivered_v1: records that the store has an upload, and lets its bytes go. Photos of which it is the original, and
+-- which failed before it was handed over, are compressed again.
 --
--- Returns kept; unwanted where neither the upload nor anything else of that key is on record any more: then the object is
--- nobody's, and the caller removes it.
+-- Returns kept; unwanted where neither the upload nor anything else of that key is on record any more: then the object
+-- is nobody's, and the caller removes it.
 create or replace function media.delivered_v1(upload uuid, key text) returns text
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 begin

@@ -1,6 +1,6 @@
 -- folder_found_v1: lists what lies below a folder that is to go for removal, on its receipt, and counts there how many
--- objects were swept: removed at once, because their names are no keys. The folder itself stays on the list until nothing is
--- found there: it is looked at again after 1 s where something new was found or swept, else after 10 s.
+-- objects were swept: removed at once, because their names are no keys. The folder itself stays on the list until
+-- nothing is found there: it is looked at again after 1 s where something new was found or swept, else after 10 s.
 create or replace function media.folder_found_v1(id bigint, keys text[], swept int) returns void
 language sql security definer set search_path = pg_catalog, media, pg_temp as $$
     with folder as (

@@ -1,7 +1,7 @@
 -- photo_to_compress_v1: what the job needs to know of a photo. No row where there is no such photo.
 --
--- bytes are those of the original where it was handed over and the store doesn't have it yet; is_delivered says that the
--- store has it, because an upload has put it there.
+-- bytes are those of the original where it was handed over and the store doesn't have it yet; is_delivered says that
+-- the store has it, because an upload has put it there.
 create or replace function media.photo_to_compress_v1(photo uuid)
 returns table (source_key text, state text, bytes bytea, is_delivered boolean)
 language sql stable security definer set search_path = pg_catalog, media, pg_temp as $$

@@ -3,9 +3,9 @@
 --   select media.retry_photo('6c1d…', reason => 'the original is there now');
 --   select media.retry_photo(id) from media.photo_status where state = 'failed';
 --
--- A job that waits for its next attempt is brought forward; one that is in line, parked or running stays as it is. Works
--- as well where the failed job is no longer on record. Returns the job's id. Raises ER404 where there is no such photo,
--- ER409 where it has its result.
+-- A job that waits for its next attempt is brought forward; one that is in line, parked or running stays as it is.
+-- Works as well where the failed job is no longer on record. Returns the job's id. Raises ER404 where there is no such
+-- photo, ER409 where it has its result.
 create or replace function media.retry_photo(id uuid, reason text default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare

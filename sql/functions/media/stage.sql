@@ -1,5 +1,5 @@
--- stage: keeps the bytes of an object until the store has them, and enqueues the job that stores them. Photos of which it
--- is the original, and which failed because it wasn't there, are compressed again.
+-- stage: keeps the bytes of an object until the store has them, and enqueues the job that stores them. Photos of which
+-- it is the original, and which failed because it wasn't there, are compressed again.
 create or replace function media.stage(photo uuid, key text, type text, owner text, bytes bytea) returns uuid
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare

@@ -2,13 +2,13 @@
 --
 --   select media.submit('uploads/2026/4711.heic', owner => 'user-17', idempotency_key => 'upload-4711');
 --
--- Returns the photo's id; media.photo_status says what has become of it. The original may also be one that was handed over
--- by media.submit_upload and is not stored yet. Without an idempotency_key each call makes a photo; with one, the same call
--- returns the same photo for as long as that exists.
+-- Returns the photo's id; media.photo_status says what has become of it. The original may also be one that was handed
+-- over by media.submit_upload and is not stored yet. Without an idempotency_key each call makes a photo; with one, the
+-- same call returns the same photo for as long as that exists.
 --
--- Raises ER422 where the key is not of the form that keys have (parts of letters, digits and . _ - + @, joined by slashes,
--- none of them beginning with a dot), and for an owner or idempotency_key that is not of 1 to 200 characters; ER409 for an
--- idempotency_key that another submission has.
+-- Raises ER422 where the key is not of the form that keys have (parts of letters, digits and . _ - + @, joined by
+-- slashes, none of them beginning with a dot), and for an owner or idempotency_key that is not of 1 to 200 characters;
+-- ER409 for an idempotency_key that another submission has.
 create or replace function media.submit(
     source_key text, owner text default null, idempotency_key text default null
 ) returns uuid

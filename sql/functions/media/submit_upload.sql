@@ -4,9 +4,9 @@
 --   select media.submit_upload('avatars/user-17.jpg', '\xffd8…', owner => 'user-17');
 --
 -- The first try counts from here: what the app has tried before does not. An object that the key has already is never
--- replaced: the same bytes are success, others a failure. A photo of which it is the original may be submitted before or
--- after. Returns the upload's id; media.upload_status says what has become of it. The same call again returns the same
--- upload, delivered or not.
+-- replaced: the same bytes are success, others a failure. A photo of which it is the original may be submitted before
+-- or after. Returns the upload's id; media.upload_status says what has become of it. The same call again returns the
+-- same upload, delivered or not.
 --
 -- type: image/…, video/…, audio/… or application/octet-stream; image/svg+xml, which a browser runs as a page, is none.
 -- Raises ER422 for a key, type or owner that is none, ER413 for more than 16 MB, ER409 for a key that was handed over

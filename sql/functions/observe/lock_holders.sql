@@ -1,5 +1,5 @@
--- lock_holders: the sessions whose open transaction has written to Errand's tables, or locked rows or duties of theirs, for
--- longer than that; the longest first. Workers pass by what such a session has locked, and wait for none of it.
+-- lock_holders: the sessions whose open transaction has written to Errand's tables, or locked rows or duties of theirs,
+-- for longer than that; the longest first. Workers pass by what such a session has locked, and wait for none of it.
 create or replace function errand.lock_holders(longer_than interval)
 returns table (pid int, who text, since timestamptz, objects text)
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$

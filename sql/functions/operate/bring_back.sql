@@ -2,8 +2,8 @@
 --
 -- due_at has an element for each id: when it is to run. failed and cancelled jobs only; the others, and ids that are no
 -- jobs, are passed over. A last moment that has passed is lifted: who retries wants it to run. The failures stay in
--- errand.recent_errors. Returns the ids; raises ER409, with place in front, where an unfinished job has the unique key of
--- one of them.
+-- errand.recent_errors. Returns the ids; raises ER409, with place in front, where an unfinished job has the unique key
+-- of one of them.
 create or replace function errand.bring_back(place text, ids bigint[], due_at timestamptz[]) returns bigint[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column

@@ -3,9 +3,9 @@
 --   select errand.pause('images', 'storage is being moved');
 --   select errand.pause('images', 'storage is being moved', until => now() + interval '2 hours');
 --
--- A queue that is paused stays paused since then, with the new reason and time. force => true also pauses one that no job, no
--- kind and no worker has named so far. Raises ER404 for such a queue without it, ER422 without a reason, for a bad name, and
--- for a time that has passed.
+-- A queue that is paused stays paused since then, with the new reason and time. force => true also pauses one that no
+-- job, no kind and no worker has named so far. Raises ER404 for such a queue without it, ER422 without a reason, for a
+-- bad name, and for a time that has passed.
 create or replace function errand.pause(
     queue text, reason text, until timestamptz default null, force boolean default false
 ) returns void

@@ -1,4 +1,5 @@
--- tell_beyond: says by a notice that a dry run shows less than what matches: whoever only counts its rows sees no column.
+-- tell_beyond: says by a notice that a dry run shows less than what matches: whoever only counts its rows sees no
+-- column.
 create or replace function errand.tell_beyond(action text, max_jobs int, more bigint) returns void
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 begin

@@ -13,12 +13,12 @@
 --   already_paired   the user himself is in one: pair_id and partner
 --   too_many_tries   too many codes within an hour were of no use; before retry_at none is looked at
 -- An hour has room for ten wrong codes of one user, for 100 from one source, and for 10,000 from all together: see
--- pairing.set_bounds. source is optional, and says where the code was entered, such as the address of the phone. tries_left
--- counts the user's own. The bounds of source and all may be passed by as many as are under way at once.
--- Of any number who redeem one code at once, one is paired. A code is dead at its 24 hours by the database's clock, whether
--- or not somebody has marked it. A try counts when the transaction commits. Raises ER422 without a user, or for a source
--- that is not of 1 to 200 characters; above READ COMMITTED, 40001 where another transaction has changed what one of the two
--- has, or has counted a wrong code, since this one's snapshot: retry the transaction.
+-- pairing.set_bounds. source is optional, and says where the code was entered, such as the address of the phone.
+-- tries_left counts the user's own. The bounds of source and all may be passed by as many as are under way at once. Of
+-- any number who redeem one code at once, one is paired. A code is dead at its 24 hours by the database's clock,
+-- whether or not somebody has marked it. A try counts when the transaction commits. Raises ER422 without a user, or for
+-- a source that is not of 1 to 200 characters; above READ COMMITTED, 40001 where another transaction has changed what
+-- one of the two has, or has counted a wrong code, since this one's snapshot: retry the transaction.
 create or replace function pairing.redeem_invite(code text, user_id text, source text default null)
 returns table (status text, pair_id uuid, partner text, tries_left int, retry_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$

@@ -2,8 +2,8 @@
 --
 --   select pairing.set_bounds(from_source => 100, in_all => 50000, reason => 'we have grown');
 --
--- 100 and 10,000 to begin with. What is null stays as it is. Raises ER422 for less than 1, for more than 1,000,000,000, or
--- without a reason.
+-- 100 and 10,000 to begin with. What is null stays as it is. Raises ER422 for less than 1, for more than 1,000,000,000,
+-- or without a reason.
 create or replace function pairing.set_bounds(from_source int default null, in_all int default null, reason text default null)
 returns void
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$

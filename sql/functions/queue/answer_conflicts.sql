@@ -1,5 +1,5 @@
--- answer_conflicts: what errand.enqueue_many returns where unfinished jobs had some of the keys (ids has null for those), or
--- where some jobs were parked.
+-- answer_conflicts: what errand.enqueue_many returns where unfinished jobs had some of the keys (ids has null for
+-- those), or where some jobs were parked.
 create or replace function errand.answer_conflicts(jobs jsonb, ids bigint[])
 returns table (ordinal int, job_id bigint, inserted boolean, state text)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$

@@ -1,6 +1,7 @@
 -- check_job: refuses a job that could not be stored or run, with an error that says what was expected and what came.
 --
--- Raises ER422 for a bad kind, queue, priority, number of attempts or unique key, ER413 for a payload over 256 KB as text.
+-- Raises ER422 for a bad kind, queue, priority, number of attempts or unique key, ER413 for a payload over 256 KB as
+-- text.
 create or replace function errand.check_job(
     kind text, payload jsonb, queue text, priority int, max_attempts int, unique_key text, place text default 'enqueue'
 ) returns void

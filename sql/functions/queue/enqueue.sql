@@ -4,10 +4,10 @@
 --   select * from errand.enqueue('noop', run_at => now() + interval '1 hour', unique_key => 'hourly');
 --   select * from errand.enqueue('noop', unique_key => 'hourly', on_conflict => 'reschedule', run_at => now());
 --
--- Queue, priority, max_attempts and limit_key default to what a worker registered for the kind, else to 'default', 2, 10
--- and none. run_at is a finite time. not_after: not to be started later; it is obsolete then. guard: a name in errand.guard,
--- asked before the
--- job starts and again at its end. limit_key: see errand.set_limit. traceparent: of W3C Trace Context.
+-- Queue, priority, max_attempts and limit_key default to what a worker registered for the kind, else to 'default', 2,
+-- 10 and none. run_at is a finite time. not_after: not to be started later; it is obsolete then. guard: a name in
+-- errand.guard, asked before the job starts and again at its end. limit_key: see errand.set_limit. traceparent: of W3C
+-- Trace Context.
 --
 -- With a unique_key that an unfinished job has, nothing is inserted, and that job is the answer. on_conflict says more:
 --   keep        it stays as it is

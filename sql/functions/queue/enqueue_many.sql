@@ -2,11 +2,10 @@
 --
 --   select * from errand.enqueue_many('[{"kind": "noop"}, {"kind": "noop", "payload": {"sleep_ms": 5}, "priority": 1}]');
 --
--- Each element takes the arguments of errand.enqueue by their names. The answer has one row an element, in order.
--- Where one asks to replace or reschedule, all are put in line one by one, some 40 us each. Jobs with a limit that have no
--- room within it are parked at once.
--- Raises as errand.enqueue does, with the element's place; ER422 where jobs is no array, an element no object, or a name
--- in it none of enqueue's.
+-- Each element takes the arguments of errand.enqueue by their names. The answer has one row an element, in order. Where
+-- one asks to replace or reschedule, all are put in line one by one, some 40 us each. Jobs with a limit that have no
+-- room within it are parked at once. Raises as errand.enqueue does, with the element's place; ER422 where jobs is no
+-- array, an element no object, or a name in it none of enqueue's.
 create or replace function errand.enqueue_many(jobs jsonb)
 returns table (ordinal int, job_id bigint, inserted boolean, state text)
 -- A plan that was made while the table was empty would read all of it for each job.

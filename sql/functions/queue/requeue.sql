@@ -1,8 +1,8 @@
--- requeue: gives a job a new position at the end of the line when it becomes available again, and when it moves to another
--- queue, priority or kind while it is available.
+-- requeue: gives a job a new position at the end of the line when it becomes available again, and when it moves to
+-- another queue, priority or kind while it is available.
 --
--- Workers remember, for each queue and priority, a position below which nothing of their kinds waits. A job that came there
--- with its old position would stay unseen.
+-- Workers remember, for each queue and priority, a position below which nothing of their kinds waits. A job that came
+-- there with its old position would stay unseen.
 create or replace function errand.requeue() returns trigger
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin

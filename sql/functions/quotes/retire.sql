@@ -2,10 +2,10 @@
 --
 --   select quotes.retire(17, 'it is not by Voltaire');
 --
--- Where its day was still to come, the last quote of the cycle takes that, and no other day changes. Only in the last days
--- of a cycle, when the next one is written already, those behind it move a day ahead. Retiring it again does no harm.
--- Raises ER404 where there is no such quote, ER409 where it is the last one, ER422 without a reason; above READ COMMITTED,
--- 40001 where another one was retired since the transaction's snapshot.
+-- Where its day was still to come, the last quote of the cycle takes that, and no other day changes. Only in the last
+-- days of a cycle, when the next one is written already, those behind it move a day ahead. Retiring it again does no
+-- harm. Raises ER404 where there is no such quote, ER409 where it is the last one, ER422 without a reason; above READ
+-- COMMITTED, 40001 where another one was retired since the transaction's snapshot.
 create or replace function quotes.retire(id int, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column

@@ -1,9 +1,9 @@
 -- schedule_define_v1: takes over a schedule that the program defines, unless the same definition was taken over before.
 --
--- So what ops change by errand.schedule_put lasts, until the program's own definition becomes another one. The arguments
--- are those of errand.schedule_put. Returns created, changed or unchanged. Raises ER409 for a schedule that SQL alone or
--- another login has made, as long as that login exists, and for another kind than it has: a login that was stolen can't
--- turn the schedules of other programs into something else.
+-- So what ops change by errand.schedule_put lasts, until the program's own definition becomes another one. The
+-- arguments are those of errand.schedule_put. Returns created, changed or unchanged. Raises ER409 for a schedule that
+-- SQL alone or another login has made, as long as that login exists, and for another kind than it has: a login that was
+-- stolen can't turn the schedules of other programs into something else.
 create or replace function errand.schedule_define_v1(
     name text, cron text, kind text, payload jsonb, time_zone text, missed text, queue text, max_lateness interval,
     max_catch_up int

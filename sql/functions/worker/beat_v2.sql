@@ -1,10 +1,10 @@
 -- errand: after server_start
 -- beat_v2: extends the leases of a process's worker ids. It reads no jobs, so that a lock on errand.job ends no lease.
 --
--- alive has the ids that are still entered: a missing one has lost its lease, and what it runs runs elsewhere. In a copy
--- that nobody has adopted all are missing. published is, for each queue, how far the marks of other live workers of the same
--- kinds are, or {}: a worker that seldom claims would else read over all that they have done since. It asks the 20 that were
--- heard last, so that a beat's cost has a bound.
+-- alive has the ids that are still entered: a missing one has lost its lease, and what it runs runs elsewhere. In a
+-- copy that nobody has adopted all are missing. published is, for each queue, how far the marks of other live workers
+-- of the same kinds are, or {}: a worker that seldom claims would else read over all that they have done since. It asks
+-- the 20 that were heard last, so that a beat's cost has a bound.
 --
 -- A worker whose row another session has locked keeps its lease: nobody else can take that from it meanwhile.
 --

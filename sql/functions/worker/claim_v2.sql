@@ -4,24 +4,23 @@
 -- slower). lanes is the order in which the priorities are read. durable = false lets the commit return before it is on
 -- disk: a claim that a server crash undoes is simply claimed again.
 --
--- begin_now is how many of them the worker begins at once (default: all). Jobs on their last attempt, and jobs that were
--- running in a crash of their worker, are claimed only to begin at once: what such a job is charged with, it has really
--- done. Of the latter takes_suspect allows one, which comes before all others.
+-- begin_now is how many of them the worker begins at once (default: all). Jobs on their last attempt, and jobs that
+-- were running in a crash of their worker, are claimed only to begin at once: what such a job is charged with, it has
+-- really done. Of the latter takes_suspect allows one, which comes before all others.
 --
--- Jobs with a last moment, a guard or a limit, and those of kinds with a limit or a dependency that is down, are asked about on
--- the way (errand.screen), up to 100 that may not run; all others pass by a test of three nulls. After 100 of them the next
--- 20,000 positions are cleared of such jobs at once (errand.clear_line).
+-- Jobs with a last moment, a guard or a limit, and those of kinds with a limit or a dependency that is down, are asked
+-- about on the way (errand.screen), up to 100 that may not run; all others pass by a test of three nulls. After 100 of
+-- them the next 20,000 positions are cleared of such jobs at once (errand.clear_line).
 --
 -- A claim takes at most 16 MiB of payloads (errand.trim_claim).
 --
--- Returns a row a job, or one row of nulls if nothing was due: high (the newest line), latest (the newest transaction id
--- given out, or this one's own) and snapshot still tell the worker what it may conclude. high = 0 where the line was not
--- read to its end: nothing may be concluded. asked is how many it took at most: max_jobs, or what the queue's rate has room
--- for. rest says what is left for the next claim: 'more' = jobs that may be claimed at
--- once, 'slots' = jobs that are claimed only to begin at once, null = nothing that this claim has met. options holds what the
--- job has of not_after, guard, limit_key, tags and traceparent, else null. No row at all, and nothing to conclude, if the
--- queue is paused or has no room in its rate, the worker has lost its lease, or the database is a copy that nobody has
--- adopted.
+-- Returns a row a job, or one row of nulls if nothing was due: high (the newest line), latest (the newest transaction
+-- id given out, or this one's own) and snapshot still tell the worker what it may conclude. high = 0 where the line was
+-- not read to its end: nothing may be concluded. asked is how many it took at most: max_jobs, or what the queue's rate
+-- has room for. rest says what is left for the next claim: 'more' = jobs that may be claimed at once, 'slots' = jobs
+-- that are claimed only to begin at once, null = nothing that this claim has met. options holds what the job has of
+-- not_after, guard, limit_key, tags and traceparent, else null. No row at all, and nothing to conclude, if the queue is
+-- paused or has no room in its rate, the worker has lost its lease, or the database is a copy that nobody has adopted.
 create or replace function errand.claim_v2(
     queue text, kinds text[], worker_id bigint, max_jobs int, marks bigint[], lanes smallint[], durable boolean,
     begin_now int default null, takes_suspect boolean default true

@@ -1,9 +1,9 @@
 -- commit_v1: ends one attempt in its handler's own transaction: what the handler has written and the job's end commit
 -- together, or neither does. The arguments are one element each of errand.settle_v2's.
 --
--- Returns ended; locked where another session has the job's row (to be called again a moment later, or rolled back); lost
--- where the job is no longer this worker's (the handler has to roll back); unwanted where the job's guard says no now (the
--- same).
+-- Returns ended; locked where another session has the job's row (to be called again a moment later, or rolled back);
+-- lost where the job is no longer this worker's (the handler has to roll back); unwanted where the job's guard says no
+-- now (the same).
 create or replace function errand.commit_v1(
     worker_id bigint, id bigint, line bigint, outcome text, error text, delay_ms bigint, output jsonb, due timestamptz,
     dependency text

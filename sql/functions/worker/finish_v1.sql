@@ -1,8 +1,8 @@
 -- finish_v1: moves jobs that succeeded, without an output, into the history. The common case, hence a path of its own.
 --
 -- The fence is the line under which the job was claimed: it is drawn anew whenever a job becomes available, so a late
--- end of an earlier attempt changes nothing. Returns the ids that were refused, and those whose rows another session has
--- locked: nothing waits for it, and they are to be written again a moment later.
+-- end of an earlier attempt changes nothing. Returns the ids that were refused, and those whose rows another session
+-- has locked: nothing waits for it, and they are to be written again a moment later.
 --
 -- The line is compared through coalesce, here and wherever else a job is found by its id, so that it can be no reason to
 -- read errand.job_line_index. Where nearly nothing waited at the last VACUUM, and an old snapshot keeps millions of dead

@@ -5,8 +5,8 @@
 -- max_running that has changed sets the limit of the kind; what ops have set since then stays until the program changes
 -- its mind.
 --
--- Raises ER409 for another definition of a kind that a live worker of another login has brought: a login that was stolen
--- can't take away the jobs of other programs.
+-- Raises ER409 for another definition of a kind that a live worker of another login has brought: a login that was
+-- stolen can't take away the jobs of other programs.
 create or replace function errand.know_kinds(kinds jsonb) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare

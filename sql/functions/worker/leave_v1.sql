@@ -1,6 +1,6 @@
--- leave_v1: ends a worker's lease. With scan, jobs that are still claimed under its id go back in line, uncounted: their
--- claim's answer was lost, so they never started. The scan reads everything in line; without doubt there is no need. What
--- another session has locked stays as it is: housekeeping takes it back.
+-- leave_v1: ends a worker's lease. With scan, jobs that are still claimed under its id go back in line, uncounted:
+-- their claim's answer was lost, so they never started. The scan reads everything in line; without doubt there is no
+-- need. What another session has locked stays as it is: housekeeping takes it back.
 create or replace function errand.leave_v1(worker_id bigint, scan boolean) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp

@@ -5,8 +5,8 @@
 -- enqueues from now on sends a NOTIFY, and what came before is seen here: no job falls in between. Each time anew, because
 -- another worker's wake-up lowers the flag. Reads only; a queue that is paused has nothing.
 --
--- Returns the queues as busy. One whose rate has no room is not among them: room_in_us is how many microseconds it is until
--- the first of those has room, null where there is none.
+-- Returns the queues as busy. One whose rate has no room is not among them: room_in_us is how many microseconds it is
+-- until the first of those has room, null where there is none.
 create or replace function errand.look_v1(
     queues text[], kinds text[], marks bigint[], arm boolean, out busy text[], out room_in_us bigint
 )

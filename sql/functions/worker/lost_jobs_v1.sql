@@ -1,5 +1,5 @@
--- lost_jobs_v1: those of the given jobs that are no longer held under their position (line): cancelled by ops, or rescued.
--- Raises 55P03 where errand.job is locked for longer than half a second, as a heartbeat waits behind this.
+-- lost_jobs_v1: those of the given jobs that are no longer held under their position (line): cancelled by ops, or
+-- rescued. Raises 55P03 where errand.job is locked for longer than half a second, as a heartbeat waits behind this.
 create or replace function errand.lost_jobs_v1(job_ids bigint[], lines bigint[]) returns bigint[]
 language plpgsql stable security definer
 set search_path = pg_catalog, errand, pg_temp

@@ -4,8 +4,8 @@
 --
 -- lease is up to 1 hour. kinds is an array of {name, queue, max_attempts, priority, …}: see errand.know_kinds. Returns
 -- the new id, and for each queue the low-water marks that a live worker of the same kinds has published ({} if there is
--- none: begin at 0). started is errand.server_start(), under which these were taken. Raises ER421 where the database is a
--- copy that nobody has adopted, ER422 for a longer lease, ER409 as errand.know_kinds does.
+-- none: begin at 0). started is errand.server_start(), under which these were taken. Raises ER421 where the database is
+-- a copy that nobody has adopted, ER422 for a longer lease, ER409 as errand.know_kinds does.
 create or replace function errand.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb
 ) returns table (worker_id bigint, marks jsonb, started text)

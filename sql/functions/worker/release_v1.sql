@@ -1,6 +1,6 @@
 -- release_v1: jobs with these limit keys have just ended: those that wait for their places go in line, in the same
--- transaction, so that the claim behind it finds them. Where another session holds the limits' lock, housekeeping does it
--- within 200 ms.
+-- transaction, so that the claim behind it finds them. Where another session holds the limits' lock, housekeeping does
+-- it within 200 ms.
 create or replace function errand.release_v1(limit_keys text[]) returns void
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp

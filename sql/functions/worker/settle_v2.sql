@@ -9,10 +9,10 @@
 --   failed     into errand.failed, with its error
 --   cancelled  into the history, with its error as the reason
 --   obsolete   the same: it was no longer wanted when it was done
--- An attempt that comes to its own end did not end its worker: the count of crashes starts anew.
--- due, where it is given, counts instead of delay_ms. A job with a guard is obsolete if that now says no, whether it
--- succeeded or was to be tried again. The fence is the line, as in finish_v1. Returns the ids that were refused, and those
--- whose rows another session has locked: they are to be written again a moment later.
+-- An attempt that comes to its own end did not end its worker: the count of crashes starts anew. due, where it is
+-- given, counts instead of delay_ms. A job with a guard is obsolete if that now says no, whether it succeeded or was to
+-- be tried again. The fence is the line, as in finish_v1. Returns the ids that were refused, and those whose rows
+-- another session has locked: they are to be written again a moment later.
 create or replace function errand.settle_v2(
     worker_id bigint, ids bigint[], lines bigint[], outcomes text[], errors text[], delays_ms bigint[], outputs jsonb[],
     dues timestamptz[], dependencies text[], out refused bigint[], out locked bigint[]
