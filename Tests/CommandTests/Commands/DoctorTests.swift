@@ -164,7 +164,7 @@ import Testing
             #expect(copy.first?.fix?.hasSuffix("select errand.adopt('…')") == true)
             try await database.execute("select errand.adopt('a test')")
             try await database.execute(
-                "drop function errand.claim_v2(text, text[], bigint, int, bigint[], smallint[], boolean)")
+                "drop function errand.claim_v2(text, text[], bigint, int, bigint[], smallint[], boolean, int, boolean)")
             let gone = try await failed()
             #expect(gone.map(\.check) == ["schema"])
             #expect(gone.first?.detail.contains("lacks functions/worker/claim_v2 of this program") == true)
