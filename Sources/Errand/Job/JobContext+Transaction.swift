@@ -28,8 +28,10 @@ extension JobContext {
             var answer = try await transaction.query(settlement.commitStatement).scalar(String.self)
             // Another session has the job's row, such as one that cancels it and has not committed. The attempt's deadline
             // ends this too.
+            var delay: Duration = .milliseconds(5)
             while answer == "locked" {
-                try await Task.sleep(for: .milliseconds(100))
+                try await Task.sleep(for: delay)
+                delay = min(delay * 2, .milliseconds(100))
                 answer = try await transaction.query(settlement.commitStatement).scalar(String.self)
             }
             guard answer == "ended" else { throw EndRefused(isUnwanted: answer == "unwanted") }

@@ -4,8 +4,10 @@ import Synchronization
 
 /// One round trip: ends are written, jobs are claimed.
 extension ClaimLoop {
-    /// Until outcomes of locked jobs are written again.
-    private static let postponement: Duration = .milliseconds(100)
+    /// Until outcomes of locked jobs are written again: at first as long as a claim takes, which may have met their rows
+    /// while they were being claimed here. Twice as long each time, up to `longestPostponement`.
+    static let firstPostponement: Duration = .milliseconds(5)
+    private static let longestPostponement: Duration = .milliseconds(100)
 
     /// Answers how many jobs came, nil where nothing was asked or read.
     func roundTrip(_ task: RoundTripTask, on turn: Turn) async throws -> Int? {
@@ -99,8 +101,13 @@ extension ClaimLoop {
     private func written(_ ended: [Settlement], as answers: ArraySlice<Rows>) throws {
         guard !ended.isEmpty else { return }
         let unwritten = try Unwritten(answers)
-        state.withLock { $0.writes -= 1 }
-        if !unwritten.locked.isEmpty { postpone(ended.filter { unwritten.locked.contains($0.job.id) }) }
+        let locked = unwritten.locked.isEmpty ? [] : ended.filter { unwritten.locked.contains($0.job.id) }
+        // One step: the worker must not take all for written in between, and stop.
+        let delay = state.withLock { state in
+            state.writes -= 1
+            return state.postpone(locked, atMost: Self.longestPostponement)
+        }
+        if let delay { writeAgain(after: delay) }
         let missing = unwritten.refused.union(unwritten.locked)
         let kept = missing.isEmpty ? ended : ended.filter { !missing.contains($0.job.id) }
         shared.counts.add(kept)
@@ -114,18 +121,12 @@ extension ClaimLoop {
     }
 
     /// Writes the outcomes of jobs again that another session has locked, such as one that cancels them and has not committed.
-    private func postpone(_ locked: [Settlement]) {
-        let isFirst = state.withLock { state in
-            state.held += locked.count
-            state.postponed.append(contentsOf: locked)
-            return state.postponed.count == locked.count
-        }
-        guard isFirst else { return }
-        shared.logger.debug(
-            "jobs are locked by another session: their outcomes are written later",
-            metadata: ["queue": "\(queue)", "jobs": "\(locked.map(\.job.id))"])
+    private func writeAgain(after delay: Duration) {
+        shared.logger.trace(
+            "jobs are locked by another session: their outcomes are written later", metadata: ["queue": "\(queue)"])
+        // It outlives the round trip; the worker's stop waits for it, since what is postponed counts as held.
         Task {
-            try? await Task.sleep(for: Self.postponement)
+            try? await Task.sleep(for: delay)
             state.withLock { state in
                 state.ended.append(contentsOf: state.postponed)
                 state.postponed = []

@@ -24,6 +24,8 @@ final class ClaimLoop: Sendable {
         var ended: [Settlement] = []
         /// To be written again a moment later, since another session has their jobs locked.
         var postponed: [Settlement] = []
+        /// How long the next ones are postponed.
+        var postponement = ClaimLoop.firstPostponement
         /// Jobs claimed or being claimed whose end isn't taken to be written yet.
         var held = 0
         /// Attempts that run, at most `slots`.
@@ -55,6 +57,20 @@ final class ClaimLoop: Sendable {
         var beginsOnly = false
         /// A job that was in two crashes of its worker: it begins when nothing else runs here.
         var trial: Attempt?
+
+        /// Takes outcomes back whose jobs are locked. Returns after which delay all that are postponed are to be written
+        /// again; nil where there are none, or where that is planned already.
+        mutating func postpone(_ locked: [Settlement], atMost longest: Duration) -> Duration? {
+            guard !locked.isEmpty else {
+                if postponed.isEmpty { postponement = ClaimLoop.firstPostponement }
+                return nil
+            }
+            held += locked.count
+            defer { postponed += locked }
+            guard postponed.isEmpty else { return nil }
+            defer { postponement = min(postponement * 2, longest) }
+            return postponement
+        }
 
         /// Behind which lines a connection's next claim reads. The other one may have been claiming alone for long.
         mutating func starts(of turn: Turn) -> [Int64] {

@@ -273,7 +273,14 @@ import Testing
             ] {
                 #expect(try await database.refusal(of: "select * from errand.\(look)") == nil, "\(look)")
             }
-            #expect(try await database.refusal(of: "select * from errand.job, errand.explain(id)") == nil)
+            // They repeat after 84 rows, and each takes some milliseconds.
+            let explained = """
+                select explain.*
+                from errand.job
+                cross join errand.explain(id)
+                where unique_key like 'key %' and substr(unique_key, 5)::int <= 504
+                """
+            #expect(try await database.refusal(of: explained) == nil)
             try await database.execute("select errand.enqueue('normal', queue => 'normal')")
             try await database.execute(
                 """

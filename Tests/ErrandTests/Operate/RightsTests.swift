@@ -91,6 +91,7 @@ import Testing
         function events.join: enqueuer ops
         function events.leave: enqueuer ops
         function media.retry_removals: ops
+        function media.retry_photo: enqueuer ops
         function media.retry_upload: enqueuer ops
         function media.submit: enqueuer ops
         function media.submit_upload: enqueuer ops

@@ -38,11 +38,19 @@ struct HandWorker {
     /// Writes the jobs' end, and lets those go that wait for their places, in one transaction. Answers what was refused.
     @discardableResult
     func end(_ jobs: [ClaimedJob], _ ending: Settlement.Ending = .succeeded(output: nil)) async throws -> [Int64] {
-        let settlements = jobs.map { Settlement(job: $0, ending: ending, took: .zero) }
-        let statements = Settlement.statements(for: settlements)
-        let answers = try await database.pipeline(
-            statements + [Settlement.release(after: settlements)].compactMap { $0 })
-        return try Unwritten(answers.prefix(statements.count)).refused.sorted()
+        var left = jobs.map { Settlement(job: $0, ending: ending, took: .zero) }
+        var refused: Set<Int64> = []
+        while true {
+            let statements = Settlement.statements(for: left)
+            let results = try await database.pipeline(
+                statements + [Settlement.release(after: left)].compactMap { $0 })
+            let unwritten = try Unwritten(results.prefix(statements.count))
+            refused.formUnion(unwritten.refused)
+            // A claim beside it may have their rows for the length of its transaction.
+            left = left.filter { unwritten.locked.contains($0.job.id) }
+            if left.isEmpty { return refused.sorted() }
+            try await Task.sleep(for: .milliseconds(5))
+        }
     }
 
     /// Its heartbeat stops, and its lease is over at once.

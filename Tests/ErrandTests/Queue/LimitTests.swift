@@ -25,6 +25,8 @@ import Testing
                         let worker = try await HandWorker(database)
                         while try await database.count("from errand.job") > 0, .now - start < .seconds(300) {
                             let jobs = try await worker.claim(5)
+                            // As housekeeping does for whoever has met the limits' lock in other hands.
+                            if jobs.isEmpty { try await database.promote() }
                             let running = try await database.query(
                                 """
                                 select limit_key, count(*) from errand.job

@@ -122,7 +122,7 @@ import Testing
         }
         try await withWorker([handler], configure: { $0.queues = ["default": 5, "other": 5] }) { database, queue in
             for name in ["default", "other"] {
-                try await database.execute(Statement("select errand.pause($1, 'test')", [name]))
+                try await database.execute(Statement("select errand.pause($1, 'test', force => true)", [name]))
             }
             try await queue.enqueue(all: [Slow](repeating: Slow(), count: 60))
             try await queue.enqueue(all: [Slow](repeating: Slow(), count: 60), .queue("other"))

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("a job that was due at -infinity or long ago is run and counted", arguments: ["-infinity", "0001-01-01"])
+    @Test("a job that was due long ago is run and counted", arguments: ["1970-01-01", "0001-01-01"])
     func dueLongAgo(due: String) async throws {
         try await withWorker { database, _ in
             try await database.execute(

@@ -193,8 +193,10 @@ struct ProbeHandler: JobHandler {
             try await database.execute(
                 Statement(
                     """
-                    insert into errand.worker (name, version, lease, queues, kinds, beat_at, marks)
-                    select 'other', version, lease, queues, \(kinds), \(heard), '{"default": [5, 7, 9, 11]}' from errand.worker
+                    insert into errand.worker (name, version, lease, queues, kinds, beat_at, server_start, marks)
+                    select
+                        'other', version, lease, queues, \(kinds), \(heard), server_start, '{"default": [5, 7, 9, 11]}'
+                    from errand.worker
                     """))
             // One beat learns of it, the next one says so.
             for _ in 0..<2 {
