@@ -32,6 +32,8 @@ struct LeaseKeeper {
                     try await retire()
                     backoff.reset()
                 } catch {
+                    // The worker has stopped: nothing has failed.
+                    if Task.isCancelled { return }
                     reconnects.failed(with: error)
                     shared.metrics?.heartbeatFailures.increment()
                     nextTry = .now + backoff.next(using: &random)

@@ -32,6 +32,7 @@ import Testing
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
             // The database is copied from one that may have been made hours ago.
             try await database.execute("select errand.make_partitions_v1()")
+            try await database.execute("select errand.prune_v1()")
             try await database.execute(
                 """
                 insert into errand.worker (name, version, queues, kinds, lease)
@@ -46,7 +47,8 @@ import Testing
                 lines.map(\.check) == [
                     "database", "tls", "writes", "schema", "home", "roles", "rights", "clock", "wake-ups", "workers",
                     "scheduler", "housekeeping", "stuck jobs", "failures", "dependencies", "history partitions",
-                    "vacuum horizon", "notifications", "overdue", "kinds", "paused", "time zones", "storage", "pushes",
+                    "vacuum horizon", "locks", "notifications", "overdue", "kinds", "paused", "time zones", "storage",
+                    "pushes",
                     "image program", "image formats", "address",
                 ])
             let formats = "reads jpeg, png, webp, gif, heic, avif; writes jpeg, webp, avif"
@@ -69,6 +71,7 @@ import Testing
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
             // The database is copied from one that may have been made hours ago.
             try await database.execute("select errand.make_partitions_v1()")
+            try await database.execute("select errand.prune_v1()")
             try await database.execute("select errand.enqueue('noop', queue => 'images')")
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
             try await database.execute("select errand.pause('mail', 'moves', force => true)")
