@@ -28,7 +28,7 @@ import Testing
             let heir = try Program(["worker"], database: url, settings: settings)
             #expect(
                 try await database.becomes(
-                    "not exists (select from errand.job)", within: Hardness.rescue + .seconds(40)))
+                    "not exists (select from errand.job)", within: Hardness.rescue + .seconds(120)))
             heir.send(SIGTERM)
             #expect(try await heir.exit() == 0)
 
@@ -65,7 +65,7 @@ import Testing
     private func waitForResults(moreThan count: Int, below root: URL) async throws {
         let start = ContinuousClock.now
         while results(below: root).count <= count {
-            try #require(ContinuousClock.now - start < .seconds(60), "no photo was compressed")
+            try #require(ContinuousClock.now - start < .seconds(180), "no photo was compressed")
             try await Task.sleep(for: .milliseconds(1))
         }
     }
