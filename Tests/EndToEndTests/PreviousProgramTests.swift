@@ -10,7 +10,10 @@ private let previous = ProcessInfo.processInfo.environment["ERRAND_PREVIOUS"].ma
     "This program and the last released one, side by side",
     .enabled(if: previous != nil, "`make test-previous` builds the last released program"), .serialized)
 struct PreviousProgramTests {
-    private let settings = Hardness.settings.merging(["ERRAND_QUEUES": "default=20"]) { one, _ in one }
+    private let root = FileManager.default.temporaryDirectory.appendingPathComponent("previous-\(UUID())")
+    private var settings: [String: String] {
+        Hardness.settings.merging(["ERRAND_QUEUES": "default=20", "ERRAND_STORAGE": root.path]) { one, _ in one }
+    }
 
     @Test("a rolling deploy and a roll back under load: no error, no job lost, none twice")
     func rollingDeploy() async throws {
@@ -32,6 +35,9 @@ struct PreviousProgramTests {
                 $$
                 """)
             try await runs(["migrate"], of: previous, on: url)
+            defer { try? FileManager.default.removeItem(at: root) }
+            let store = try Program(["storage", "init"], of: previous, database: url, settings: settings)
+            #expect(try await store.exit() == 0, "\(store.output)")
             func start(_ program: URL?, _ command: String) async throws -> Program {
                 let started = try Program([command], of: program, database: url, settings: settings)
                 let ready = command == "scheduler" ? "scheduling" : "registered"
