@@ -82,7 +82,7 @@ final class LogWriter: Sendable {
 }
 
 /// Writes a text and its end to standard error, and returns once it is written. For commands: a service must not wait for
-/// whoever reads its log.
+/// the reader of its log.
 func writeError(_ text: String, end: String = "\n") {
     LogWriter.standardError.write(text + end)
     LogWriter.standardError.flush()

@@ -25,7 +25,7 @@ import Testing
                         let worker = try await HandWorker(database)
                         while try await database.count("from errand.job") > 0, .now - start < .seconds(300) {
                             let jobs = try await worker.claim(5)
-                            // As housekeeping does for whoever has met the limits' lock in other hands.
+                            // As housekeeping does where another session had the limits' lock.
                             if jobs.isEmpty { try await database.promote() }
                             let running = try await database.query(
                                 """
