@@ -21,13 +21,13 @@ test-pooled: ## runs the tests of the engine again, behind PgBouncer in transact
 test-previous: ## runs the last released program beside this one, on one database, under load
 	@scripts/test-previous.sh
 
-bench:   ## measures Errand beside its peers; SCENARIO=drain CONTENDERS=errand,c ROUNDS=5 FULL=1 choose
-	@scripts/bench.sh $(SCENARIO) $(if $(CONTENDERS),--contenders '$(CONTENDERS)') \
+bench:   ## measures Errand beside its peers; SCENARIO=drain CONTENDERS=errand,c ROUNDS=5 FULL=1 BEFORE=main~5 choose
+	@BEFORE='$(BEFORE)' scripts/bench.sh $(SCENARIO) $(if $(CONTENDERS),--contenders '$(CONTENDERS)') \
 		$(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(FULL),--full) $(if $(PINNED),--pinned '$(PINNED)')
 
-faults:  ## kills, stops and starves the program, and counts what was lost
+faults:  ## kills, stops and starves the program, and counts what was lost, for more than an hour; FILTER as with test
 	@export ERRAND_TEST_PROGRAM=$$(scripts/release.sh --quiet)/errand && \
-		ERRAND_FAULTS=full scripts/test.sh --filter EndToEndTests
+		ERRAND_FAULTS=full scripts/test.sh --filter 'EndToEndTests.*$(FILTER)'
 
 checks:  ## checks the rules of the house that no test sees
 	@scripts/checks.sh

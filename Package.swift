@@ -53,13 +53,16 @@ let package = Package(
             dependencies: ["CLibpq", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict),
 
-        // The schema: the folder of SQL is the module.
+        // The schemas: a folder of SQL is a module.
         .executableTarget(name: "EmbedSQL", swiftSettings: strict),
         .plugin(
             name: "EmbedSQLPlugin", capability: .buildTool(), dependencies: ["EmbedSQL"],
             path: "Sources/EmbedSQLPlugin"),
         .target(
-            name: "Schema", path: "sql", exclude: readmes(in: "sql"), swiftSettings: strict,
+            name: "EngineSchema", dependencies: ["Postgres"], path: "sql/engine", swiftSettings: strict,
+            plugins: ["EmbedSQLPlugin"]),
+        .target(
+            name: "AppSchemas", dependencies: ["Postgres"], path: "sql/apps", swiftSettings: strict,
             plugins: ["EmbedSQLPlugin"]),
 
         // Pictures: only `errand-image` links libvips.
@@ -106,7 +109,9 @@ let package = Package(
             swiftSettings: strict),
         .target(
             name: "ErrandTestKit",
-            dependencies: ["Errand", "Postgres", "Schema", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "AppSchemas", "EngineSchema", "Errand", "Postgres", .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: strict),
 
         // What a process says of itself by HTTP.
@@ -133,7 +138,7 @@ let package = Package(
         .executableTarget(
             name: "Command",
             dependencies: [
-                "CProcess", "Errand", "Images", "Jobs", "Outbound", "Postgres", "Schema", "Web",
+                "AppSchemas", "CProcess", "EngineSchema", "Errand", "Images", "Jobs", "Outbound", "Postgres", "Web",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -144,7 +149,9 @@ let package = Package(
 
         // A mirror of each target, and the program as a whole.
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "ErrandTestKit"], swiftSettings: strict),
-        .testTarget(name: "SchemaTests", dependencies: ["EmbedSQL", "Schema"], swiftSettings: strict),
+        .testTarget(
+            name: "SchemaTests", dependencies: ["AppSchemas", "EmbedSQL", "EngineSchema", "ErrandTestKit", "Postgres"],
+            swiftSettings: strict),
         .testTarget(
             name: "ImagesTests",
             dependencies: ["Images", "ImageProcess", .product(name: "MetricsTestKit", package: "swift-metrics")],

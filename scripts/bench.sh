@@ -2,7 +2,8 @@
 # bench.sh [SCENARIO...] [OPTION...]: measures Errand beside its baselines and peers; the arguments go to `bench`.
 #
 # Builds both programs in release mode, puts the peers into a Python environment below .build-benchmarks, and runs the
-# bench on a PostgreSQL of its own in .errand/bench. Results are kept in .errand/bench-results.
+# bench on a PostgreSQL of its own in .errand/bench. Results are kept in .errand/bench-results. With BEFORE=COMMIT Errand
+# of that commit takes part as errand-before.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
@@ -16,6 +17,10 @@ if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
     export ERRAND_BIN
     swift build "${build[@]}" >&2
     Benchmarks/Peers/venv.sh .build-benchmarks/venv > /dev/null
+    if [ -n "${BEFORE:-}" ]; then
+        BENCH_BEFORE=$(scripts/bench-before.sh "$BEFORE")
+        export BENCH_BEFORE
+    fi
     exec scripts/cluster.sh with .errand/bench scripts/bench.sh "$@"
 fi
 exec "$(swift build "${build[@]}" --show-bin-path)/bench" "$@"

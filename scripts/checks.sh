@@ -8,12 +8,12 @@ cd "$(dirname "$0")/.."
 
 scripts/need.sh build database demo checks deploy || exit
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(layout imports folders environment ctypes tests jobs words length links snippets peers released comments twice deploy variables examples benchmarks checkout)
+[ ${#names[@]} -gt 0 ] || names=(layout imports folders environment ctypes tests jobs words length links snippets peers released comments twice interface deploy variables examples benchmarks checkout)
 
 run() {
     case $1 in
         layout) swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples Benchmarks jobs sql ;;
-        comments | twice) scripts/checks/schema.sh "$1" ;;
+        comments | twice | interface) scripts/checks/schema.sh "$1" ;;
         peers) python3 -m unittest discover --start-directory Benchmarks/Peers ;;
         released) scripts/released.sh check ;;
         deploy | variables | examples | benchmarks | checkout) "scripts/checks/$1.sh" ;;

@@ -14,7 +14,7 @@ list=scripts/released.txt
 argument=${2:-}
 
 # What workers of an older program rest on: migrations, and functions with a version in their name.
-scripts() { git ls-files -- 'sql/migrations/*.sql' 'sql/functions/**/*_v[0-9]*.sql' | sort; }
+scripts() { git ls-files -- 'sql/**/migrations/*.sql' 'sql/**/functions/**/*_v[0-9]*.sql' 'sql/**/functions/*_v[0-9]*.sql' | sort -u; }
 
 check() {
     local found=0 hash script
@@ -31,7 +31,7 @@ check() {
     # Before the first release there is no program that a migration could break.
     [ -s "$list" ] || return "$found"
     # Between the migrations and the functions there is a moment, and whoever calls one that is gone then gets an error.
-    for script in sql/migrations/*.sql; do
+    for script in sql/engine/migrations/*.sql sql/apps/*/migrations/*.sql; do
         grep -qF "  $script" "$list" && continue
         if grep -qi '^ *drop function' "$script" && ! grep -q '^-- errand: breaks programs before ' "$script"; then
             echo "$script: drops a function: have the function's own file do so, or say which programs it breaks"
@@ -48,7 +48,7 @@ mend() {
     local script=$argument commit hash
     # The commit of the release that brought it.
     commit=$(awk -v script="$script" '$1 == "#" { commit = $3 } $2 == script { print commit }' "$list")
-    [[ -n $commit && $script == sql/functions/* ]] \
+    [[ -n $commit && $script == sql/*/functions/* ]] \
         || { echo "released.sh mend: expected a released function's script, got '$script'" >&2; exit 64; }
     [ "$(git show "$commit:$script" | contract)" = "$(contract < "$script")" ] \
         || { echo "released.sh mend: $script: arguments, answer or language changed: that is a new _vN" >&2; exit 1; }
@@ -59,7 +59,7 @@ mend() {
 
 add() {
     local version next=$argument
-    version=$(sed -n 's/.*static let version = "\(.*\)"/\1/p' sql/Schema.swift)
+    version=$(sed -n 's/.*static let version = "\(.*\)"/\1/p' sql/engine/EngineSchema.swift)
     [[ $next =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "released.sh add: expected the next version, such as 0.3.0" >&2; exit 64; }
     [ "$next" != "$version" ] && [ "$(printf '%s\n' "$version" "$next" | sort -V | tail -n 1)" = "$next" ] \
         || { echo "released.sh add: $next is no newer version than $version" >&2; exit 64; }
@@ -71,7 +71,7 @@ add() {
     } > "$list.new"
     cat "$list.new" >> "$list"
     rm "$list.new"
-    sed -i "s/\(static let version = \)\".*\"/\1\"$next\"/" sql/Schema.swift
+    sed -i "s/\(static let version = \)\".*\"/\1\"$next\"/" sql/engine/EngineSchema.swift
     echo "$version is entered in $list, and the program is $next from now on: commit both, and tag HEAD v$version"
 }
 

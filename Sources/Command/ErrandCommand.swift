@@ -1,13 +1,13 @@
 import ArgumentParser
 import CProcess
+import EngineSchema
 import Foundation
 import Postgres
-import Schema
 
 /// The program: each subcommand is a file in Commands/.
 @main
 struct ErrandCommand: AsyncParsableCommand {
-    static let version = Schema.version
+    static let version = EngineSchema.version
 
     static let configuration = CommandConfiguration(
         commandName: "errand",

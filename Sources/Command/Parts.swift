@@ -12,6 +12,7 @@ struct Parts: Sendable {
     private let images: ImageProcessPool
     private let store: any ObjectStore
     private let pushes: any PushService
+    private let apps: Set<AllJobs.App>
 
     /// Opens no connection.
     init(_ environment: Environment) throws {
@@ -23,9 +24,11 @@ struct Parts: Sendable {
         pushes = try environment.settings.pushService(environment.logger)
         // One line a process, so that a fleet where one worker lacks the keys can be seen.
         Gauge(label: "errand_push_route", dimensions: [("route", pushes.route.rawValue)]).record(1)
+        apps = try environment.jobApps()
         handlers = Handlers(
             AllJobs.handlers(
-                store: store, images: images, pushes: pushes, eventsKeptFrom: keptFrom, photoLimit: photoLimit),
+                of: apps, store: store, images: images, pushes: pushes, eventsKeptFrom: keptFrom, photoLimit: photoLimit
+            ),
             noopMayCrash: try environment.settings.value(.noopCrash) { $0 == "allow" })
     }
 
@@ -35,6 +38,7 @@ struct Parts: Sendable {
     /// - Throws: ``ConfigurationError`` for a bucket that keeps versions though they may not be kept: nothing that is
     ///   deleted there would be gone.
     func check(_ logger: Logger) async throws {
+        guard apps.contains(.media) else { return }
         do throws(StorageError) {
             try await store.check()
         } catch  where error.code == .keepsVersions {

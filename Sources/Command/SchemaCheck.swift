@@ -1,12 +1,46 @@
+import AppSchemas
+import EngineSchema
+import Jobs
 import Postgres
-import Schema
+
+extension Environment {
+    /// The migrator of this version's schema: the engine and the apps of ERRAND_APPS.
+    ///
+    /// - Throws: ``ConfigurationError`` for apps that are not there, and where one lacks another.
+    func migrator() throws -> Migrator {
+        Migrator(version: EngineSchema.version, parts: [EngineSchema.part] + (try settings.apps()))
+    }
+}
+
+extension Environment {
+    /// The apps whose jobs and schedules run here.
+    func jobApps() throws -> Set<AllJobs.App> { Set(try settings.apps().compactMap { AllJobs.App(rawValue: $0.name) }) }
+}
+
+extension Settings {
+    /// The apps of ERRAND_APPS, those that others need first.
+    ///
+    /// - Throws: ``ConfigurationError`` for one that is not there, and where one lacks another.
+    func apps() throws -> [SchemaPart] {
+        do {
+            return try AppSchemas.named(value(.apps, parseApps))
+        } catch let error as UnknownApp {
+            throw ConfigurationError("ERRAND_APPS: \(error)")
+        } catch let error as MissingApp {
+            throw ConfigurationError("ERRAND_APPS: \(error)")
+        }
+    }
+
+    private func parseApps(_ text: String) -> [String]? {
+        switch text {
+        case "all": AppSchemas.names
+        case "none": []
+        default: text.split(separator: ",", omittingEmptySubsequences: false).map { $0.trimmingPrefix(" ").description }
+        }
+    }
+}
 
 extension Migrator {
-    /// The migrator of this version's schema.
-    static let errand = Migrator(
-        version: Schema.version, migrations: Schema.migrations.map { ($0.name, $0.sql) },
-        replaceable: Schema.replaceable.map { ($0.name, $0.sql) })
-
     /// Returns where this program can run on the database: it has its schema, or a newer one that it can bear. 5 ms.
     ///
     /// Who may enqueue but not look into errand.migration isn't asked: the functions that he calls say what they lack.

@@ -35,9 +35,9 @@ extension Connection {
     ///   where it is newer than this program.
     /// - Throws: ``Failure`` where waiting is of no use: the schema or a right is missing. ``PostgresError`` with code
     ///   `schema` where the schema is too new.
-    func startObstacle() async throws -> (obstacle: StartObstacle?, newer: String?) {
+    func startObstacle(for migrator: Migrator) async throws -> (obstacle: StartObstacle?, newer: String?) {
         if let reason = try await readOnlyReason() { return (.readOnly(reason), nil) }
-        let newer = try await Migrator.errand.require(on: self)
+        let newer = try await migrator.require(on: self)
         try await requireRightToWork()
         let original = try await query("select errand.copy_of()").scalar(String?.self)
         return (original.map { .copy(of: $0) }, newer)

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Logging
 import Postgres
 import Synchronization
 
@@ -65,6 +66,16 @@ enum Stopping {
             LogWriter.standardError.flush(within: .seconds(1))
             _exit(Failure.failed)
         }
+    }
+
+    /// Ends the process with 1 at once: a worker that stands still can't hand its jobs back. They run elsewhere when its
+    /// lease has run out.
+    static func end(becauseOf standstill: String, _ logger: Logger) {
+        logger.critical(
+            "this worker stands still and ends: its jobs run elsewhere when its lease has run out",
+            metadata: ["reason": "\(standstill)"])
+        LogWriter.standardError.flush(within: .seconds(1))
+        _exit(Failure.failed)
     }
 
     private static func wasCancelled(by error: any Error) -> Bool {

@@ -9,6 +9,7 @@ struct WebPart: Sendable {
     let address: Web.Address
     private let isWeb: Bool
     private let configuration: PostgresConfiguration
+    private let migrator: Migrator
     private let registry = MetricRegistry()
     private let logger: Logger
 
@@ -22,6 +23,7 @@ struct WebPart: Sendable {
         self.address = address
         self.isWeb = isWeb
         configuration = try environment.database()
+        migrator = try environment.migrator()
         logger = environment.logger
         MetricsSystem.bootstrap(registry)
     }
@@ -56,7 +58,7 @@ struct WebPart: Sendable {
             ReadinessCheck("database") { _ = try await database.query("select 1") },
             ReadinessCheck("schema") {
                 do {
-                    try await database.withConnection { try await Migrator.errand.require(on: $0) }
+                    try await database.withConnection { try await migrator.require(on: $0) }
                 } catch let failure as Failure {
                     throw NotReady(failure.message)
                 }

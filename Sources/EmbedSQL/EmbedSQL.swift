@@ -11,7 +11,7 @@ import Foundation
         let folder = arguments[1].hasSuffix("/") ? arguments[1] : arguments[1] + "/"
         do {
             let files = try arguments.dropFirst(2).map { try read($0, in: folder) }
-            let swift = SwiftText(of: try ScriptLists(files))
+            let swift = SwiftText(of: try ScriptParts(files))
             try Data(swift.text.utf8).write(to: URL(fileURLWithPath: arguments[0]))
         } catch let error as RuleError {
             complain("\(folder)\(error.path):\(error.line): error: \(error.rule)")

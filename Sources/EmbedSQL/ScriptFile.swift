@@ -1,11 +1,33 @@
 /// One file of SQL, as it lies on the disk.
 struct ScriptFile: Equatable {
-    /// Below the folder of all scripts, such as `functions/queue/enqueue.sql`.
+    /// The app that it belongs to; nil for the engine, whose lists lie in the folder itself.
+    let app: String?
+    /// Below the folder of its part, such as `functions/queue/enqueue.sql`.
     let path: String
     let text: String
 
-    /// The path without its ending; of a migration, without its folder as well: `0001_queue`.
-    var name: String {
+    /// - Parameter path: below the folder of all scripts.
+    init(path: String, text: String) {
+        let first = path.prefix { $0 != "/" }
+        let isApp = first != path[...] && !Self.lists.contains(String(first))
+        app = isApp ? String(first) : nil
+        self.path = isApp ? String(path.dropFirst(first.count + 1)) : path
+        self.text = text
+    }
+
+    static let lists: Set = ["migrations", "functions", "views", "seeds"]
+
+    /// The path below the folder of all scripts.
+    var wholePath: String { prefix + path }
+
+    /// What its name has in front: `media/`, or nothing.
+    private var prefix: String { app.map { $0 + "/" } ?? "" }
+
+    /// The whole path without its ending; of a migration, without its folder as well: `0001_queue`, `media/0001_photo`.
+    var name: String { prefix + localName }
+
+    /// The same within its part.
+    var localName: String {
         let short = path.hasPrefix("migrations/") ? path.dropFirst("migrations/".count) : path[...]
         return String(short.hasSuffix(".sql") ? short.dropLast(".sql".count) : short)
     }
@@ -14,10 +36,13 @@ struct ScriptFile: Equatable {
     var lastName: String { String(name[(name.lastIndex(of: "/").map(name.index(after:)) ?? name.startIndex)...]) }
 
     /// What `-- errand: after NAME` lines of the head ask for, with their lines, counted from 1.
-    ///
+    var after: [(name: String, line: Int)] { named(by: "-- errand: after ") }
+
+    /// The apps that `-- errand: needs NAME` lines of the head name.
+    var needs: [String] { named(by: "-- errand: needs ").map(\.name) }
+
     /// The head ends at the first line that is no comment. A line may name several, parted by spaces or commas.
-    var after: [(name: String, line: Int)] {
-        let mark = "-- errand: after "
+    private func named(by mark: String) -> [(name: String, line: Int)] {
         var found: [(name: String, line: Int)] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             guard line.isEmpty || line.hasPrefix("--") else { break }

@@ -1,4 +1,4 @@
-/// The scripts by what they are, each list in the order in which it is applied.
+/// The scripts of one part, the engine or an app, by what they are; each list in the order in which it is applied.
 ///
 /// Migrations go by number, without gap or double. Functions, views and seeds go by name, except where a head says
 /// `-- errand: after NAME`: then the named one of the same list comes first.
@@ -10,6 +10,9 @@ struct ScriptLists {
     /// Nil where there is none yet.
     private(set) var roles: ScriptFile?
 
+    /// The apps that this part can't be without.
+    var needs: [String] { Set(migrations.flatMap(\.needs)).sorted() }
+
     /// Sorts the files into their lists.
     ///
     /// - Throws: ``RuleError`` for a file that lies where no list looks, a migration whose number is missing, doubled or
@@ -19,14 +22,16 @@ struct ScriptLists {
             let parts = file.path.split(separator: "/")
             switch (parts.first, parts.count) {
             case ("migrations", 2): migrations.append(file)
-            case ("functions", 3): functions.append(file)
+            case ("functions", file.app == nil ? 3 : 2): functions.append(file)
             case ("views", 2): views.append(file)
             case ("seeds", 2): seeds.append(file)
-            case ("roles.sql", 1): roles = file
+            case ("roles.sql", 1) where file.app == nil: roles = file
             default:
                 throw RuleError(
-                    path: file.path,
-                    rule: "a script lies in migrations/, functions/<area>/, views/ or seeds/, or is roles.sql")
+                    path: file.wholePath,
+                    rule: file.app == nil
+                        ? "a script lies in migrations/, functions/<area>/, views/ or seeds/, or is roles.sql"
+                        : "an app's script lies in its migrations/, functions/, views/ or seeds/")
             }
         }
         try Self.checkNumbers(migrations)
@@ -38,21 +43,22 @@ struct ScriptLists {
     /// Migrations are 0001, 0002 and so on: a gap is a file that was forgotten, a double is a merge that went wrong.
     private static func checkNumbers(_ migrations: [ScriptFile]) throws {
         for (index, file) in migrations.enumerated() {
-            let digits = file.name.prefix(while: \.isNumber)
-            guard digits.count == 4, let number = Int(digits), file.name.dropFirst(4).hasPrefix("_") else {
-                throw RuleError(path: file.path, rule: "a migration is named NNNN_subject.sql, such as 0001_queue.sql")
+            let digits = file.localName.prefix(while: \.isNumber)
+            guard digits.count == 4, let number = Int(digits), file.localName.dropFirst(4).hasPrefix("_") else {
+                throw RuleError(
+                    path: file.wholePath, rule: "a migration is named NNNN_subject.sql, such as 0001_queue.sql")
             }
             if number == index { throw duplicate(file, of: index > 0 ? migrations[index - 1] : nil) }
             guard number == index + 1 else {
                 let wanted = String(repeating: "0", count: 4 - min(4, String(index + 1).count)) + String(index + 1)
-                throw RuleError(path: file.path, rule: "migration \(wanted) is missing before \(digits)")
+                throw RuleError(path: file.wholePath, rule: "migration \(wanted) is missing before \(digits)")
             }
         }
     }
 
     private static func duplicate(_ file: ScriptFile, of other: ScriptFile?) -> RuleError {
-        guard let other else { return RuleError(path: file.path, rule: "migrations are counted from 0001") }
-        return RuleError(path: file.path, rule: "two migrations have one number: \(other.name) and \(file.name)")
+        guard let other else { return RuleError(path: file.wholePath, rule: "migrations are counted from 0001") }
+        return RuleError(path: file.wholePath, rule: "two migrations have one number: \(other.name) and \(file.name)")
     }
 
     /// Takes the first by name whose `after` names are all taken, until none is left. A list is some hundred files long.
@@ -64,7 +70,7 @@ struct ScriptLists {
             guard let next = files.indices.first(where: { !taken.contains($0) && needs[$0].isSubset(of: taken) }) else {
                 let stuck = files.indices.filter { !taken.contains($0) }.map { files[$0] }
                 throw RuleError(
-                    path: stuck[0].path,
+                    path: stuck[0].wholePath,
                     rule: "these ask to come after each other: \(stuck.map(\.name).joined(separator: ", "))")
             }
             taken.insert(next)
@@ -77,11 +83,11 @@ struct ScriptLists {
     private static func index(
         of wish: (name: String, line: Int), for file: ScriptFile, in files: [ScriptFile]
     ) throws -> Int {
-        let exact = files.indices.filter { files[$0].name == wish.name }
+        let exact = files.indices.filter { files[$0].localName == wish.name }
         let matches = exact.isEmpty ? files.indices.filter { files[$0].lastName == wish.name } : exact
         guard matches.count == 1 else {
             let rule = matches.isEmpty ? "no script of this list is named" : "more than one script is named"
-            throw RuleError(path: file.path, line: wish.line, rule: "\(rule) \(wish.name)")
+            throw RuleError(path: file.wholePath, line: wish.line, rule: "\(rule) \(wish.name)")
         }
         return matches[0]
     }

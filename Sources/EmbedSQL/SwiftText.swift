@@ -1,28 +1,44 @@
-/// The Swift source that holds the lists: plain string literals, which compile in a second whatever their length.
+/// The Swift source that holds the parts: plain string literals, which compile in a second whatever their length.
 struct SwiftText {
     let text: String
+    /// Where SchemaPart is.
+    private static let module = "Postgres"
 
-    init(of lists: ScriptLists) {
-        let roles = lists.roles ?? ScriptFile(path: "roles.sql", text: "")
+    init(of scripts: ScriptParts) {
         text = """
-            // Written by the build from the .sql files beside Schema.swift.
+            // Written by the build from the .sql files of this folder.
+            import \(Self.module)
+
             enum Embedded {
-            \(Self.list("migrations", lists.migrations))
-            \(Self.list("functions", lists.functions))
-            \(Self.list("views", lists.views))
-            \(Self.list("seeds", lists.seeds))
-            static let roles = \(Self.script(roles))
+            static let parts: [SchemaPart] = [\(scripts.parts.map { "\n" + Self.part($0.name, $0.lists) + "," }.joined())]
+            \(scripts.parts.map { Self.lists($0.name, $0.lists) }.joined(separator: "\n"))
             }
 
             """
     }
 
+    private static func part(_ name: String, _ lists: ScriptLists) -> String {
+        """
+        SchemaPart(
+            name: "\(name)", needs: \(lists.needs), migrations: \(name)Migrations, replaceable: \(name)Replaceable,
+            roles: \(name)Roles)
+        """
+    }
+
+    private static func lists(_ name: String, _ lists: ScriptLists) -> String {
+        [
+            list("\(name)Migrations", lists.migrations),
+            list("\(name)Replaceable", lists.functions + lists.views + lists.seeds),
+            list("\(name)Roles", lists.roles.map { [$0] } ?? []),
+        ].joined(separator: "\n")
+    }
+
     private static func list(_ name: String, _ files: [ScriptFile]) -> String {
-        "static let \(name): [Schema.Script] = [\(files.map { "\n" + script($0) + "," }.joined())]"
+        "private static let \(name): [Migrator.Script] = [\(files.map { "\n" + script($0) + "," }.joined())]"
     }
 
     private static func script(_ file: ScriptFile) -> String {
-        "Schema.Script(name: \(literal(file.name)), sql: \(literal(file.text)))"
+        "(name: \(literal(file.name)), sql: \(literal(file.text)))"
     }
 
     /// A raw literal of several lines, with as many `#` as keep the text from ending or escaping it.

@@ -84,7 +84,7 @@ extension TestQueue {
         while looksIdle < 2 {
             guard ContinuousClock.now < end else { return false }
             // The part of housekeeping that what runs may wait for: limits with room again, dependencies that are back.
-            let answers = try await database.pipeline(["select errand.release_parked()", isBusy])
+            let answers = try await database.pipeline(["select errand.release_parked_v1()", isBusy])
             // The job that tries a dependency may have ended between the two: the next look lets the others go.
             looksIdle = try answers[1].scalar(Bool.self) ? 0 : looksIdle + 1
             if looksIdle == 0 { try await Task.sleep(for: .milliseconds(2)) }

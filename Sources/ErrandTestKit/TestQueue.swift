@@ -102,6 +102,7 @@ extension TestQueue {
 
     /// Puts what is due in line, as housekeeping does.
     func promote() async throws {
-        try await database.execute("select errand.promote_v1(1000000, '-infinity')")
+        try await database.execute("select errand.promote_v2(1000000, '-infinity')")
+        try await database.execute("select errand.release_parked_v1()")
     }
 }

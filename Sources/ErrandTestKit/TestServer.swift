@@ -1,15 +1,14 @@
+import AppSchemas
+import EngineSchema
 import Foundation
 import Logging
 import Postgres
-import Schema
 import Synchronization
 
 extension Migrator {
     /// The migrator of this version's schema.
     package static var errand: Migrator {
-        Migrator(
-            version: Schema.version, migrations: Schema.migrations.map { ($0.name, $0.sql) },
-            replaceable: Schema.replaceable.map { ($0.name, $0.sql) })
+        Migrator(version: EngineSchema.version, parts: [EngineSchema.part] + AppSchemas.all)
     }
 }
 
@@ -105,7 +104,7 @@ extension TestServer {
 
     /// It carries the hash of all scripts: another schema has another template.
     private func name(of schema: [String], on connection: Connection) async throws -> String {
-        let all = (Schema.migrations + Schema.replaceable).map(\.sql) + schema
+        let all = Migrator.errand.scripts.map(\.sql) + schema
         let rows = try await connection.query(Statement("select md5(array_to_string($1, chr(10)))", [all]))
         return "errand_template_\(try rows.scalar(String.self).prefix(16))"
     }

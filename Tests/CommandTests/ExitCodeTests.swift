@@ -24,7 +24,7 @@ import Testing
             ),
         ])
     func misconfigured(settings: [String: String], line: String) async throws {
-        for command in ["worker", "status"] {
+        for command in ["worker", "status", "bench"] {
             let program = try await Program.run([command], settings: settings)
             #expect(program.code == 78)
             #expect(program.error == "errand: \(line)")

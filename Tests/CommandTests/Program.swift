@@ -33,9 +33,12 @@ struct Program {
         process.environment = settings.merging(own.merging(["PATH": "/usr/bin:/bin"]) { $1 }) { given, _ in given }
         process.currentDirectoryURL = folder
         process.standardInput = FileHandle.nullDevice
-        process.standardOutput = try FileHandle(forWritingTo: output)
-        process.standardError = try FileHandle(forWritingTo: errors)
+        let handles = try [output, errors].map { try FileHandle(forWritingTo: $0) }
+        process.standardOutput = handles[0]
+        process.standardError = handles[1]
         try process.run()
+        // A process that was run is never released, nor what it writes to.
+        for handle in handles { try handle.close() }
         _ = try await after?.value
         var pending = signals[...]
         let start = ContinuousClock.now

@@ -30,6 +30,8 @@ final class Program {
         process.standardError = output
         process.standardInput = FileHandle.nullDevice
         try process.run()
+        // A process that was run is never released, nor what it writes to.
+        try output.close()
     }
 
     /// Marks the store of `settings` as the database's.

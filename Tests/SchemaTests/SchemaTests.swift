@@ -1,19 +1,31 @@
+import AppSchemas
+import EngineSchema
 import Foundation
-import Schema
+import Postgres
 import Testing
 
-@Suite("Schema") struct SchemaTests {
+@Suite("Schemas") struct SchemaTests {
     static let folder = URL(fileURLWithPath: #filePath).appending(path: "../../../sql").standardizedFileURL
 
-    @Test("every .sql file is in the program, byte by byte")
-    func holdsEveryFile() throws {
-        let paths = FileManager.default.enumerator(atPath: Self.folder.path)?.compactMap { $0 as? String } ?? []
-        let expected = try paths.filter { $0.hasSuffix(".sql") }.map { path in
-            Schema.Script(
-                name: path.replacing("migrations/", with: "").replacing(".sql", with: ""),
-                sql: try String(contentsOf: Self.folder.appending(path: path), encoding: .utf8))
+    @Test("every .sql file is in the program, byte by byte", arguments: ["engine", "apps"])
+    func holdsEveryFile(name: String) throws {
+        let parts = name == "engine" ? [EngineSchema.part] : AppSchemas.all
+        let folder = Self.folder.appending(path: name)
+        let paths = FileManager.default.enumerator(atPath: folder.path)?.compactMap { $0 as? String } ?? []
+        var expected: [String: String] = [:]
+        for path in paths where path.hasSuffix(".sql") {
+            let script = path.replacing("migrations/", with: "").replacing(".sql", with: "")
+            expected[script] = try String(contentsOf: folder.appending(path: path), encoding: .utf8)
         }
-        let embedded = Schema.migrations + Schema.functions + Schema.views + Schema.seeds + [Schema.roles]
-        #expect(Set(embedded.filter { $0 != Schema.Script(name: "roles", sql: "") }) == Set(expected))
+        let embedded = Migrator(version: EngineSchema.version, parts: parts).scripts
+        #expect(Dictionary(uniqueKeysWithValues: embedded.map { ($0.name, $0.sql) }) == expected)
+    }
+
+    @Test("an app comes behind those that it needs, and can't be had without them")
+    func needs() throws {
+        #expect(try AppSchemas.named(["events", "media"]).map(\.name) == ["media", "events"])
+        #expect(throws: MissingApp.self) { try AppSchemas.named(["events"]) }
+        #expect(throws: UnknownApp.self) { try AppSchemas.named(["medias"]) }
+        #expect(try AppSchemas.named([]).isEmpty)
     }
 }

@@ -61,5 +61,17 @@ import Testing
         #expect(throws: RuleError.self) { try ScriptLists(files(path)) }
     }
 
+    @Test("each folder is an app, and comes behind those that it needs")
+    func parts() throws {
+        let needy = ScriptFile(
+            path: "albums/migrations/0001_album.sql", text: "-- a.\n-- errand: needs media\nselect 1;")
+        let parts = try ScriptParts([needy] + files("media/migrations/0001_photo.sql", "media/functions/submit.sql"))
+            .parts
+        #expect(parts.map(\.name) == ["media", "albums"])
+        #expect(parts[0].lists.migrations.map(\.name) == ["media/0001_photo"])
+        #expect(parts[0].lists.functions.map(\.name) == ["media/functions/submit"])
+        #expect(throws: RuleError.self) { try ScriptParts([needy]) }
+    }
+
     private func files(_ paths: String...) -> [ScriptFile] { paths.map { ScriptFile(path: $0, text: "select 1;") } }
 }

@@ -12,8 +12,6 @@ import Testing
 
     @Test("no scripts at all still make a module")
     func bearsNothing() throws {
-        let text = SwiftText(of: try ScriptLists([])).text
-        #expect(text.contains("static let migrations: [Schema.Script] = []"))
-        #expect(text.contains("static let roles = Schema.Script(name: #\"\"\"\nroles"))
+        #expect(SwiftText(of: try ScriptParts([])).text.contains("static let parts: [SchemaPart] = []"))
     }
 }

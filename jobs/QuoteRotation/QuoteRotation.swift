@@ -3,7 +3,7 @@ import Postgres
 
 /// Writes down whose days the quotes are, from yesterday to 8 days ahead.
 ///
-/// Which quote is whose day's is a rule, in `sql/functions/quotes/cycle_order.sql`: a run that comes late writes the same.
+/// Which quote is whose day's is a rule, in `sql/apps/quotes/functions/cycle_order.sql`: a run that comes late writes the same.
 struct QuoteRotation: Job {
     static let kind: JobKind = "quote_rotation"
     static let policy = JobPolicy(deadline: .seconds(60), retry: .exponential(attempts: 5, first: .seconds(1)))

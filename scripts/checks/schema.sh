@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# schema.sh comments|twice: checks of the database that `errand migrate` makes.
+# schema.sh comments|twice|interface: checks of the database that `errand migrate` makes.
 #
 #   comments   every schema, table, view, function, sequence and type says what it is, so that \d+ is the manual
 #   twice      a second run changes nothing, even when every function, view, role and seed is applied again
+#   interface  docs/sql.md has the signature of each function that people and applications call, and who may
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/environment.sh
@@ -54,10 +55,26 @@ twice() {
     same second "a second errand migrate"
     # All that is applied again when its text changes, applied again without a change. The order is of no account here:
     # whatever a script needs is there already.
-    find sql -name '*.sql' -not -path 'sql/migrations/*' | sort > "$work/scripts"
+    find sql -name '*.sql' -not -path '*/migrations/*' | sort > "$work/scripts"
     while read -r script; do psql "$DATABASE_URL" -f "$script" > /dev/null; done < "$work/scripts"
     dump third
     same third "applying every script again"
+}
+
+# A long signature goes on below, indented: `schema.sh interface` with the document's block empty shows all of them.
+interface() {
+    psql "$DATABASE_URL" -f scripts/checks/interface.sql > "$work/made"
+    awk '
+        /^## Signatures/ { here = 1 }
+        here && /^```/ { inside = !inside; next }
+        !inside { next }
+        /^ / { sub(/^ +/, " "); line = line $0; next }
+        { if (line != "") print line; line = $0 }
+        END { if (line != "") print line }' docs/sql.md > "$work/shown"
+    diff "$work/shown" "$work/made" > "$work/difference" && return 0
+    echo "docs/sql.md (<) and the schema (>) differ:"
+    grep '^[<>]' "$work/difference"
+    return 1
 }
 
 "$1"

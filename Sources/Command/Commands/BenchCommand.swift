@@ -49,6 +49,8 @@ struct BenchCommand: AsyncParsableCommand {
         let plan = Bench.Plan(
             jobs: jobs, batch: batch, workers: workers, rate: rate, pinned: pinned.map { .seconds($0) },
             measuresIdle: !skipIdle)
+        // On another version's schema every claim would be refused, and the bench would wait for ever.
+        try await environment.withConnection { _ in }
         let bench = Bench(configuration: try environment.database(), plan: plan, logger: logger)
         let report = try await bench.run { line in
             writeError(line)

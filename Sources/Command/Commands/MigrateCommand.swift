@@ -1,6 +1,5 @@
 import ArgumentParser
 import Postgres
-import Schema
 
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -29,24 +28,28 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     func run() async throws {
+        let environment = try Environment.load()
+        let migrator = try environment.migrator()
         if print {
-            for script in Schema.migrations + Schema.replaceable { Swift.print("-- \(script.name)\n\(script.sql)") }
+            for script in migrator.scripts { Swift.print("-- \(script.name)\n\(script.sql)") }
             return
         }
-        try await Environment.load().withConnection(statementTimeout: nil, needsSchema: false) { connection in
+        let chosen = try environment.settings.apps().map(\.name)
+        try await environment.withConnection(statementTimeout: nil, needsSchema: false) { connection in
             if dryRun {
-                try await showPlan("would apply", on: connection)
+                try await showPlan("would apply", of: migrator, on: connection)
             } else if status {
                 try await showApplied(on: connection)
-                try await showPlan("missing", on: connection)
+                try await showPlan("missing", of: migrator, on: connection)
             } else {
-                try await migrate(connection)
+                try await migrate(connection, by: migrator)
             }
+            try await showOthers(than: chosen, on: connection)
         }
     }
 
-    private func migrate(_ connection: Connection) async throws {
-        let steps = try await Migrator.errand.run(on: connection) { step in
+    private func migrate(_ connection: Connection, by migrator: Migrator) async throws {
+        let steps = try await migrator.run(on: connection) { step in
             // Functions and views are many and quick: their number says enough.
             if case .migration = step { Swift.print("applied \(step)") }
         }
@@ -63,8 +66,18 @@ struct MigrateCommand: AsyncParsableCommand {
         }
     }
 
-    private func showPlan(_ word: String, on connection: Connection) async throws {
-        let steps = try await Migrator.errand.plan(on: connection)
+    /// Apps that were installed once stay as they are where ERRAND_APPS leaves them out.
+    private func showOthers(than chosen: [String], on connection: Connection) async throws {
+        let isThere = try await connection.query("select to_regclass('errand.app') is not null")
+        guard try isThere.scalar(Bool.self) else { return }
+        let others = Statement("select name from errand.app where name <> all ($1) order by name", [chosen])
+        for name in try await connection.query(others).column(0, as: String.self) {
+            Swift.print("app \(name) is installed and not in ERRAND_APPS: left as it is")
+        }
+    }
+
+    private func showPlan(_ word: String, of migrator: Migrator, on connection: Connection) async throws {
+        let steps = try await migrator.plan(on: connection)
         for step in steps { Swift.print("\(word) \(step)") }
         if steps.isEmpty { Swift.print("up to date") }
     }
@@ -76,7 +89,7 @@ struct MigrateCommand: AsyncParsableCommand {
             """
             select name, to_char(applied_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
             from errand.migration
-            order by name
+            order by name like '%/%', name
             """)
         for row in applied {
             let (name, time) = try row.decode(String.self, String.self)

@@ -58,18 +58,20 @@ struct Serving {
 
     func run() async throws {
         let environment = try Environment.load()
-        let worker = try isWorker ? workerConfiguration(environment.settings) : nil
+        let worker = try isWorker ? workerConfiguration(environment) : nil
         let connections = try environment.settings.value(.connections) { Int($0) }
         let logger = environment.logger
         let configuration = try environment.database()
         let web = try WebPart(environment, isWeb: isWeb)
+        let apps = try environment.jobApps()
         let parts = try isWorker ? Parts(environment) : nil
         let grace = worker?.grace ?? .zero
         try await Stopping.run(within: grace + .seconds(2)) {
             let database = Database(configuration: configuration, maximumConnections: connections, logger: logger)
             var services: [any Service] = [Housekeeping(database: database, logger: logger)]
             if isScheduler {
-                services.append(Scheduler(database: database, schedules: try AllJobs.schedules, logger: logger))
+                services.append(
+                    Scheduler(database: database, schedules: try AllJobs.schedules(of: apps), logger: logger))
             }
             let claiming = worker.flatMap { worker in
                 parts.map { parts in
@@ -97,9 +99,13 @@ struct Serving {
         try await body()
     }
 
-    private func workerConfiguration(_ settings: Settings) throws -> WorkerConfiguration {
+    private func workerConfiguration(_ environment: Environment) throws -> WorkerConfiguration {
+        let settings = environment.settings
         var worker = WorkerConfiguration()
+        let logger = environment.logger
+        worker.onStandstill = { Stopping.end(becauseOf: $0, logger) }
         worker.queues = try settings.value(.queues, parseQueues)
+        worker.claimConnections = try settings.value(.claimConnections) { Int($0) }
         worker.pollInterval = try settings.value(.pollInterval) { Duration(setting: $0) }
         worker.listens = try settings.value(.listen) { Bool($0) }
         worker.lease = try settings.value(.lease) { Duration(setting: $0) }
@@ -121,12 +127,13 @@ struct Serving {
         var backoff = Backoff(first: .milliseconds(100), cap: .seconds(2))
         var random = SystemRandomNumberGenerator()
         var lines = WaitLines()
+        let migrator = try environment.migrator()
         while true {
             try Task.checkCancellation()
             let reason: String
             do {
                 let (obstacle, newer) = try await environment.withConnection(needsSchema: false) { connection in
-                    try await connection.startObstacle()
+                    try await connection.startObstacle(for: migrator)
                 }
                 guard let obstacle else {
                     if let newer {

@@ -37,6 +37,11 @@ extension Setting {
         "database.url", "DATABASE_URL", nil, expected: "postgresql://user@host:5432/database", isSecret: true,
         "the database with the queue"
     ) { _ in true }
+    // Which apps there are is judged where it is used.
+    static let apps = Setting(
+        "errand.apps", "ERRAND_APPS", "all", expected: "all, none, or apps with commas between, such as media,events",
+        "apps that `errand migrate` installs beside the queue, and whose jobs and schedules run"
+    ) { !$0.isEmpty }
     static let queues = Setting(
         "errand.queues", "ERRAND_QUEUES", "default=10,images=2,uploads=16,pushes=50", expected: "queue=number,…",
         "queues to claim from, and how many jobs of each run here at once"
@@ -71,6 +76,9 @@ extension Setting {
     static let connections = Setting(
         "errand.connections", "ERRAND_CONNECTIONS", "4", expected: "a number of 1 to 1000",
         "database connections for handlers", accepts: isCount)
+    static let claimConnections = Setting(
+        "errand.claim.connections", "ERRAND_CLAIM_CONNECTIONS", "6", expected: "a number of 1 to 1000",
+        "the most database connections for claims and completions, shared by all queues", accepts: isCount)
     static let storage = Setting(
         "errand.storage", "ERRAND_STORAGE", ".errand/storage", expected: "the path of a folder",
         "where photos are kept, unless STORAGE_URL is set"
@@ -139,10 +147,11 @@ extension Setting {
     ) { LineLog.Format(rawValue: $0) != nil }
 
     static let all = [
-        databaseURL, queues, pollInterval, listen, lease, beat, grace, memory, connections, storage, storageURL,
-        storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID, apnsTopic,
-        apnsServer, apnsAuthorities, imageProcesses, imageLimit, webAddress, eventsKeptFrom, noopCrash, logLevel,
-        logFormat,
+        databaseURL, apps, queues, pollInterval, listen, lease, beat, grace, memory, connections, claimConnections,
+        storage,
+        storageURL, storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID,
+        apnsTopic, apnsServer, apnsAuthorities, imageProcesses, imageLimit, webAddress, eventsKeptFrom, noopCrash,
+        logLevel, logFormat,
     ]
 
     /// Without spaces and line breaks, such as that at the end of a file that was read in: it has to fit into a header.

@@ -70,6 +70,7 @@ extension Settings {
     private static let others: Set<String> = [
         "ERRAND_CONFIG", "ERRAND_TEST_DATABASE_URL", "ERRAND_TEST_POOLER_URL", "ERRAND_CLUSTER_URL", "ERRAND_BIN",
         "ERRAND_FAULTS", "ERRAND_PREVIOUS", "ERRAND_TEST_S3_RCLONE", "ERRAND_TEST_S3_MOTO", "ERRAND_TEST_S3_TLS",
+        "ERRAND_WALK_SEED", "ERRAND_WALK_SECONDS",
     ]
 
     private static func refuseUnknown(variables: [String: String]) throws {

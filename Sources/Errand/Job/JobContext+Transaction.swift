@@ -22,23 +22,45 @@ extension JobContext {
         _ body: @Sendable (Transaction) async throws -> Outcome
     ) async throws -> Outcome {
         let policy = worker.handlers[kind]?.policy ?? JobPolicy()
-        let (outcome, word) = try await database.transaction { transaction in
+        let ticket = worker.counts.begin()
+        do {
+            let (outcome, end) = try await committing(body, policy: policy, ticket: ticket)
+            control.committed = end
+            return outcome
+        } catch {
+            worker.counts.end(ticket)
+            throw error
+        }
+    }
+
+    private func committing(
+        _ body: @Sendable (Transaction) async throws -> Outcome, policy: JobPolicy, ticket: CountedTransactions.Ticket
+    ) async throws -> (Outcome, CommittedEnd) {
+        try await database.transaction { transaction in
             let outcome = try await body(transaction)
             let settlement = Settlement(job: job, ending: Settlement.Ending(outcome, of: job, policy), took: .zero)
-            var answer = try await transaction.query(settlement.commitStatement).scalar(String.self)
+            var (answer, number) = try await transaction.end(by: settlement)
             // Another session has the job's row, such as one that cancels it and has not committed. The attempt's deadline
             // ends this too.
             var delay: Duration = .milliseconds(5)
             while answer == "locked" {
                 try await Task.sleep(for: delay)
                 delay = min(delay * 2, .milliseconds(100))
-                answer = try await transaction.query(settlement.commitStatement).scalar(String.self)
+                (answer, number) = try await transaction.end(by: settlement)
             }
-            guard answer == "ended" else { throw EndRefused(isUnwanted: answer == "unwanted") }
-            return (outcome, settlement.outcome)
+            guard answer == "ended", let number else { throw EndRefused(isUnwanted: answer == "unwanted") }
+            return (outcome, CommittedEnd(outcome: settlement.outcome, transaction: number, ticket: ticket))
         }
-        control.committed = word
-        return outcome
+    }
+}
+
+extension Transaction {
+    /// Returns the state that errand.commit_v1 returns, and the transaction's number where that is `ended`.
+    fileprivate func end(by settlement: Settlement) async throws -> (state: String, number: Int64?) {
+        guard let row = try await query(settlement.commitStatement).first else {
+            throw UnexpectedAnswer("errand.commit_v1", expected: "one row", came: "none")
+        }
+        return try row.decode(String.self, Int64?.self)
     }
 }
 

@@ -101,7 +101,7 @@ final class AttemptControl: Sendable {
         var task: Task<Void, Never>?
         var begunAt: ContinuousClock.Instant?
         /// The end that is written already, with what the handler wrote.
-        var committed: String?
+        var committed: CommittedEnd?
     }
 
     private let state = Mutex(State())
@@ -113,8 +113,8 @@ final class AttemptControl: Sendable {
 
     func begin(at now: ContinuousClock.Instant) { state.withLock { $0.begunAt = now } }
 
-    /// The outcome that was committed together with the handler's writes; nil while there is none.
-    var committed: String? {
+    /// The end that was committed together with the handler's writes; nil while there is none.
+    var committed: CommittedEnd? {
         get { state.withLock { $0.committed } }
         set { state.withLock { $0.committed = newValue } }
     }

@@ -35,6 +35,12 @@ package struct ClaimAhead {
     /// Jobs claimed ahead did wait long: until attempts end again, none are.
     package mutating func stalled() { slowest = nil }
 
+    /// The most jobs that a queue claims ahead, where the other queues of its worker hold so many.
+    ///
+    /// Of one queue four batches: two on their way, one that runs and one that has ended; more would only wait. Of all
+    /// queues sixty-four: 40 MB of jobs with the default batch.
+    package static func most(batch: Int, heldByOthers: Int) -> Int { max(0, min(4 * batch, 64 * batch - heldByOthers)) }
+
     /// How many jobs may wait here while `slots` run.
     package func count(slots: Int, atMost most: Int) -> Int {
         guard let slowest else { return 0 }

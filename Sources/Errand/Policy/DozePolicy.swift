@@ -1,20 +1,26 @@
-/// When a worker looks at its sleeping queues, and when it asks enqueuers to wake it.
+/// When a worker probes its sleeping queues, and when it asks enqueuers to wake it.
 ///
-/// A queue sleeps as soon as a claim got less than it asked for; one look serves all that sleep. While work comes, nothing
-/// has to be announced: the looks are a few milliseconds apart, and enqueuers send no NOTIFY, which would cost them three
-/// quarters of their rate. After a short calm the wake-up flag is raised. A wake-up that brought nothing, because it was for
-/// another queue or others were faster, is followed by a longer calm: so a worker that is woken in vain is so ten times a
-/// second at most.
+/// A queue sleeps as soon as a claim got less than it asked for; one probe serves all that sleep. There are two ways to
+/// learn of new jobs, and the rate of wake-ups decides between them:
+///
+/// - **Armed**: the wake-up flag is up, and each enqueue sends a NOTIFY. Nothing is probed but for a safety net, twice a
+///   second. That is the cheapest way while little comes: one NOTIFY a job. It stays so while wake-ups come at up to
+///   ``wakeUps`` within ``span``.
+/// - **Awake**: beyond that rate the flag is lowered, and probes are a few milliseconds apart. A busy queue sends no NOTIFY
+///   at all, which would cost its enqueuers three quarters of their rate. After a short quiet period the flag goes up again.
+///
+/// A wake-up that brings nothing, because it was for another queue or others were faster, counts ``vainWeight`` times. So
+/// a worker that sleeps beside a busy queue lowers the flag after a few.
 ///
 /// Any role may send a NOTIFY, as often as it likes. A wake-up that nobody here has asked for changes nothing but the flag,
-/// and looks that find nothing are ``vainPause`` apart once there have been ``vainLooks`` of them.
+/// and probes that find nothing are ``vainPause`` apart once there have been ``vainLooks`` of them.
 ///
-/// Whoever had enqueued before the flag was raised, and commits after the look that came with it, announces nothing. So that
-/// look is followed by others, each after twice the pause of the one before: such a job is found at the latest when it has
-/// waited as long as its commit was away from the flag.
+/// A transaction that enqueued before the flag was raised, and commits after the probe that came with it, announces
+/// nothing. So that probe is followed by others, each after twice the pause of the one before: such a job is found at the
+/// latest when it has waited as long as its commit was away from the flag.
 package struct DozePolicy {
     package enum Next: Equatable {
-        /// Look now; with `arms`, and raise the flag before.
+        /// Probe now; with `arms`, and raise the flag before.
         case look(arms: Bool)
         case wait(Duration)
     }
@@ -23,61 +29,88 @@ package struct DozePolicy {
     package static let calm: Duration = .milliseconds(10)
     /// The same after a wake-up in vain, and where there are none.
     package static let longCalm: Duration = .milliseconds(100)
-    /// The pause between two looks until then.
+    /// The pause between two probes until then.
     package static let shortPause: Duration = .milliseconds(5)
     /// The pause while another queue is claimed from: what comes there isn't announced, and may be for this one.
     package static let busyPause: Duration = .milliseconds(10)
 
-    /// How many looks in a row may find nothing, as long as wake-ups arrive, before they are ``vainPause`` apart.
+    /// How many probes in a row may find nothing, as long as wake-ups arrive, before they are ``vainPause`` apart.
     package static let vainLooks = 40
-    /// The pause between looks from then on. For each such pause without a look, one more may come soon.
+    /// The pause between probes from then on. For each such pause without a probe, one more may come soon.
     package static let vainPause: Duration = .milliseconds(50)
     /// How soon the flag is lowered once more.
     package static let lowerPause: Duration = .milliseconds(100)
 
-    package enum WakeUp: Equatable {
-        /// Claim now, and lower the flag.
-        case wanted
-        /// Lower the flag: whoever raised it may be gone.
-        case unasked
-        case ignored
+    /// How many wake-ups within ``span`` the flag stays up for.
+    package static let wakeUps = 50.0
+    package static let span: Duration = .milliseconds(500)
+    /// As how many wake-ups one in vain counts.
+    package static let vainWeight = 4.0
+    /// How long after a wake-up its claim may bring jobs.
+    package static let claimTime: Duration = .milliseconds(20)
+
+    /// What to do about a wake-up.
+    package struct WakeUp: Equatable {
+        /// Claim now: something may be due.
+        package let claims: Bool
+        /// Lower the flag: wake-ups are too many, or the worker that raised it is gone.
+        package let lowers: Bool
     }
 
-    /// How often it looks where there are no wake-ups; half as often where there are.
+    /// How often it probes where there are no wake-ups; half as often where there are.
     private let interval: Duration
     private var lastWork: Duration?
     private var lastWake: Duration?
     private var lastLook: Duration?
-    private var isArmed = false
-    /// When a rate has room for jobs that wait.
+    /// The flag is up: new jobs are announced.
+    package private(set) var isArmed = false
+    /// When a probe is due at the latest: a rate has room for jobs that wait, or a wake-up came.
     private var expectedWork: Duration?
     /// The next pause while the flag is up.
     private var armedPause = shortPause
-    /// Looks that may still come soon, as of `lastLook`.
+    /// Probes that may still come soon, as of `lastLook`.
     private var soonLooks = Double(vainLooks)
+    /// When the flag was lowered, here or by another worker.
     private var lastLowering: Duration?
+    /// Wake-ups of late, as of `lastNotice`: each counts less and less within ``span``.
+    private var recentWakes = 0.0
+    private var lastNotice: Duration?
+    /// The first wake-up since a claim brought jobs.
+    private var unanswered: Duration?
 
     package init(interval: Duration) { self.interval = interval }
 
     /// A claim brought jobs.
     package mutating func worked(at now: Duration) {
         lastWork = now
-        isArmed = false
+        unanswered = nil
         soonLooks = Double(Self.vainLooks)
     }
 
-    /// A wake-up came. While the flag isn't up, looks are close together and need none.
+    /// A wake-up came. While the flag isn't up, probes are close together and need none.
     package mutating func woken(at now: Duration) -> WakeUp {
-        guard isArmed || lastLowering.map({ $0 + Self.lowerPause <= now }) ?? true else { return .ignored }
-        lastLowering = now
-        guard isArmed else { return .unasked }
-        lastWake = now
-        isArmed = false
-        return .wanted
+        let isInVain = isArmed && (unanswered.map { $0 + Self.claimTime <= now } ?? false)
+        recentWakes = recentWakes(at: now) + (isInVain ? Self.vainWeight : 1)
+        lastNotice = now
+        let claims = isArmed
+        if claims {
+            lastWake = now
+            unanswered = unanswered ?? now
+        }
+        let mayLower = isArmed || lastLowering.map { $0 + Self.lowerPause <= now } ?? true
+        let lowers = mayLower && recentWakes > Self.wakeUps
+        if lowers { lowered(at: now) }
+        return WakeUp(claims: claims, lowers: lowers)
     }
 
-    /// Jobs wait for the rate of their queue, which has room then: that look is not put off.
-    package mutating func expects(workAt time: Duration) { expectedWork = time }
+    /// The flag is lowered, here or by another worker: what is enqueued from now on is not announced.
+    package mutating func lowered(at now: Duration) {
+        isArmed = false
+        lastLowering = now
+    }
+
+    /// Jobs wait for the rate of their queue, which has room then, or a wake-up came: that probe is not put off.
+    package mutating func expects(workAt time: Duration) { expectedWork = min(expectedWork ?? time, time) }
 
     /// What to do now, while at least one queue sleeps.
     ///
@@ -87,13 +120,14 @@ package struct DozePolicy {
     package mutating func next(at now: Duration, isBusy: Bool, listens: Bool) -> Next {
         let calmAt = calmAt(listens: listens)
         let isCalm = !isBusy && calmAt <= now
-        let arms = isCalm && listens
+        // Once it is up, the flag stays up until wake-ups are too many.
+        let arms = listens && (isArmed || isCalm)
         let longest = interval * (listens ? 2 : 1)
         let pause =
-            if isBusy {
-                Self.busyPause
-            } else if arms {
+            if arms {
                 min(armedPause, longest)
+            } else if isBusy {
+                Self.busyPause
             } else if isCalm {
                 longest
             } else { min(Self.shortPause, interval) }
@@ -102,7 +136,8 @@ package struct DozePolicy {
         let spaced = isSoon ? pause : max(pause, min(Self.vainPause, longest))
         let planned = arms && !isArmed && isSoon ? now : lastLook.map { $0 + spaced } ?? now
         let due = min(planned, expectedWork ?? planned)
-        guard due <= now else { return .wait(isCalm || isBusy || !isSoon ? due - now : min(due, calmAt) - now) }
+        let isWaitingForCalm = !arms && !isCalm && !isBusy && isSoon
+        guard due <= now else { return .wait((isWaitingForCalm ? min(due, calmAt) : due) - now) }
         lastLook = now
         expectedWork = nil
         self.soonLooks = max(0, soonLooks - 1)
@@ -116,10 +151,15 @@ package struct DozePolicy {
         return min(Double(Self.vainLooks), soonLooks + (now - lastLook) / Self.vainPause)
     }
 
+    private func recentWakes(at now: Duration) -> Double {
+        guard let lastNotice else { return recentWakes }
+        return recentWakes / (1 + (now - lastNotice) / Self.span)
+    }
+
     private func calmAt(listens: Bool) -> Duration {
         let isInVain = lastWake.map { $0 > (lastWork ?? .zero) } ?? false
         let calm = listens && !isInVain ? Self.calm : Self.longCalm
-        guard let lastActive = [lastWork, lastWake].compactMap(\.self).max() else { return .zero }
-        return lastActive + calm
+        let lastActive = [lastWork, lastWake].compactMap(\.self).max().map { $0 + calm } ?? .zero
+        return max(lastActive, lastLowering.map { $0 + Self.calm } ?? .zero)
     }
 }

@@ -9,6 +9,8 @@ struct PromotePlan {
     /// While nothing waits for its time: a job that is enqueued for later is noticed within this, and from then on is on
     /// time.
     static let idleInterval: Duration = .seconds(1)
+    /// The longest delay while something waits for its time: a job that is due starts within 1 s.
+    static let longestInterval: Duration = .milliseconds(500)
     /// The most jobs a call puts in line.
     static let batch = 1000
     private static let overlap: Int64 = 10_000_000
@@ -29,41 +31,55 @@ struct PromotePlan {
     /// A call put `count` jobs in line, and others wait for their time or not; answers the pause before the next call.
     mutating func promoted(_ count: Int, lastRunAt: Timestamp?, othersWait: Bool, took: Duration) -> Duration {
         if let lastRunAt { self.lastRunAt = max(lastRunAt, self.lastRunAt ?? lastRunAt) }
-        let interval = othersWait ? Self.interval : Self.idleInterval
-        return count == Self.batch ? .zero : Share.pause(after: took, atLeast: interval)
+        guard othersWait else { return Share.pause(after: took, atLeast: Self.idleInterval) }
+        return count == Self.batch ? .zero : min(Share.pause(after: took, atLeast: Self.interval), Self.longestInterval)
     }
 
     /// The call failed: what it did is unknown, so the next one looks at everything.
     mutating func failed() { lookedAtEverything = nil }
 }
 
-/// When lost workers are looked for, and when jobs that nobody holds are.
+/// When parked jobs are looked at whose dependency may be up or whose limit may have room.
+enum ReleasePlan {
+    static let interval: Duration = .milliseconds(200)
+    /// While none is parked.
+    static let idleInterval: Duration = .seconds(1)
+    /// The longest delay while some are parked.
+    static let longestInterval: Duration = .seconds(2)
+
+    /// The delay after a call: a tenth of the time while some are parked, since a call looks at as many limits as 50 ms
+    /// allow.
+    static func released(othersWait: Bool, took: Duration) -> Duration {
+        othersWait
+            ? min(max(interval, took * 9), longestInterval) : Share.pause(after: took, atLeast: idleInterval)
+    }
+}
+
+/// When lost workers are looked for, and which part of the jobs is read for some that nobody holds.
+///
+/// What a lost worker held is found by the records of its claims. All jobs are read through besides, a part with each
+/// call, for running ones that no record names: a safety net.
 struct RescuePlan {
     static let interval: Duration = .seconds(5)
-    private static let scanEvery: Duration = .seconds(300)
-    /// How long after a lost worker all jobs are looked at: an end or a claim of its may still have been under way.
-    private static let scanAfterLoss: Duration = .seconds(60)
+    private static let readEvery: Duration = .seconds(3600)
 
-    private var lastScan: Duration?
-    private var scanUntil: Duration = .zero
+    private var lastRead: Duration?
+    private var nextPage: Int64?
 
-    /// Whether all jobs are to be looked at now.
-    mutating func scans(at now: Duration) -> Bool {
-        guard let last = lastScan, now >= scanUntil, now - last < Self.scanEvery else {
-            lastScan = now
-            return true
+    /// The page of the table at which this call is to read on; nil where it is to read none.
+    mutating func page(at now: Duration) -> Int64? {
+        if nextPage == nil, lastRead.map({ now - $0 >= Self.readEvery }) ?? true {
+            lastRead = now
+            nextPage = 0
         }
-        return false
+        return nextPage
     }
 
-    /// A call found that many lost workers; answers the pause before the next call.
-    mutating func rescued(lostWorkers: Int, took: Duration, at now: Duration) -> Duration {
-        if lostWorkers > 0 { scanUntil = now + Self.scanAfterLoss }
+    /// A call read up to that page, nil where it came to the end. Returns the delay before the next call.
+    mutating func rescued(nextPage: Int64?, took: Duration) -> Duration {
+        self.nextPage = nextPage
         return Share.pause(after: took, atLeast: Self.interval)
     }
-
-    /// The call failed: a worker may have been lost in it.
-    mutating func failed() { lastScan = nil }
 }
 
 /// When jobs that were in two crashes of their worker go back in line, one at a time.

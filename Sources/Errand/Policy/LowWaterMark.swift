@@ -116,6 +116,10 @@ extension LowWaterMark {
         return starts.map { min($0, aside) }
     }
 
+    /// ``published``, and behind these, by priority, up to where a look has found nothing. For a worker that begins:
+    /// else its first look would read all dead entries from line 0 on, and time out on them.
+    package var stored: [Int64] { published + looked }
+
     /// What the next look below the marks is to read.
     package var look: Look { Look(after: looked, upTo: starts, certain: published) }
 }
@@ -145,10 +149,14 @@ extension LowWaterMark {
         return !isVoid
     }
 
-    /// Takes in marks that another worker of the same kinds has published. Who claims seldom would else read, each time, over
-    /// all that others have done meanwhile.
-    package mutating func catchUp(with others: [Int64]) {
-        guard others.count == Self.priorities else { return }
+    /// Takes in marks that another worker of the same kinds has published or stored. Who claims seldom would else read, each
+    /// time, over all that others have done meanwhile.
+    package mutating func catchUp(with known: [Int64]) {
+        guard known.count == Self.priorities || known.count == 2 * Self.priorities else { return }
+        let others = known.prefix(Self.priorities)
+        for (lane, line) in known.dropFirst(Self.priorities).enumerated() {
+            looked[lane] = max(looked[lane], min(line, others[lane]))
+        }
         for lane in others.indices {
             marks[lane] = max(marks[lane], others[lane])
             if let sweep = sweeps[lane], !sweep.isFound { sweeps[lane]!.from = max(sweep.from, others[lane]) }

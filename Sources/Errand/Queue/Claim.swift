@@ -17,13 +17,17 @@ struct Claim {
     var beginsNow: Int
     /// Whether one may come that was running in a crash of its worker.
     var takesSuspect: Bool
+    /// The epoch of its record: see ``ClaimEpochs``.
+    var epoch: Int32
+    /// Whether it waits until no other large claim is under way, on any worker.
+    var takesTurn = false
 
     var statement: Statement {
         Statement(
-            "select * from errand.claim_v2($1, $2, $3, $4::int4, $5, $6, $7, $8::int4, $9)",
+            "select * from errand.claim_v2($1, $2, $3, $4::int4, $5, $6, $7, $8::int4, $9, $10, $11)",
             [
                 queue, kinds, workerID, limit, starts, lanes.map(Int16.init), isDurable, min(beginsNow, limit),
-                takesSuspect,
+                takesSuspect, epoch, takesTurn,
             ]
         ).kept
     }
@@ -60,17 +64,33 @@ struct Claim {
                 (jobs, unreadable) = try oneByOne(rows)
             }
         }
+        jobs = inOrder(jobs)
         var lines = [[Int64]](repeating: [], count: 4)
-        for job in jobs { lines[job.priority - 1].append(job.line) }
+        // Jobs that were released for this claim stand behind all others: they don't say up to where it has read.
+        for job in jobs where job.line <= high { lines[job.priority - 1].append(job.line) }
+        // The queue's rate may have had room for fewer than the limit.
+        let isFull = jobs.count + unreadable.count == asked
+        let isUnclear = isFull && lines.allSatisfy(\.isEmpty)
         return Answer(
             jobs: jobs, unreadable: unreadable,
             observation: .init(
                 // The priority of a job that can't be read isn't known, so nothing may be concluded.
-                high: unreadable.isEmpty ? high : 0, latest: UInt64(latest), xmax: snapshot.xmax,
+                high: unreadable.isEmpty && !isUnclear ? high : 0, latest: UInt64(latest), xmax: snapshot.xmax,
                 running: snapshot.running, lines: lines,
-                // The queue's rate may have had room for fewer than the limit.
-                isFull: jobs.count + unreadable.count == asked, lanes: lanes, starts: starts),
+                isFull: isFull, lanes: lanes, starts: starts),
             rest: rest.flatMap(Rest.init))
+    }
+
+    /// As they are to begin: by priority, then by position. The server returns them as they lie in the table.
+    private func inOrder(_ jobs: [ClaimedJob]) -> [ClaimedJob] {
+        var ranks = [0, 0, 0, 0, 0]
+        for (rank, lane) in lanes.enumerated() { ranks[lane] = rank }
+        func isBefore(_ one: ClaimedJob, _ other: ClaimedJob) -> Bool {
+            one.priority == other.priority
+                ? one.line < other.line : ranks[one.priority] < ranks[other.priority]
+        }
+        let isInOrder = zip(jobs, jobs.dropFirst()).allSatisfy(isBefore)
+        return isInOrder ? jobs : jobs.sorted(by: isBefore)
     }
 
     /// Column by column: a claim is the one statement whose rows are many all the time.
@@ -92,7 +112,8 @@ struct Claim {
                 id: ids[row], line: lines[row], kind: JobKind(rawValue: kinds[row]), queue: queue,
                 priority: Int(priorities[row]), attempt: Int(attempts[row]), maxAttempts: Int(maxAttempts[row]),
                 crashes: Int(crashes[row]), createdAt: createdAt[row], runAt: runAt[row], startedAt: startedAt[row],
-                payload: payloads[row], options: try options[row]?.decode(JobOptions.self), workerID: workerID)
+                payload: payloads[row], options: try options[row]?.decode(JobOptions.self), workerID: workerID,
+                epoch: epoch)
         }
     }
 
@@ -108,7 +129,7 @@ struct Claim {
                 let job = ClaimedJob(
                     id: id, line: line, kind: JobKind(rawValue: kind ?? ""), queue: queue, priority: 1, attempt: 1,
                     maxAttempts: 1, createdAt: .minusInfinity, runAt: .minusInfinity, startedAt: .minusInfinity,
-                    payload: JSONB("null"), options: nil, workerID: workerID)
+                    payload: JSONB("null"), options: nil, workerID: workerID, epoch: epoch)
                 unreadable.append(
                     Settlement(
                         job: job, ending: .failed(error: "the job's row can't be read: \(Self.reason(error))"),
@@ -127,7 +148,7 @@ struct Claim {
             id: id, line: line, kind: JobKind(rawValue: kind), queue: queue, priority: Int(priority),
             attempt: Int(attempt), maxAttempts: Int(maxAttempts), crashes: Int(crashes), createdAt: createdAt,
             runAt: runAt, startedAt: startedAt, payload: payload, options: try options?.decode(JobOptions.self),
-            workerID: workerID)
+            workerID: workerID, epoch: epoch)
     }
 
     /// What can't be read, without its value.

@@ -22,12 +22,13 @@ final class ClaimedJob: Sendable {
     let options: JobOptions?
     /// The worker id under which it was claimed.
     let workerID: Int64
+    /// The epoch of its claim: see ``ClaimEpochs``.
+    let epoch: Int32
 
     init(
         id: Int64, line: Int64, kind: JobKind, queue: String, priority: Int, attempt: Int, maxAttempts: Int,
         crashes: Int = 0, createdAt: Timestamp, runAt: Timestamp, startedAt: Timestamp, payload: JSONB,
-        options: JobOptions?,
-        workerID: Int64
+        options: JobOptions?, workerID: Int64, epoch: Int32 = 0
     ) {
         self.id = id
         self.line = line
@@ -43,6 +44,7 @@ final class ClaimedJob: Sendable {
         self.payload = payload
         self.options = options
         self.workerID = workerID
+        self.epoch = epoch
     }
 
     /// Microseconds from when it was due to when it was claimed, by the database's clock; 0 where it was due at

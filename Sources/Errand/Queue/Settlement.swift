@@ -14,8 +14,8 @@ struct Settlement: Sendable {
         case failed(error: String)
         case cancelled(reason: String)
         case obsolete(reason: String)
-        /// Written already, in the handler's own transaction, with that outcome.
-        case committed(outcome: String)
+        /// Written already, in the handler's own transaction.
+        case committed(CommittedEnd)
     }
 
     let job: ClaimedJob
@@ -64,7 +64,7 @@ extension Settlement {
         case .failed: "failed"
         case .cancelled: "cancelled"
         case .obsolete: "obsolete"
-        case .committed(let outcome): outcome
+        case .committed(let end): end.outcome
         }
     }
 
@@ -73,15 +73,24 @@ extension Settlement {
         if case .succeeded(output: nil) = ending { job.options?.guardName == nil } else { false }
     }
 
+    /// Whether a job may become due with it that no wake-up announces: itself, or one that waits for its limit.
+    var isFollowed: Bool {
+        switch ending {
+        case .succeeded, .failed, .cancelled, .obsolete: job.options?.limitKey != nil
+        case .retried, .snoozed, .snoozedUntil, .parked, .released, .committed: true
+        }
+    }
+
     var isReleased: Bool {
         if case .released = ending { true } else { false }
     }
 
-    private var isCommitted: Bool {
-        if case .committed = ending { true } else { false }
+    /// The end that its handler's own transaction has written; nil where none has.
+    var committed: CommittedEnd? {
+        if case .committed(let end) = ending { end } else { nil }
     }
 
-    /// The statements that write `settlements`; what each returns is read by ``Unwritten``.
+    /// The statements that write `settlements`; what each returns is read by ``WriteAnswer``.
     static func statements(for settlements: [Settlement]) -> [Statement] {
         var groups: [[Settlement]] = []
         for settlement in settlements {
@@ -92,7 +101,7 @@ extension Settlement {
         return groups.flatMap { group in
             let worker = group[0].job.workerID
             let plain = group.filter(\.isPlainSuccess)
-            let others = group.filter { !$0.isPlainSuccess && !$0.isCommitted }
+            let others = group.filter { !$0.isPlainSuccess && $0.committed == nil }
             var statements: [Statement] = []
             if !plain.isEmpty {
                 statements.append(
@@ -116,17 +125,18 @@ extension Settlement {
         }
     }
 
-    /// The statement that lets those go that wait for the places of `settlements` under their limits; nil where none has
-    /// one.
-    static func release(after settlements: [Settlement]) -> Statement? {
-        let keys = Set(settlements.compactMap(\.job.options?.limitKey))
+    /// The statement that lets those go that wait for the slots of `settlements` under their limits, and for slots of
+    /// `others`; nil where there are none.
+    static func release(after settlements: [Settlement], and others: Set<String> = []) -> Statement? {
+        let keys = others.union(settlements.compactMap(\.job.options?.limitKey))
         return keys.isEmpty ? nil : Statement("select errand.release_v1($1)", [keys.sorted()])
     }
 
-    /// The statement that writes it in its handler's transaction; returns `ended`, `locked`, `lost` or `unwanted`.
+    /// The statement that writes it in its handler's transaction; returns `ended`, `locked`, `lost` or `unwanted`, and the
+    /// number of the transaction where it is `ended`.
     var commitStatement: Statement {
         Statement(
-            "select errand.commit_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            "select * from errand.commit_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             [
                 job.workerID, job.id, job.line, outcome, error?.storable, pause?.wholeMilliseconds, output, due,
                 dependency,
@@ -134,18 +144,30 @@ extension Settlement {
     }
 }
 
-/// The jobs whose outcome was not written, by the statements of ``Settlement/statements(for:)``.
-struct Unwritten {
-    /// No longer this worker's: cancelled, or rescued.
+/// An end that was committed together with what its handler wrote.
+struct CommittedEnd: Sendable {
+    let outcome: String
+    /// The number of that transaction.
+    let transaction: Int64
+    /// Holds the place of the transaction until the end is counted.
+    let ticket: CountedTransactions.Ticket
+}
+
+/// What the statements of ``Settlement/statements(for:)`` returned.
+struct WriteAnswer {
+    /// Jobs no longer this worker's: cancelled, or rescued. Their outcome was not written.
     var refused: Set<Int64> = []
-    /// Another session has their rows locked: to be written again a moment later.
+    /// Jobs whose rows another session has locked: to be written again a moment later.
     var locked: Set<Int64> = []
+    /// The transactions that wrote the outcomes of the others.
+    var transactions: Set<Int64> = []
 
     init(_ answers: some Sequence<Rows>) throws {
         for row in answers.lazy.compactMap(\.first) {
-            let (refused, locked) = try row.decode([Int64].self, [Int64].self)
+            let (refused, locked, transaction) = try row.decode([Int64].self, [Int64].self, Int64.self)
             self.refused.formUnion(refused)
             self.locked.formUnion(locked)
+            transactions.insert(transaction)
         }
     }
 }

@@ -2,8 +2,8 @@ import Logging
 import Postgres
 import ServiceLifecycle
 
-/// Keeps the queue in order: puts scheduled jobs in line, takes back what lost workers held, drops what is too old,
-/// and counts for the views of ops.
+/// Keeps the queue in order: puts scheduled and parked jobs in line, takes back what lost workers held, drops what is too
+/// old, and counts for the views of ops.
 ///
 /// Every worker and every scheduler process runs it. Two at once do no harm, and one is enough: whoever comes first does
 /// the duty, and each takes at most 2 % of the time while there is nothing to do.
@@ -19,7 +19,7 @@ public struct Housekeeping: Service {
 
     /// Runs until a graceful shutdown or the end of its task. A database that can't be reached is waited for.
     public func run() async throws {
-        let stops = [Signal(), Signal(), Signal(), Signal(), Signal()]
+        let stops = (0..<6).map { _ in Signal() }
         let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
@@ -29,6 +29,7 @@ public struct Housekeeping: Service {
                     group.addTask { await run(Maintenance(database: own, logger: logger), until: stops[2]) }
                     group.addTask { await run(Stock(database: own), until: stops[3]) }
                     group.addTask { await run(Isolation(database: own), until: stops[4]) }
+                    group.addTask { await run(Release(database: own), until: stops[5]) }
                 }
             } onGracefulShutdown: {
                 for stop in stops { stop.raise() }
@@ -93,6 +94,19 @@ private struct Promotion: Duty {
     mutating func failed() { plan.failed() }
 }
 
+private struct Release: Duty {
+    let database: Database
+    let name = "release"
+
+    mutating func once() async throws -> Duration {
+        let called = ContinuousClock.now
+        let othersWait = try await database.query("select errand.release_parked_v1()").scalar(Bool.self)
+        return ReleasePlan.released(othersWait: othersWait, took: .now - called)
+    }
+
+    mutating func failed() {}
+}
+
 private struct Rescue: Duty {
     let database: Database
     let logger: Logger
@@ -107,9 +121,10 @@ private struct Rescue: Duty {
 
     mutating func once() async throws -> Duration {
         let called = ContinuousClock.now
-        let scans = plan.scans(at: called - start)
-        let rows = try await database.query(Statement("select * from errand.rescue_v2($1)", [scans]))
-        guard let (lost, rescued, failed) = try rows.first?.decode(Int.self, Int.self, Int.self) else {
+        let page = plan.page(at: called - start)
+        let rows = try await database.query(Statement("select * from errand.rescue_v2($1)", [page]))
+        guard let (lost, rescued, failed, nextPage) = try rows.first?.decode(Int.self, Int.self, Int.self, Int64?.self)
+        else {
             throw UnexpectedAnswer("errand.rescue_v2", expected: "one row", came: "none")
         }
         if lost + rescued + failed > 0 {
@@ -117,10 +132,11 @@ private struct Rescue: Duty {
                 "workers were lost",
                 metadata: ["workers": "\(lost)", "jobs_back_in_line": "\(rescued)", "jobs_failed": "\(failed)"])
         }
-        return plan.rescued(lostWorkers: lost, took: .now - called, at: .now - start)
+        return plan.rescued(nextPage: nextPage, took: .now - called)
     }
 
-    mutating func failed() { plan.failed() }
+    /// The next call reads the same part.
+    mutating func failed() {}
 }
 
 private struct Isolation: Duty {

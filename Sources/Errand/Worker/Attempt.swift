@@ -50,7 +50,7 @@ final class Attempt: Sendable {
     }
 
     /// What the handler has committed with its own writes stands, whatever it did after that.
-    private var committed: Settlement.Ending? { context.control.committed.map { .committed(outcome: $0) } }
+    private var committed: Settlement.Ending? { context.control.committed.map { .committed($0) } }
 
     private func cause(of error: any Error) -> String {
         if context.interruption == .deadline { return "deadline exceeded" }

@@ -52,8 +52,9 @@ extension ClaimLoop {
 
     /// An attempt was dropped: there is no end to write.
     func dropped(_ attempt: Attempt) {
+        shared.epochs.withLock { $0.ended(attempt.job) }
         let starters = state.withLock { state in
-            state.held -= 1
+            hold(-1, &state)
             return free(attempt, &state)
         }
         start(starters)
@@ -129,6 +130,8 @@ extension ClaimLoop {
                 state.starters -= 1
                 return nil
             }
+            // An empty slice keeps all that was taken out of it.
+            if state.waiting.isEmpty { state.waiting = [] }
             state.running += 1
             attempt.control.begin(at: .now)
             return attempt

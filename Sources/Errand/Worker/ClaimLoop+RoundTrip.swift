@@ -13,16 +13,18 @@ extension ClaimLoop {
     func roundTrip(_ task: RoundTripTask, on turn: Turn) async throws -> Int? {
         let ended = task.ended
         // Until its jobs have begun, so that nobody takes the queue for empty meanwhile.
-        defer { state.withLock { $0.held -= task.limit } }
+        defer { state.withLock { hold(-task.limit, &$0) } }
         let workerID = shared.identity.current
         var statements = Settlement.statements(for: ended)
         let writes = statements.count
-        if !task.omitsRelease, let release = Settlement.release(after: ended) { statements.append(release) }
         let claim =
             task.limit > 0 ? workerID.map { nextClaim(task, workerID: $0, on: turn) } : nil
+        if !task.omitsRelease, let release = release(after: ended, claims: claim != nil) { statements.append(release) }
         if let claim { statements.append(claim.statement) }
         var isReserved = claim?.takesSuspect == true
         defer { if isReserved { shared.suspects.claimed(nil, at: shared.uptime) } }
+        let ticket = writes > 0 ? shared.counts.begin() : nil
+        defer { ticket.map(shared.counts.end) }
         guard !statements.isEmpty else {
             // Nothing to ask, or nothing to write: what ended was committed with its handler's own writes.
             try written(ended, as: [])
@@ -31,13 +33,19 @@ extension ClaimLoop {
         let start = ContinuousClock.now
         var answers: [Rows]
         do {
-            answers = try await shared.claims.pipeline(statements)
+            answers = try await ask(statements, on: turn)
         } catch {
             let refused: Part? = error.statement.map { place in
                 place < writes ? .ends : claim != nil && place == statements.count - 1 ? .claim : .release
             }
             giveBack(task, refused: refused, isRejected: !error.isTransient && !error.isOutcomeUnknown)
-            if error.isOutcomeUnknown, claim != nil, let workerID { shared.identity.doubt(workerID) }
+            if !error.isOutcomeUnknown {
+                if let claim { shared.epochs.withLock { $0.claimed(0, in: claim.epoch) } }
+            } else if claim != nil || ended.contains(where: \.isReleased), let workerID {
+                // A job that was handed back keeps its position. Were it claimed under this id again, a second try to
+                // hand it back would end that attempt.
+                shared.identity.doubt(workerID)
+            }
             throw error
         }
         let took: Duration = .now - start
@@ -51,6 +59,10 @@ extension ClaimLoop {
             if let workerID { shared.identity.doubt(workerID) }
             throw error
         }
+        if let claim {
+            let count = claimed.map { $0.jobs.count + $0.unreadable.count } ?? 0
+            shared.epochs.withLock { $0.claimed(count, in: claim.epoch) }
+        }
         if isReserved { shared.suspects.claimed(claimed?.jobs.first { $0.crashes > 0 }, at: shared.uptime) }
         isReserved = false
         shared.configuration.onRoundTrip?(
@@ -60,8 +72,28 @@ extension ClaimLoop {
         return begin(claimed, of: task.limit, on: turn)
     }
 
+    /// Lets jobs go that wait for the limits of ended ones, for the claim behind it to take. Without a claim they would go to
+    /// the end of the line: then the next claim lets them go, or housekeeping does within 200 ms.
+    private func release(after ended: [Settlement], claims: Bool) -> Statement? {
+        state.withLock { state in
+            guard claims || shared.isStopping else {
+                state.unreleased.formUnion(ended.compactMap(\.job.options?.limitKey))
+                return nil
+            }
+            defer { state.unreleased = [] }
+            return Settlement.release(after: ended, and: state.unreleased)
+        }
+    }
+
+    private func ask(_ statements: [Statement], on turn: Turn) async throws(PostgresError) -> [Rows] {
+        if turn == .first { state.withLock { $0.isAsking = true } }
+        defer { if turn == .first { state.withLock { $0.isAsking = false } } }
+        return try await shared.claims.pipeline(statements)
+    }
+
     private func nextClaim(_ task: RoundTripTask, workerID: Int64, on turn: Turn) -> Claim {
         let takesSuspect = shared.suspects.reserve(at: shared.uptime)
+        let epoch = shared.epochs.withLock { $0.claims(under: workerID) }
         return state.withLock { state in
             state.claims += 1
             // One claim in sixteen reads the priorities in reverse, so that the lowest is never starved for ever.
@@ -69,7 +101,7 @@ extension ClaimLoop {
             return Claim(
                 queue: queue, kinds: shared.kinds, workerID: workerID, limit: task.limit,
                 starts: state.starts(of: turn), lanes: lanes, isDurable: !task.ended.isEmpty,
-                beginsNow: task.beginsNow, takesSuspect: takesSuspect)
+                beginsNow: task.beginsNow, takesSuspect: takesSuspect, epoch: epoch, takesTurn: state.isDeep)
         }
     }
 
@@ -81,7 +113,7 @@ extension ClaimLoop {
         guard let observation = claimed.observation else { return nil }
         let count = claimed.jobs.count + claimed.unreadable.count
         let isDeep = state.withLock { state in
-            state.held += count
+            hold(count, &state)
             state.ended += claimed.unreadable
             state.ahead.claimed(
                 claimed.jobs.count, bytes: claimed.jobs.reduce(0) { $0 + $1.payload.bytes.count })
@@ -100,21 +132,28 @@ extension ClaimLoop {
 
     private func written(_ ended: [Settlement], as answers: ArraySlice<Rows>) throws {
         guard !ended.isEmpty else { return }
-        let unwritten = try Unwritten(answers)
-        let locked = unwritten.locked.isEmpty ? [] : ended.filter { unwritten.locked.contains($0.job.id) }
+        let answer = try WriteAnswer(answers)
+        let locked = answer.locked.isEmpty ? [] : ended.filter { answer.locked.contains($0.job.id) }
         // One step: the worker must not take all for written in between, and stop.
         let delay = state.withLock { state in
             state.writes -= 1
+            hold(locked.count, &state)
             return state.postpone(locked, atMost: Self.longestPostponement)
         }
         if let delay { writeAgain(after: delay) }
-        let missing = unwritten.refused.union(unwritten.locked)
+        shared.epochs.withLock { epochs in
+            for settlement in ended where !answer.locked.contains(settlement.job.id) { epochs.ended(settlement.job) }
+        }
+        let missing = answer.refused.union(answer.locked)
         let kept = missing.isEmpty ? ended : ended.filter { !missing.contains($0.job.id) }
-        shared.counts.add(kept)
+        // What was held under an id that has lost its lease, housekeeping counts.
+        let ids = shared.identity.all
+        shared.counts.add(kept.filter { ids.contains($0.job.workerID) }, by: answer.transactions)
+        for end in kept.compactMap(\.committed) { shared.counts.end(end.ticket) }
         shared.metrics?.ended(kept)
         shared.failures.write(kept, to: shared.logger, at: shared.uptime)
         shared.configuration.onEnds?(kept.map(AttemptEnd.init))
-        for id in unwritten.refused.sorted() {
+        for id in answer.refused.sorted() {
             shared.logger.warning(
                 "late end not written: the job was cancelled, or its lease was lost", metadata: ["job_id": "\(id)"])
         }
@@ -146,7 +185,7 @@ extension ClaimLoop {
             if refused == .release { state.omitsRelease = true }
             guard !ended.isEmpty else { return }
             let isTheirs = isRejected && (refused == nil || refused == .ends)
-            state.held += ended.count
+            hold(ended.count, &state)
             state.writes -= 1
             if isTheirs, ended.count == 1 {
                 // Alone, and still refused: it can't be written as it is. Its reason can.

@@ -15,6 +15,8 @@ final class ClaimLoop: Sendable {
     let signal = Signal()
     /// Rings when there is enough for a second connection.
     let deep = Signal()
+    /// How often the first connection's loop has turned.
+    let turns = Atomic<Int>(0)
 
     /// The two connections of a queue. Each has marks of its own, as two workers have: what a claim proves holds from the
     /// marks on that it began at.
@@ -32,6 +34,10 @@ final class ClaimLoop: Sendable {
         var running = 0
         /// Claimed, and begun as soon as a slot is free.
         var waiting: ArraySlice<Attempt> = []
+        /// Whether the first connection's loop waits for something to do, for the database, or after a failure.
+        var isResting = false
+        var isAsking = false
+        var isBackingOff = false
         /// Tasks that begin what waits.
         var starters = 0
         var ahead = ClaimAhead()
@@ -53,6 +59,8 @@ final class ClaimLoop: Sendable {
         /// Those that wait for the limits of ended jobs could not be put in line: the ends are written without that, and
         /// housekeeping finds them.
         var omitsRelease = false
+        /// The limits of jobs whose outcomes were written without a claim: it is for a claim to take what waits for them.
+        var unreleased: Set<String> = []
         /// The last claim has left jobs in line that are claimed only to begin at once: none is claimed ahead.
         var beginsOnly = false
         /// A job that was in two crashes of its worker: it begins when nothing else runs here.
@@ -65,7 +73,6 @@ final class ClaimLoop: Sendable {
                 if postponed.isEmpty { postponement = ClaimLoop.firstPostponement }
                 return nil
             }
-            held += locked.count
             defer { postponed += locked }
             guard postponed.isEmpty else { return nil }
             defer { postponement = min(postponement * 2, longest) }
@@ -113,6 +120,22 @@ final class ClaimLoop: Sendable {
     /// Whether it claims just now. One whose slots are all taken is awake, but doesn't.
     var isClaiming: Bool { state.withLock { $0.isAwake && room($0) > 0 } }
 
+    /// For the watchdog, whom nothing must hold up.
+    var sight: (turns: Int, phase: Watchdog.Phase) {
+        let seen = state.withLockIfAvailable { state -> Watchdog.Phase in
+            if state.isBackingOff { return .idle }
+            if state.isAsking { return .asking }
+            guard state.isResting else { return .due }
+            let claims = state.isAwake && room(state) > 0 && state.claimsFrom.map { $0 <= .now } ?? true
+            return claims || !state.ended.isEmpty ? .due : .idle
+        }
+        // Locked for a moment as a rule; where that never ends, it stands still.
+        return (turns.load(ordering: .relaxed), seen ?? .due)
+    }
+
+    /// Jobs that are claimed or being claimed, and writes of outcomes that are under way.
+    var unsettled: Int { state.withLock { $0.held + $0.writes } }
+
     /// Whether an end under this worker id is still to be written.
     func owes(_ workerID: Int64) -> Bool {
         state.withLock { state in
@@ -124,10 +147,10 @@ final class ClaimLoop: Sendable {
 
 // MARK: - Marks
 extension ClaimLoop {
-    /// Right for other workers too.
+    /// Right for other workers too: ``LowWaterMark/stored``.
     var marks: [Int64] {
         state.withLock { state in
-            state.marks.dropFirst().reduce(state.marks[0].published) { zip($0, $1.published).map(max) }
+            state.marks.dropFirst().reduce(state.marks[0].stored) { zip($0, $1.stored).map(max) }
         }
     }
 
@@ -166,10 +189,16 @@ extension ClaimLoop {
         var backoff = Backoff()
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "claim"))
         while true {
+            turns.add(1, ordering: .relaxed)
             let task = takeTask()
             if task.isNothing {
-                if task.isLast { return }
+                if task.isLast {
+                    state.withLock { $0.isResting = true }
+                    return
+                }
+                state.withLock { $0.isResting = true }
                 await signal.wait(atMost: task.claimsIn)
+                state.withLock { $0.isResting = false }
                 continue
             }
             do {
@@ -229,11 +258,13 @@ extension ClaimLoop {
         // from being vacuumed, would take longer still, each time.
         if (error as? PostgresError)?.sqlState != "57014" { begin(at: nil) }
         let isWrittenMeanwhile = state.withLock { state in
+            state.isBackingOff = true
             state.isAwake = true
             if state.claimsApart { state.claimsFrom = .now + pause }
             return state.claimsApart
         }
         if !isWrittenMeanwhile { await bell.wait(atMost: pause) }
+        state.withLock { $0.isBackingOff = false }
     }
 
     private var claimsApart: Bool { state.withLock(\.claimsApart) }
@@ -259,13 +290,17 @@ extension ClaimLoop {
     }
 
     private func takeTask() -> RoundTripTask {
-        state.withLock { state in
+        let isArmed = shared.isArmed
+        return state.withLock { state in
             let ended = takeEnded(&state)
             let claimsIn = state.claimsFrom.map { $0 - .now }.flatMap { $0 > .zero ? $0 : nil }
-            let claims = claimsIn == nil && (ended.isEmpty ? state.isAwake : !state.claimsApart)
+            let claims =
+                claimsIn == nil
+                && (ended.isEmpty
+                    ? state.isAwake : !state.claimsApart && (!isArmed || mayClaimBehind(ended, state)))
             let beginsNow = max(0, slots - state.held)
             let limit = claims ? room(state) : 0
-            state.held += limit
+            hold(limit, &state)
             if limit > 0 { state.wasWoken = false }
             return RoundTripTask(
                 ended: ended, limit: limit, beginsNow: beginsNow, claimsIn: claimsIn,
@@ -274,13 +309,20 @@ extension ClaimLoop {
         }
     }
 
+    /// Whether a claim behind these outcomes may find a job that no wake-up announces.
+    private func mayClaimBehind(_ ended: [Settlement], _ state: borrowing State) -> Bool {
+        if state.isAwake { return true }
+        if state.beginsOnly { return true }
+        return state.unreleased.isEmpty ? ended.contains(where: \.isFollowed) : true
+    }
+
     /// Nil where the first connection is enough.
     private func takeLargeTask() -> RoundTripTask? {
         state.withLock { state in
             let limit = room(state)
             guard state.isDeep, !state.isolates, !state.claimsApart, limit >= largeClaim else { return nil }
             let beginsNow = max(0, slots - state.held)
-            state.held += limit
+            hold(limit, &state)
             return RoundTripTask(
                 ended: takeEnded(&state), limit: limit, beginsNow: beginsNow, omitsRelease: takeOmission(&state))
         }
@@ -292,9 +334,16 @@ extension ClaimLoop {
     private func room(_ state: borrowing State) -> Int {
         guard !shared.isStopping, !shared.suspects.isOnTrial else { return 0 }
         let batch = shared.configuration.batch
-        // Two groups on their way, one that runs and one that has ended: more would only wait.
-        let ahead = state.beginsOnly ? 0 : state.ahead.count(slots: slots, atMost: 4 * batch)
+        let others = shared.held.load(ordering: .relaxed) - state.held
+        let most = ClaimAhead.most(batch: batch, heldByOthers: others)
+        let ahead = state.beginsOnly ? 0 : state.ahead.count(slots: slots, atMost: most)
         return max(0, min(slots + ahead - state.held, batch))
+    }
+
+    /// Counts jobs that the queue holds: those that a claim asks for, and claimed ones until their outcomes are written.
+    func hold(_ count: Int, _ state: inout State) {
+        state.held += count
+        shared.held.add(count, ordering: .relaxed)
     }
 
     private func takeOmission(_ state: inout State) -> Bool {
@@ -306,7 +355,7 @@ extension ClaimLoop {
         let ended = state.isolates ? Array(state.ended.prefix(1)) : state.ended
         guard !ended.isEmpty else { return [] }
         state.ended.removeFirst(ended.count)
-        state.held -= ended.count
+        hold(-ended.count, &state)
         state.writes += 1
         state.isolates = state.isolates && !state.ended.isEmpty
         // One that was handed back tells nothing of how long jobs take.

@@ -38,9 +38,27 @@ final class FinishedCounts: Sendable {
         }
     }
 
-    private let counts = Mutex<[Key: Count]>([:])
+    /// What has come together, and the transactions of which all ends are counted with it.
+    struct Taken: Sendable {
+        let counts: [Count]
+        let upTo: Int64
+        let beyond: [Int64]
+    }
 
-    func add(_ settlements: [Settlement]) {
+    fileprivate struct State {
+        var counts: [Key: Count] = [:]
+        var transactions = CountedTransactions()
+    }
+
+    private let state = Mutex(State())
+
+    /// Call before a transaction begins that ends jobs, and ``end(_:)`` once they are added, or it has failed.
+    func begin() -> CountedTransactions.Ticket { state.withLock { $0.transactions.begin() } }
+
+    func end(_ ticket: CountedTransactions.Ticket) { state.withLock { $0.transactions.end(ticket) } }
+
+    /// Adds ends, with the transactions that wrote them.
+    func add(_ settlements: [Settlement], by transactions: Set<Int64>) {
         var sums: [Count] = []
         for settlement in settlements {
             let job = settlement.job
@@ -54,25 +72,37 @@ final class FinishedCounts: Sendable {
                 wait: job.waitedMicroseconds / 1000,
                 run: settlement.took.wholeMilliseconds)
         }
-        add(sums)
-    }
-
-    /// Adds sums; also those taken that could not be written yet.
-    func add(_ sums: [Count]) {
-        counts.withLock { counts in
-            for sum in sums {
-                let key = Key(queue: sum.queue, kind: sum.kind, outcome: sum.outcome)
-                // In place: a copy would copy the histograms too.
-                counts[key, default: Count(queue: key.queue, kind: key.kind, outcome: key.outcome)].add(sum)
-            }
+        let transactions = transactions.union(settlements.compactMap(\.committed?.transaction))
+        state.withLock { state in
+            state.add(sums)
+            for transaction in transactions { state.transactions.counted(transaction) }
         }
     }
 
     /// Takes what has come together.
-    func take() -> [Count] {
-        counts.withLock { counts in
-            defer { counts = [:] }
-            return counts.values.sorted { ($0.queue, $0.kind, $0.outcome) < ($1.queue, $1.kind, $1.outcome) }
+    func take() -> Taken {
+        state.withLock { state in
+            defer { state.counts = [:] }
+            let counts = state.counts.values.sorted {
+                ($0.queue, $0.kind, $0.outcome) < ($1.queue, $1.kind, $1.outcome)
+            }
+            return Taken(counts: counts, upTo: state.transactions.upTo, beyond: state.transactions.beyond)
+        }
+    }
+
+    /// Takes sums back that could not be written.
+    func putBack(_ counts: [Count]) { state.withLock { $0.add(counts) } }
+
+    /// Forgets what has come together: somebody else counts it.
+    func drop() { state.withLock { $0.counts = [:] } }
+}
+
+extension FinishedCounts.State {
+    fileprivate mutating func add(_ sums: [FinishedCounts.Count]) {
+        for sum in sums {
+            let key = FinishedCounts.Key(queue: sum.queue, kind: sum.kind, outcome: sum.outcome)
+            // In place: a copy would copy the histograms too.
+            counts[key, default: FinishedCounts.Count(queue: key.queue, kind: key.kind, outcome: key.outcome)].add(sum)
         }
     }
 }

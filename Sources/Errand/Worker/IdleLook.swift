@@ -10,8 +10,7 @@ struct IdleLook {
     /// Runs until its task is cancelled.
     func run() async {
         while !Task.isCancelled {
-            let asleep = loops.filter { !$0.isAwake }
-            guard !asleep.isEmpty, shared.identity.current != nil else {
+            guard loops.contains(where: { !$0.isAwake }), shared.identity.current != nil else {
                 await shared.dozed.wait(atMost: shared.configuration.pollInterval)
                 continue
             }
@@ -21,7 +20,8 @@ struct IdleLook {
                 await shared.dozed.wait(atMost: pause)
             case .look(let arms):
                 do {
-                    try await look(at: asleep, arms: arms)
+                    // Only now: a queue that fell asleep before a wake-up came is among them.
+                    try await look(at: loops.filter { !$0.isAwake }, arms: arms)
                 } catch {
                     shared.logger.debug("no look at the sleeping queues", metadata: ["error": "\(error)"])
                 }
@@ -30,7 +30,7 @@ struct IdleLook {
     }
 
     private func look(at asleep: [ClaimLoop], arms: Bool) async throws {
-        let rows = try await shared.control.query(
+        let rows = try await shared.claims.query(
             Statement(
                 "select * from errand.look_v1($1, $2, $3, $4)",
                 [asleep.map(\.queue), shared.kinds, asleep.flatMap(\.starts), arms]

@@ -1,6 +1,7 @@
 import CoreMetrics
 import Logging
 import Postgres
+import Synchronization
 
 /// Keeps the worker's lease: registers it, beats for all of its jobs at once, and drops what it has lost.
 struct LeaseKeeper {
@@ -22,14 +23,17 @@ struct LeaseKeeper {
         while !Task.isCancelled {
             if nextTry <= .now {
                 do {
-                    if shared.identity.current == nil, !shared.isStopping { try await register(&serverStart) }
+                    // First: ids that are in doubt keep their leases while no new one can be registered.
                     if lastBeat + pause <= .now || isHurried {
                         try await beat(&serverStart)
                         reconnects.succeeded()
                         lastBeat = .now
                         isHurried = false
+                        shared.beats.add(1, ordering: .relaxed)
+                        try await pruneClaims()
                     }
                     try await retire()
+                    if shared.identity.current == nil, !shared.isStopping { try await register(&serverStart) }
                     backoff.reset()
                 } catch {
                     // The worker has stopped: nothing has failed.
@@ -45,7 +49,10 @@ struct LeaseKeeper {
             shared.running.enforceDeadlines(at: .now)
             for loop in loops { loop.handBackStalled(at: .now) }
             let isOnTrial = shared.suspects.isOnTrial
-            for loop in loops where isOnTrial { loop.beginTrial() }
+            // Alone as the database sees it too: without a claim or an outcome that is on its way there.
+            if isOnTrial, loops.reduce(0, { $0 + $1.unsettled }) == 1 {
+                for loop in loops { loop.beginTrial() }
+            }
             // They have claimed nothing meanwhile.
             for loop in loops where wasOnTrial && !isOnTrial { loop.wake() }
             wasOnTrial = isOnTrial
@@ -121,6 +128,8 @@ struct LeaseKeeper {
         for id in Set(ids).subtracting(alive) {
             let dropped = shared.running.drop(held.filter { $0.workerID == id }, because: .leaseLost)
             shared.identity.forget(id)
+            shared.counts.drop()
+            shared.epochs.withLock { $0.left(id) }
             shared.metrics?.leasesLost.increment()
             shared.logger.error(
                 "lease lost: its jobs run elsewhere now", metadata: ["worker_id": "\(id)", "dropped": "\(dropped)"])
@@ -145,6 +154,20 @@ struct LeaseKeeper {
         }
     }
 
+    /// Removes the records of claims that are over; apart from the heartbeat, as ``dropLost(_:)``.
+    private func pruneClaims() async throws {
+        let over = shared.epochs.withLock { $0.turn() }
+        guard !over.isEmpty else { return }
+        do {
+            try await shared.control.execute(
+                Statement("select errand.prune_claims_v1($1, $2)", [shared.identity.all, over]))
+            shared.epochs.withLock { $0.removed(over) }
+        } catch {
+            guard error.sqlState == "55P03" else { throw error }
+            shared.logger.debug("the records of claims are locked: removed with the next heartbeat")
+        }
+    }
+
     /// Lets go of ids that are in doubt once none of their known jobs runs any more.
     private func retire() async throws {
         for id in shared.identity.retiring where !shared.running.held().contains(where: { $0.workerID == id }) {
@@ -153,6 +176,7 @@ struct LeaseKeeper {
             let rows = try await shared.control.query(Statement("select errand.leave_v1($1, true)", [id]))
             let released = try rows.scalar(Int32.self)
             shared.identity.forget(id)
+            shared.epochs.withLock { $0.left(id) }
             shared.logger.notice(
                 "left a worker id whose claim was in doubt",
                 metadata: ["worker_id": "\(id)", "released": "\(released)"])

@@ -85,12 +85,13 @@ extension LoneAttempt {
             Statement(
                 """
                 update errand.job
-                set state = 'running', attempt = $2, started_at = now(), worker_id = $3
+                set state = 'running', attempt = $2, started_at = now(), worker_id = $3, is_handed_back = null
                 where id = $1 and state = 'available'
                 returning
-                    line, kind, queue, priority, max_attempts, created_at, run_at, started_at, payload,
-                    nullif(errand.job_options(job), '{}')
+                    line, kind, queue, priority, max_attempts, created_at, run_at, started_at,
+                    coalesce(payload, errand.large_payload(payload_day, id)), nullif(errand.job_options(job), '{}')
                 """, [id, Int16(clamping: attempt), worker]),
+            Statement("insert into errand.claim (worker_id, epoch, job_ids) values ($1, 0, array[$2])", [worker, id]),
         ])
         guard let row = answers[1].first else { throw NotWaiting(job: id) }
         let (line, kind, queue, priority, maxAttempts, createdAt, runAt, startedAt, payload, options) = try row.decode(
@@ -157,8 +158,8 @@ extension LoneAttempt {
         let statements = ends + release + notes
         guard !statements.isEmpty else { return false }
         let answers = try await database.pipeline(statements)
-        let unwritten = try Unwritten(answers.prefix(ends.count))
-        return !unwritten.refused.isEmpty || !unwritten.locked.isEmpty
+        let answer = try WriteAnswer(answers.prefix(ends.count))
+        return !answer.refused.isEmpty || !answer.locked.isEmpty
     }
 }
 

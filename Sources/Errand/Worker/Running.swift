@@ -32,7 +32,8 @@ final class Running: Sendable {
     func drop(_ jobs: some Sequence<ClaimedJob>, because interruption: Interruption) -> Int {
         let dropped = attempts.withLock { attempts in
             jobs.compactMap { job in
-                attempts[job.id]?.job.line == job.line ? attempts.removeValue(forKey: job.id) : nil
+                // The very attempt: one that was handed back comes again under its old position.
+                attempts[job.id]?.job === job ? attempts.removeValue(forKey: job.id) : nil
             }
         }
         for attempt in dropped {

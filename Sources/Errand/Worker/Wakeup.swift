@@ -7,6 +7,8 @@ import Synchronization
 struct Wakeup {
     let shared: WorkerState
     let loops: [ClaimLoop]
+    /// A probe of all queues costs a third of a claim.
+    private static let fewQueues = 2
 
     /// Runs until its task is cancelled; connects again whenever the connection is lost.
     func run() async {
@@ -52,11 +54,28 @@ struct Wakeup {
 
     private func receive(_ notification: PostgresNotification) async {
         if notification.channel == "errand_cancel" { return shared.keeper.hurry() }
+        // Another worker has lowered the flag: the probes begin again.
+        if notification.payload == "lowered" {
+            shared.doze.withLock { $0.lowered(at: shared.uptime) }
+            return shared.dozed.raise()
+        }
         shared.metrics?.wakeUps.increment()
         let wakeUp = shared.doze.withLock { $0.woken(at: shared.uptime) }
-        if wakeUp == .ignored { return }
-        if wakeUp == .wanted { wakeAll() }
-        // All listeners are told at once, so nobody sleeps now: enqueuers need not notify until one does again.
+        if wakeUp.claims { claim() }
+        if wakeUp.lowers { await lowerFlag() }
+    }
+
+    /// Something may be due in any queue. A few queues are claimed from; of many, a probe finds those that have something.
+    private func claim() {
+        guard loops.count > Self.fewQueues else { return wakeAll() }
+        // A claim that is under way may have begun before the job was there, and the probe asks only for queues that sleep.
+        for loop in loops where loop.isAwake { loop.wake() }
+        shared.doze.withLock { $0.expects(workAt: shared.uptime) }
+        shared.dozed.raise()
+    }
+
+    /// The other workers are told by it: those that sleep probe by themselves then.
+    private func lowerFlag() async {
         do {
             try await shared.control.execute(Statement("select errand.set_wake_flag_v1(false)"))
         } catch {

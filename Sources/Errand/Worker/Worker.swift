@@ -67,6 +67,9 @@ private struct Engine {
         await withTaskGroup { group in
             let lease = LeaseKeeper(shared: shared, loops: loops)
             let wakeup = Wakeup(shared: shared, loops: loops)
+            let watchdog = WatchdogThread(shared: shared, loops: loops)
+            watchdog.start()
+            defer { watchdog.stop() }
             group.addTask { await lease.run() }
             group.addTask { await wakeup.run() }
             group.addTask { await IdleLook(shared: shared, loops: loops).run() }
@@ -141,13 +144,18 @@ private struct Engine {
 
     private func flush() async {
         guard let id = shared.identity.current else { return }
-        let counts = shared.counts.take()
-        guard !counts.isEmpty else { return }
+        let taken = shared.counts.take()
+        guard !taken.counts.isEmpty else { return }
         do {
             try await shared.control.execute(
-                Statement("select errand.count_finished_v1($1, $2)", [id, try JSONB(encoding: counts)]))
+                Statement(
+                    "select errand.count_finished_v1($1, $2, $3, $4)",
+                    [
+                        [id] + shared.identity.retiring.sorted(), try JSONB(encoding: taken.counts), taken.upTo,
+                        taken.beyond,
+                    ]))
         } catch {
-            shared.counts.add(counts)
+            shared.counts.putBack(taken.counts)
         }
     }
 

@@ -6,6 +6,9 @@ public struct WorkerConfiguration: Sendable {
     /// Most jobs in one claim, 1...1000. A claim takes some 15 us a job, and one commit: in a deep line, claims of 500 drain a
     /// quarter faster than claims of 100.
     public var batch = 500
+    /// The most database connections for claims and completions, at least 1. All queues share them: the one that has waited
+    /// longest comes next. A busy queue uses up to two.
+    public var claimConnections = 6
     /// How long a worker that stays silent keeps its jobs, at least three beats.
     public var lease: Duration = .seconds(20)
     /// The time between two heartbeats.
@@ -23,6 +26,12 @@ public struct WorkerConfiguration: Sendable {
     /// What people see in `errand.worker`.
     public var name = "worker"
     public var version = "0"
+
+    /// Called on a thread of its own where a claim loop has stood still for longer than the lease, or handlers have
+    /// blocked all of Swift's threads for as long: this worker does nothing any more, and what it holds nobody else may
+    /// run while it beats. It gets the reason, and should end the process with a code other than 0, as `errand worker`
+    /// does; its jobs go back in line when the lease has run out. Nil looks at nothing.
+    public var onStandstill: (@Sendable (_ reason: String) -> Void)?
 
     /// Told of every round trip that a claim loop has made; for measuring.
     package var onRoundTrip: (@Sendable (RoundTrip) -> Void)?

@@ -10,14 +10,19 @@ final class WorkerState: Sendable {
     let kinds: [String]
     /// For the handlers.
     let database: Database
-    /// For claims and ends: up to two connections a queue; two in all while there is little to do.
+    /// For claims and completions, shared by all queues: two connections while there is little to do.
     let claims: Database
     /// For heartbeats and all that must not wait behind a claim.
     let control: Database
     let logger: Logger
     let identity = Identity()
     let running = Running()
+    /// Jobs that all queues hold: those that claims ask for, and claimed ones until their outcomes are written.
+    let held = Atomic<Int>(0)
     let suspects = Suspects()
+    let epochs = Mutex(ClaimEpochs())
+    /// Heartbeats that got through.
+    let beats = Atomic<Int>(0)
     let counts = FinishedCounts()
     let failures = FailureLog()
     /// Nil where nobody collects metrics.
@@ -33,6 +38,8 @@ final class WorkerState: Sendable {
     private let start = ContinuousClock.now
     /// How long a statement of the worker's own waits for a lock.
     private static let lockTimeout: Duration = .seconds(2)
+    /// How long a claim waits for a connection that others use.
+    private static let claimWait: Duration = .seconds(30)
     private struct Flags {
         var isStopping = false
         /// The grace was cut short.
@@ -56,8 +63,9 @@ final class WorkerState: Sendable {
         own.lockTimeout = Self.lockTimeout
         claims = Database(
             configuration: own,
-            maximumConnections: configuration.queues.count * ClaimLoop.Turn.allCases.count,
-            eagerConnections: 2, logger: logger)
+            maximumConnections: min(
+                configuration.claimConnections, configuration.queues.count * ClaimLoop.Turn.allCases.count),
+            eagerConnections: 2, waitLimit: Self.claimWait, logger: logger)
         control = Database(configuration: own, maximumConnections: 1, logger: logger)
     }
 
@@ -69,6 +77,9 @@ final class WorkerState: Sendable {
 
     /// Wake-ups arrive.
     var listens: Bool { flags.withLock(\.listens) }
+
+    /// New jobs are announced: nothing needs to be claimed before a wake-up comes.
+    var isArmed: Bool { listens && doze.withLock(\.isArmed) }
 
     /// From now on nothing is claimed; with `force`, what runs gets no grace.
     func stop(force: Bool = false) {

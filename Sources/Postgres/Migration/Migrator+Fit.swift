@@ -30,7 +30,7 @@ extension Migrator {
         }
         let unapplied = migrations.filter { applied.migrations[$0.name] == nil }
         // Functions with a version in their name: this program calls them, and a newer one keeps them.
-        let versioned = replaceable.filter { $0.name.wholeMatch(of: /functions\/.*_v[0-9]+/) != nil }
+        let versioned = replaceable.filter { $0.name.wholeMatch(of: /(\w+\/)?functions\/.*_v[0-9]+/) != nil }
         return SchemaFit(
             lacks: try await unapplied.map { .migration($0.name) } + missingFunctions(of: versioned, on: connection),
             newer: newer)
@@ -38,7 +38,7 @@ extension Migrator {
 
     /// Refuses what only a newer program may migrate: it would bring back older functions.
     func checkNotNewer(_ applied: Applied, hashes: [String: String]) throws {
-        if let unknown = applied.migrations.keys.sorted().first(where: { hashes[$0] == nil }) {
+        if let unknown = applied.migrations.keys.sorted().first(where: { hashes[$0] == nil && isOurs($0) }) {
             throw PostgresError(
                 .schema, "the database has migration \(unknown), which this version of errand doesn't know",
                 hint: "it was migrated by a newer version: run that one")
@@ -66,7 +66,7 @@ extension Migrator {
 
     private func newer(_ applied: Applied, hashes: [String: String]) -> String? {
         if let newest = applied.upgrades.map(\.version).max(), newest > version { return newest.description }
-        return applied.migrations.keys.contains { hashes[$0] == nil } ? "of a newer version" : nil
+        return applied.migrations.keys.contains { hashes[$0] == nil && isOurs($0) } ? "of a newer version" : nil
     }
 
     /// The oldest program that bears all migrations: what the heads of those say that break older ones.

@@ -46,15 +46,16 @@ import Testing
             #expect(
                 lines.map(\.check) == [
                     "database", "tls", "writes", "schema", "home", "roles", "rights", "clock", "wake-ups", "workers",
-                    "scheduler", "housekeeping", "stuck jobs", "failures", "dependencies", "history partitions",
-                    "vacuum horizon", "locks", "notifications", "overdue", "kinds", "paused", "time zones", "storage",
+                    "scheduler", "housekeeping", "stuck jobs", "failures", "dependencies", "guards",
+                    "partitions", "vacuum horizon", "locks", "notifications", "overdue", "kinds", "paused",
+                    "time zones", "storage",
                     "pushes",
                     "image program", "image formats", "address",
                 ])
             let formats = "reads jpeg, png, webp, gif, heic, avif; writes jpeg, webp, avif"
             #expect(lines.contains { $0.detail == formats }, "\(lines)")
             let people = try await Program.run(["doctor"], settings: settings)
-            #expect(people.output.hasPrefix("ok    database            PostgreSQL "))
+            #expect(people.output.hasPrefix("ok    database        PostgreSQL "))
             #expect(people.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
         }
     }
@@ -167,7 +168,10 @@ import Testing
             #expect(copy.first?.fix?.hasSuffix("select errand.adopt('…')") == true)
             try await database.execute("select errand.adopt('a test')")
             try await database.execute(
-                "drop function errand.claim_v2(text, text[], bigint, int, bigint[], smallint[], boolean, int, boolean)")
+                """
+                drop function errand.claim_v2(
+                    text, text[], bigint, int, bigint[], smallint[], boolean, int, boolean, int, boolean)
+                """)
             let gone = try await failed()
             #expect(gone.map(\.check) == ["schema"])
             #expect(gone.first?.detail.contains("lacks functions/worker/claim_v2 of this program") == true)

@@ -1,4 +1,5 @@
 import ErrandTestKit
+import Foundation
 import Postgres
 import Testing
 
@@ -32,9 +33,7 @@ import Testing
     func taken() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
-            for schema in ["errand", "media", "pairing", "quotes", "events", "activity"] {
-                try await database.execute(Statement("drop schema \(schema) cascade"))
-            }
+            try await database.dropSchemas()
             try await database.execute("create schema media")
             try await database.execute("create table media.film (id int)")
             for arguments in [["migrate"], ["migrate", "--dry-run"]] {
@@ -48,6 +47,44 @@ import Testing
                 #expect(program.output == "")
             }
             #expect(try await database.query("select to_regnamespace('errand') is null").scalar(Bool.self))
+        }
+    }
+
+    @Test("the queue is installed alone, and runs; apps come later, with what they need or not at all")
+    func apps() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.dropSchemas()
+            let migrate = { (apps: String) in
+                try await Program.run(
+                    ["migrate"], settings: reaching(configuration).merging(["ERRAND_APPS": apps]) { $1 })
+            }
+            #expect(try await migrate("none").code == 0)
+            #expect(try await database.query(Statement.foreignObjects).column(0, as: String.self) == [])
+            try await database.execute("select errand.enqueue('noop')")
+            let hasRun = Task {
+                while try await database.query("select count(*) from errand.history").scalar(Int.self) == 0 {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                return true
+            }
+            let settings = try reaching(configuration).merging(["ERRAND_APPS": "none"]) { $1 }
+            let program = try await Program.run(
+                ["run"], settings: settings, signals: [("registered", SIGTERM)], after: hasRun)
+            #expect(program.code == 0)
+            #expect(
+                try await database.query("select name from errand.schedule_status").column(0, as: String.self) == [])
+
+            let lacking = try await migrate("events")
+            #expect(lacking.code == 78)
+            #expect(lacking.error == "errand: ERRAND_APPS: expected media beside events, which needs it")
+            #expect(
+                try await migrate("event,media").error
+                    == "errand: ERRAND_APPS: expected activity, media, events, pairing, quotes, got 'event'")
+            #expect(try await migrate("events,media").output.contains("applied migration events/0001_events\n"))
+            let fewer = try await migrate("media")
+            #expect(fewer.output == "up to date\napp events is installed and not in ERRAND_APPS: left as it is\n")
+            let names = try await database.query("select name from errand.app order by name")
+            #expect(try names.column(0, as: String.self) == ["events", "media"])
         }
     }
 
@@ -70,4 +107,31 @@ import Testing
         #expect(program.output.contains("create or replace view errand.queue_status as"))
         #expect(try await Program.run(["migrate", "--print", "--status"]).code == 64)
     }
+}
+
+extension Database {
+    /// As a database that never had Errand.
+    fileprivate func dropSchemas() async throws {
+        for schema in ["errand", "media", "pairing", "quotes", "events", "activity"] {
+            try await execute(Statement("drop schema \(schema) cascade"))
+        }
+    }
+}
+
+extension Statement {
+    /// Tables, functions and types that are neither PostgreSQL's nor in the schema errand, and other schemas.
+    fileprivate static let foreignObjects: Statement = """
+        select nspname || '.' || name
+        from (
+            select relnamespace as schema, relname as name from pg_class
+            union all
+            select pronamespace, proname from pg_proc
+            union all
+            select typnamespace, typname from pg_type
+            union all
+            select oid, '' from pg_namespace where nspname <> 'public'
+        ) as object
+        join pg_namespace on pg_namespace.oid = object.schema
+        where nspname not in ('errand', 'pg_catalog', 'information_schema') and nspname !~ '^pg_(toast|temp)'
+        """
 }

@@ -73,7 +73,7 @@ import Testing
             try await database.becomes("not exists (select from errand.job)", within: Hardness.rescue + .seconds(120)))
         while try await database.count("from errand.failed") > 0, again < 3 {
             again += 1
-            try await database.execute("select errand.retry(id) from errand.failed")
+            try await database.execute("select errand.retry(array(select id from errand.failed))")
             #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(120)))
         }
         let known: Set<Int> = Set(

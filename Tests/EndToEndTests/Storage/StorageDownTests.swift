@@ -51,12 +51,16 @@ import Testing
             let (rounds, span) = Hardness.isFull ? (5, 10) : (2, 3)
             let worker = try scene.worker()
             var staged = 0
+            var secondsDown = 0
             for _ in 0..<rounds {
+                let start = ContinuousClock.now
                 scene.proxy.stop()
                 try await scene.stage(50, after: staged)
                 staged += 50
                 try await Task.sleep(for: .seconds(span))
                 try scene.proxy.start()
+                // Measured: on a busy machine the store stays down for longer than it was to.
+                secondsDown += Int(((ContinuousClock.now - start) / .seconds(1)).rounded(.up))
                 try await Task.sleep(for: .seconds(span))
             }
             #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))
@@ -68,8 +72,8 @@ import Testing
             let found = try await database.query(
                 "select coalesce(sum(jobs), 0)::int8 from errand.finished_per_minute where outcome = 'parked'"
             ).scalar(Int.self)
-            print("F52: \(found) attempts found it down in \(rounds) times \(span) s")
-            #expect(found <= rounds * (span + 1 + 16))
+            print("F52: \(found) attempts found it down in \(secondsDown) s of \(rounds) outages")
+            #expect(found <= secondsDown + rounds * (1 + 16))
         }
     }
 }

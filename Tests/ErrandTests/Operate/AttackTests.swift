@@ -269,7 +269,8 @@ import Testing
                 "job_status", "queue_status", "kind_status", "worker_status", "stuck", "overdue", "dependency_status",
                 "limit_status", "recent_errors", "health()", "metrics()", "take_stock_v1('0 s')", "queue_status",
                 "metrics()",
-                "cancel_where('{\"kind\": \"nothing\"}', 'x')", "rescue_v2(true)", "promote_v1(1000, '-infinity')",
+                "cancel_where('{\"kind\": \"nothing\"}', 'x')", "rescue_v2(0)", "promote_v2(1000, '-infinity')",
+                "release_parked_v1()",
             ] {
                 #expect(try await database.refusal(of: "select * from errand.\(look)") == nil, "\(look)")
             }

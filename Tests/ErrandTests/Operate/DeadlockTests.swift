@@ -30,7 +30,8 @@ import Testing
             from generate_series(1, 9) as n))
         """,
         "select errand.enqueue('noop', limit_key => 'b') from generate_series(1, 5)",
-        "select errand.promote_v2(100, '-infinity')", "select errand.rescue_v2(true)",
+        "select errand.promote_v2(100, '-infinity')", "select errand.release_parked_v1()",
+        "select errand.rescue_v2(0)",
         "select errand.release_crashed_v1()",
         "select errand.take_stock_v1('0 s')",
         "select errand.leave_v1((select id from errand.worker order by random() limit 1), true)",
@@ -74,6 +75,62 @@ import Testing
             #expect(seen["40P01"] == nil, "\(seen)")
             #expect(ended.with { $0 } > 0)
         }
+    }
+
+    @Test("two bulk enqueues with the same keys get through where a job with one of them ends in between")
+    func keyFallsFree() async throws {
+        try await withTestDatabase { database, _ in
+            for setup: Statement in [
+                """
+                create function public.stall() returns trigger language plpgsql as $$
+                begin
+                    if new.payload = '"stalls"' then perform pg_advisory_xact_lock(7); end if;
+                    return null;
+                end
+                $$
+                """, "create trigger stall after insert on errand.job for each row execute function public.stall()",
+                "select errand.enqueue('noop', unique_key => 'a')",
+            ] {
+                try await database.execute(setup)
+            }
+            func enqueue(_ payload: String) -> Task<[Int64], any Error> {
+                Task {
+                    try await database.query(
+                        Statement(
+                            "select job_id from errand.enqueue_many($1) order by ordinal",
+                            [
+                                JSONB(
+                                    """
+                                    [{"kind": "noop", "unique_key": "a"},
+                                     {"kind": "noop", "unique_key": "b", "payload": "\(payload)"}]
+                                    """)
+                            ])
+                    ).column(0, as: Int64.self)
+                }
+            }
+            let (first, second) = try await database.transaction { transaction in
+                try await transaction.execute("select pg_advisory_xact_lock(7)")
+                // It has found a's key taken, and has b's.
+                let first = enqueue("stalls")
+                #expect(try await database.becomes(Self.isWaiting("advisory")))
+                try await database.execute("select errand.cancel('{1}', 'x')")
+                // It has a's key, and waits for b's.
+                let second = enqueue("")
+                #expect(try await database.becomes(Self.isWaiting("transactionid")))
+                return (first, second)
+            }
+            #expect(try await first.value == second.value)
+            #expect(try await database.count("from errand.job") == 2)
+        }
+    }
+
+    private static func isWaiting(_ type: String) -> String {
+        """
+        exists (
+            select from pg_locks
+            where not granted and locktype = '\(type)'
+                and pid in (select pid from pg_stat_activity where datname = current_database()))
+        """
     }
 
     private func run(_ call: String, on database: Database) async throws {

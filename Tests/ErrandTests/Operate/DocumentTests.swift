@@ -141,7 +141,8 @@ extension Document {
                 language sql stable as 'select true'
                 """
             ]
-        case "docs/schedules.md": ["select errand.schedule_put('nightly', '0 3 * * *', 'noop')"]
+        case "docs/schedules.md", "docs/troubleshooting.md":
+            ["select errand.schedule_put('nightly', '0 3 * * *', 'noop')"]
         case "jobs/ImageCompression/README.md":
             ["select media.submit('uploads/4711.heic')", "update media.photo set id = '\(Self.anID)'"]
         case "jobs/UploadRetry/README.md":

@@ -75,8 +75,8 @@ import Testing
             try await database.execute("insert into errand.limit (limit_key, max_running) values ('tenant/*', 2)")
             try await database.execute(
                 """
-                insert into errand.limit_slot (job_id, line, admitted_at, limit_key)
-                select id, line, now(), limit_key from errand.job where state = 'running'
+                insert into errand.limit_slot (job_id, line, admitted_at, slot, limit_key)
+                select id, line, now(), id, limit_key from errand.job where state = 'running'
                 """)
             let full = "select code, detail from errand.explain(3) limit 1"
             #expect(

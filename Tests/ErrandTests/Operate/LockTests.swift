@@ -50,7 +50,8 @@ import Testing
                     try await transaction.execute(statement)
                 }
                 for call in [
-                    "select errand.promote_v2(1000, '-infinity')", "select errand.rescue_v2(true)",
+                    "select errand.promote_v2(1000, '-infinity')", "select errand.release_parked_v1()",
+                    "select errand.rescue_v2(0)",
                     "select errand.release_crashed_v1()", "select errand.take_stock_v1('0 s')",
                     "select errand.beat_v2(array[1], 1, '{}', null)",
                     "select errand.schedule_report_v1('s', 1, now(), null)",
@@ -151,7 +152,7 @@ import Testing
     @Test("nobody without a right to Errand's tables can hold up its duties")
     func rights() async throws {
         try await withTestDatabase { database, _ in
-            for lock in ["promote", "rescue", "isolate", "stock", "limits"] {
+            for lock in ["promote", "rescue", "isolate", "stock", "limits", "claims"] {
                 for role in ["errand_ops", "errand_worker", "errand_enqueuer", "errand_monitor"] {
                     for mode in ["access share", "share update exclusive"] {
                         let refused = try await database.refusal(

@@ -91,7 +91,7 @@ import Testing
         }
     }
 
-    @Test("a live worker is released by force only; its jobs go back in line with their attempt uncounted")
+    @Test("a live worker is released by force only; its jobs go back to their places with their attempt uncounted")
     func releaseWorker() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await database.enter()
@@ -102,7 +102,7 @@ import Testing
             let released = "select * from errand.release_worker(\(worker), 'it hangs', force => true)"
             #expect(try await database.text(released) == "1|default|noop")
             #expect(
-                try await database.count("from errand.job where state = 'available' and attempt = 0 and line = 2") == 1)
+                try await database.count("from errand.job where state = 'available' and attempt = 0 and line = 1") == 1)
             #expect(try await database.count("from errand.worker") == 0)
         }
     }

@@ -75,6 +75,18 @@ import Testing
                     == "1")
             #expect(
                 try await database.text("select value \(samples) where labels = '{\"kind\": \"noop\"}'") == "1")
+            // 1,000 probes for the names of queues, and four for each of the 200 that are shown.
+            let probes = try await database.transaction { transaction in
+                // What the session has counted before is in it until it is reported.
+                func probes() async throws -> Int {
+                    try await transaction.query("select pg_stat_get_xact_numscans('errand.job_line_index'::regclass)")
+                        .scalar(Int.self)
+                }
+                let before = try await probes()
+                try await transaction.execute("select count(*) from errand.metrics()")
+                return try await probes() - before
+            }
+            #expect(probes < 2000)
             let detail = "select max(length(detail)) from errand.health()"
             #expect(try await database.query(Statement(detail)).scalar(Int.self) < 500)
             #expect(

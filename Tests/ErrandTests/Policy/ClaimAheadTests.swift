@@ -55,4 +55,11 @@ struct ClaimAheadTests {
         for _ in 1...40 { ahead.claimed(100, bytes: 10_000) }
         #expect(ahead.count(slots: 10, atMost: 400) == 400)
     }
+
+    @Test(
+        "of many queues all together claim no more ahead than sixteen do",
+        arguments: [(0, 2000), (30_500, 1_500), (33_000, 0)])
+    func manyQueues(heldByOthers: Int, most: Int) {
+        #expect(ClaimAhead.most(batch: 500, heldByOthers: heldByOthers) == most)
+    }
 }

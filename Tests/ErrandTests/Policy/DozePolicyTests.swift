@@ -5,6 +5,15 @@ import Testing
 @Suite("When a worker looks at sleeping queues") struct DozePolicyTests {
     private let policy = DozePolicy(interval: .milliseconds(250))
 
+    /// One that has been asleep since then, with the flag up; its last probe was at that time.
+    private func armedPolicy(at now: Duration) -> DozePolicy {
+        var policy = policy
+        for millisecond in stride(from: 2000, through: 0, by: -10) {
+            _ = policy.next(at: now - .milliseconds(millisecond), isBusy: false, listens: true)
+        }
+        return policy
+    }
+
     @Test("with nothing to do it raises the flag at once; the pauses between looks double, up to two intervals")
     func idle() {
         var policy = policy
@@ -14,9 +23,10 @@ import Testing
             #expect(policy.next(at: now, isBusy: false, listens: true) == .wait(.milliseconds(pause)))
             now += .milliseconds(pause)
         }
+        // What is found by itself leaves the flag up.
         policy.worked(at: now)
-        #expect(policy.next(at: now + .milliseconds(10), isBusy: false, listens: true) == .look(arms: true))
-        #expect(policy.next(at: now + .milliseconds(11), isBusy: false, listens: true) == .wait(.milliseconds(4)))
+        #expect(policy.next(at: now, isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: now + .milliseconds(1), isBusy: false, listens: true) == .wait(.milliseconds(499)))
     }
 
     @Test("a look is made when the rate of a queue has room, however long the pause was to be, and once")
@@ -38,7 +48,6 @@ import Testing
     @Test("after work it looks every 5 ms, and raises the flag after 10 ms of calm")
     func worked() {
         var policy = policy
-        _ = policy.next(at: .seconds(1), isBusy: false, listens: true)
         policy.worked(at: .seconds(2))
         #expect(policy.next(at: .seconds(2), isBusy: false, listens: true) == .look(arms: false))
         #expect(policy.next(at: .milliseconds(2001), isBusy: false, listens: true) == .wait(.milliseconds(4)))
@@ -48,52 +57,132 @@ import Testing
         #expect(policy.next(at: .milliseconds(2010), isBusy: false, listens: true) == .look(arms: true))
     }
 
-    @Test("a wake-up in vain is followed by 100 ms of calm; one that brought work by 10 ms")
-    func vain() {
-        var policy = policy
-        policy.worked(at: .seconds(1))
-        #expect(policy.next(at: .milliseconds(1999), isBusy: false, listens: true) == .look(arms: true))
-        #expect(policy.woken(at: .seconds(2)) == .wanted)
-        #expect(policy.next(at: .milliseconds(2050), isBusy: false, listens: true) == .look(arms: false))
-        #expect(policy.next(at: .milliseconds(2100), isBusy: false, listens: true) == .look(arms: true))
-        #expect(policy.woken(at: .seconds(3)) == .wanted)
-        policy.worked(at: .milliseconds(3001))
-        #expect(policy.next(at: .milliseconds(3011), isBusy: false, listens: true) == .look(arms: true))
+    @Test("while wake-ups are few the flag stays up: a job is one wake-up and one claim, without a probe")
+    func announced() {
+        var policy = armedPolicy(at: .seconds(10))
+        var looks = 0
+        for job in 1...200 {
+            let now: Duration = .seconds(10) + .milliseconds(50 * job)
+            #expect(policy.woken(at: now) == .init(claims: true, lowers: false))
+            policy.worked(at: now + .milliseconds(1))
+            #expect(policy.isArmed)
+            if case .look = policy.next(at: now + .milliseconds(2), isBusy: false, listens: true) { looks += 1 }
+        }
+        // The safety net: two a second.
+        #expect((18...21).contains(looks))
     }
 
-    @Test("however often it is woken without finding work, it looks and claims at most 20 times a second")
+    @Test("a rate of 100 wake-ups a second lowers the flag, and 10 ms of calm raise it again")
+    func many() {
+        var policy = armedPolicy(at: .seconds(10))
+        var lowered: Duration?
+        for job in 1...1000 where lowered == nil {
+            let now: Duration = .seconds(10) + .milliseconds(job * 2)
+            let wakeUp = policy.woken(at: now)
+            policy.worked(at: now + .milliseconds(1))
+            if wakeUp.lowers { lowered = now }
+        }
+        guard let lowered else {
+            Issue.record("500 wake-ups a second left the flag up")
+            return
+        }
+        #expect(lowered < .milliseconds(10_150))
+        #expect(!policy.isArmed)
+        #expect(policy.next(at: lowered + .milliseconds(9), isBusy: false, listens: true) == .look(arms: false))
+        #expect(policy.next(at: lowered + .milliseconds(11), isBusy: false, listens: true) == .look(arms: true))
+        // It was raised too early: the next wake-up lowers it at once.
+        #expect(policy.woken(at: lowered + .milliseconds(12)) == .init(claims: true, lowers: true))
+    }
+
+    @Test("100 wake-ups a second in vain lower the flag, as beside a busy queue, and 20 a second do not")
+    func vain() {
+        for (rate, lowers) in [(100, true), (20, false)] {
+            var policy = armedPolicy(at: .seconds(10))
+            var lowerings = 0
+            for wake in 1...(rate * 5) {
+                let now: Duration = .seconds(10) + .seconds(1) / rate * wake
+                if policy.woken(at: now).lowers { lowerings += 1 }
+                _ = policy.next(at: now, isBusy: false, listens: true)
+            }
+            #expect((lowerings > 0) == lowers)
+        }
+        // After one in vain the calm lasts 100 ms.
+        var policy = armedPolicy(at: .seconds(10))
+        while !policy.woken(at: .seconds(11)).lowers {}
+        #expect(policy.next(at: .milliseconds(11_050), isBusy: false, listens: true) == .look(arms: false))
+        #expect(policy.next(at: .milliseconds(11_100), isBusy: false, listens: true) == .look(arms: true))
+    }
+
+    @Test("where another worker lowers the flag it probes again, and raises the flag after 10 ms")
+    func loweredElsewhere() {
+        var policy = armedPolicy(at: .seconds(10))
+        policy.lowered(at: .seconds(11))
+        #expect(!policy.isArmed)
+        #expect(policy.next(at: .milliseconds(11_001), isBusy: false, listens: true) == .look(arms: false))
+        #expect(policy.next(at: .milliseconds(11_006), isBusy: false, listens: true) == .look(arms: false))
+        #expect(policy.next(at: .milliseconds(11_010), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.isArmed)
+    }
+
+    @Test("however often it is woken without finding work, it probes at most 20 times a second and claims 30 times")
     func forged() {
         var policy = policy
         var (looks, claims) = (0, 0)
         for millisecond in 1000..<11_000 {
             let now: Duration = .milliseconds(millisecond)
-            if policy.woken(at: now) == .wanted { claims += 1 }
+            if policy.woken(at: now).claims { claims += 1 }
             if case .look = policy.next(at: now, isBusy: false, listens: true) { looks += 1 }
         }
         #expect(looks <= DozePolicy.vainLooks + 200)
-        #expect(claims <= 200)
-        // Its next look asks to be woken at once, and each of the next jobs finds it that way.
-        #expect(policy.next(at: .milliseconds(11_100), isBusy: false, listens: true) == .look(arms: true))
-        #expect(policy.woken(at: .milliseconds(11_101)) == .wanted)
+        #expect(claims <= 350)
+        // Its next probe asks to be woken at once, and each of the next jobs finds it that way.
+        #expect(policy.next(at: .milliseconds(11_200), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.woken(at: .milliseconds(11_201)).claims)
     }
 
-    @Test("a wake-up that it hasn't asked for only lowers the flag, ten times a second at most")
+    @Test("however often it is told that the flag was lowered, it probes at most 20 times a second")
+    func forgedLowering() {
+        var policy = policy
+        var looks = 0
+        for millisecond in 1000..<11_000 {
+            policy.lowered(at: .milliseconds(millisecond))
+            if case .look = policy.next(at: .milliseconds(millisecond), isBusy: false, listens: true) { looks += 1 }
+        }
+        #expect(looks <= DozePolicy.vainLooks + 200)
+    }
+
+    @Test("a wake-up that it hasn't asked for makes it claim nothing; many lower the flag, ten times a second at most")
     func unasked() {
         var policy = policy
         policy.worked(at: .seconds(1))
-        let wakeUps = [1001, 1050, 1100, 1101, 1150].map { policy.woken(at: .milliseconds($0)) }
-        #expect(wakeUps == [.unasked, .ignored, .ignored, .unasked, .ignored])
+        var lowerings = 0
+        for millisecond in 1001...2000 {
+            let wakeUp = policy.woken(at: .milliseconds(millisecond))
+            #expect(!wakeUp.claims)
+            if wakeUp.lowers { lowerings += 1 }
+        }
+        #expect((1...10).contains(lowerings))
         // The calm goes on as if nothing had come.
-        #expect(policy.next(at: .milliseconds(1150), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: .milliseconds(2100), isBusy: false, listens: true) == .look(arms: true))
     }
 
-    @Test("while another queue is claimed from it looks every 10 ms and raises no flag")
+    @Test("a probe that a wake-up asks for comes at once, though a rate is expected to have room later")
+    func wokenWhileExpecting() {
+        var policy = armedPolicy(at: .seconds(10))
+        policy.expects(workAt: .milliseconds(10_001))
+        policy.expects(workAt: .milliseconds(10_300))
+        #expect(policy.next(at: .milliseconds(10_001), isBusy: false, listens: true) == .look(arms: true))
+    }
+
+    @Test("while another queue is claimed from it probes every 10 ms and raises no flag; one that is up stays up")
     func busy() {
         var policy = policy
         #expect(policy.next(at: .seconds(1), isBusy: true, listens: true) == .look(arms: false))
         #expect(policy.next(at: .milliseconds(1004), isBusy: true, listens: true) == .wait(.milliseconds(6)))
         #expect(policy.next(at: .milliseconds(1010), isBusy: true, listens: true) == .look(arms: false))
         #expect(policy.next(at: .milliseconds(1011), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: .milliseconds(1016), isBusy: true, listens: true) == .look(arms: true))
+        #expect(policy.next(at: .milliseconds(1017), isBusy: true, listens: true) == .wait(.milliseconds(9)))
     }
 
     @Test("without wake-ups it looks every 5 ms for 100 ms after work, then at each interval")

@@ -30,35 +30,41 @@ import Testing
         #expect(plan.since(at: .seconds(1)) == .minusInfinity)
     }
 
-    @Test("promotion goes on at once after a full batch, else after 200 ms or 49 times its own duration")
+    @Test("promotion goes on at once after a full batch, else after 200 ms, and within 500 ms while something waits")
     func promotionPause() {
         var plan = PromotePlan()
         #expect(plan.promoted(1000, lastRunAt: time, othersWait: true, took: .seconds(1)) == .zero)
         #expect(plan.promoted(999, lastRunAt: time, othersWait: true, took: .milliseconds(1)) == .milliseconds(200))
-        #expect(plan.promoted(0, lastRunAt: nil, othersWait: true, took: .milliseconds(100)) == .milliseconds(4900))
+        #expect(plan.promoted(0, lastRunAt: nil, othersWait: true, took: .milliseconds(5)) == .milliseconds(245))
+        #expect(plan.promoted(0, lastRunAt: nil, othersWait: true, took: .milliseconds(100)) == .milliseconds(500))
         #expect(plan.promoted(0, lastRunAt: nil, othersWait: false, took: .milliseconds(1)) == .seconds(1))
     }
 
-    @Test("rescue scans at first, every five minutes, and for a minute after a worker was lost")
-    func rescueScans() {
+    @Test("parked jobs are looked at every 200 ms, or for a tenth of the time, and at least every 2 s")
+    func releaseDelay() {
+        #expect(ReleasePlan.released(othersWait: true, took: .milliseconds(10)) == .milliseconds(200))
+        #expect(ReleasePlan.released(othersWait: true, took: .milliseconds(50)) == .milliseconds(450))
+        #expect(ReleasePlan.released(othersWait: true, took: .seconds(3)) == .seconds(2))
+        #expect(ReleasePlan.released(othersWait: false, took: .milliseconds(1)) == .seconds(1))
+    }
+
+    @Test("rescue reads all jobs at first and once an hour, a part with each call; a call that failed is made again")
+    func rescueReads() {
         var plan = RescuePlan()
-        #expect(plan.scans(at: .zero) == true)
-        #expect(plan.rescued(lostWorkers: 0, took: .milliseconds(1), at: .zero) == .seconds(5))
-        #expect(plan.scans(at: .seconds(5)) == false)
-        #expect(plan.scans(at: .seconds(299)) == false)
-        #expect(plan.scans(at: .seconds(300)) == true)
-        _ = plan.rescued(lostWorkers: 1, took: .zero, at: .seconds(400))
-        #expect(plan.scans(at: .seconds(405)) == true)
-        #expect(plan.scans(at: .seconds(455)) == true)
-        #expect(plan.scans(at: .seconds(460)) == false)
-        plan.failed()
-        #expect(plan.scans(at: .seconds(465)) == true)
+        #expect(plan.page(at: .zero) == 0)
+        #expect(plan.page(at: .seconds(1)) == 0)
+        #expect(plan.rescued(nextPage: 10_000, took: .milliseconds(1)) == .seconds(5))
+        #expect(plan.page(at: .seconds(5)) == 10_000)
+        _ = plan.rescued(nextPage: nil, took: .zero)
+        #expect(plan.page(at: .seconds(10)) == nil)
+        #expect(plan.page(at: .seconds(3599)) == nil)
+        #expect(plan.page(at: .seconds(3601)) == 0)
     }
 
     @Test("a slow rescue takes 2 % of the time")
     func rescuePause() {
         var plan = RescuePlan()
-        #expect(plan.rescued(lostWorkers: 0, took: .seconds(1), at: .zero) == .seconds(49))
+        #expect(plan.rescued(nextPage: nil, took: .seconds(1)) == .seconds(49))
     }
 
     @Test("maintenance comes hourly, and takes 2 % of the time while there is more to prune")

@@ -3,9 +3,11 @@ import Testing
 @testable import Errand
 
 @Suite("Low-water mark") struct LowWaterMarkTests {
-    @Test("no job is ever left below the mark, whoever commits when", arguments: 0..<100)
+    @Test(
+        "no job is ever left below the mark, whoever commits when, and whichever worker is replaced", arguments: 0..<100
+    )
     func isExact(seed: UInt64) {
-        let result = MarkModel.run(seed: seed, mark: LowWaterMark())
+        let result = MarkModel.run(seed: seed, mark: LowWaterMark(), restarts: true)
         #expect(result.broken == 0)
         #expect(result.leftBehind == 0)
     }
@@ -45,6 +47,18 @@ import Testing
     @Test("the model can tell: with a snapshot from after an empty scan, jobs wait below the mark")
     func modelFindsLateSnapshot() {
         let results = (0..<100).map { MarkModel.run(seed: $0, mark: LowWaterMark(), shown: .fromAfterTheScan) }
+        #expect(results.reduce(0) { $0 + $1.broken } > 0)
+    }
+
+    @Test("the model can tell: a job that is handed back with its position is hidden where it lies in the line")
+    func modelFindsHandedBackInLine() {
+        let results = (0..<20).map { MarkModel.run(seed: $0, mark: LowWaterMark(), handBack: .inLine) }
+        #expect(results.reduce(0) { $0 + $1.broken } > 0)
+    }
+
+    @Test("the model can tell: a claim that concludes something from a position that was handed back loses jobs")
+    func modelFindsConclusiveHandBack() {
+        let results = (0..<100).map { MarkModel.run(seed: $0, mark: LowWaterMark(), handBack: .conclusive) }
         #expect(results.reduce(0) { $0 + $1.broken } > 0)
     }
 
@@ -189,6 +203,19 @@ import Testing
         #expect(mark.look.after == [10, 10, 10, 10])
         mark.found([nil, nil, nil, nil], by: mark.look)
         #expect(mark.look.isEmpty)
+    }
+
+    @Test("a worker that begins at stored marks looks no further down than others have looked")
+    func looksOn() {
+        var old = settled(at: 900)
+        old.found([nil, 11, nil, nil], by: old.look)
+        var new = LowWaterMark()
+        new.catchUp(with: old.stored)
+        #expect(new.starts == [900, 10, 900, 900])
+        #expect(new.look.after == [900, 0, 900, 900])
+        // What is stored is no more than a claim of somebody else: never beyond the marks.
+        new.catchUp(with: [900, 10, 900, 900, 999, 999, 999, 999])
+        #expect(new.look.after == [900, 10, 900, 900])
     }
 
     @Test("a look from before a line that went back counts for nothing")

@@ -5,6 +5,8 @@ protocol Mark {
     var starts: [Int64] { get }
     /// Below these nothing may wait, neither committed nor in a transaction that is still open.
     var published: [Int64] { get }
+    /// The same for a worker that begins, with what its looks need not read.
+    var stored: [Int64] { get }
     /// What a look below the marks is to read.
     var look: LowWaterMark.Look { get }
     @discardableResult
@@ -16,6 +18,7 @@ protocol Mark {
 extension Mark {
     // A mark with a fault neither looks below itself nor takes in others.
     var look: LowWaterMark.Look { LowWaterMark().look }
+    var stored: [Int64] { published }
     mutating func catchUp(with others: [Int64]) {}
     mutating func found(_ lowest: [Int64?], by look: LowWaterMark.Look) {}
 }
@@ -87,19 +90,34 @@ enum MarkModel {
         case fromAfterTheScan
     }
 
+    /// What becomes of a job that is handed back and keeps its position.
+    enum HandBack {
+        /// Claims find it apart from the line, and conclude nothing from one that brought such a job.
+        case apart
+        /// The fault that the model must find: it lies in the line as all others.
+        case inLine
+        /// The fault that the model must find: claims take its position for one that they have read up to.
+        case conclusive
+    }
+
     /// How often a waiting job was below a mark, and how many were never claimed.
     ///
     /// - Parameters:
     ///   - movesKeepPositions: the known fault that a job which moves takes its position along.
     ///   - shown: `fromAfterTheScan` is the known fault that an empty claim's snapshot is younger than its scan.
+    ///   - restarts: workers are replaced by new ones, which begin at stored marks.
+    ///   - handBack: `inLine` and `conclusive` are known faults.
     static func run(
-        seed: UInt64, mark: some Mark, movesKeepPositions: Bool = false, shown: Shown = .fromBeforeTheScan
+        seed: UInt64, mark: some Mark, movesKeepPositions: Bool = false, shown: Shown = .fromBeforeTheScan,
+        restarts: Bool = false, handBack: HandBack = .apart
     ) -> (broken: Int, leftBehind: Int) {
         var random = SeededGenerator(seed: seed)
-        var world = World(movesKeepPositions: movesKeepPositions, shown: shown)
+        var world = World(movesKeepPositions: movesKeepPositions, shown: shown, handBack: handBack)
         var workers = (0..<Int.random(in: 1...3, using: &random)).map { _ in Worker(mark: mark) }
         let longWriters = Double.random(in: 0..<0.2, using: &random)
         var broken = 0
+        // As workers have stored them, some of which have left.
+        var stored = [Int64](repeating: 0, count: 8)
         for step in 0..<400 {
             let now = Duration.milliseconds(step * 10)
             world.act(longWriters: longWriters, using: &random)
@@ -111,6 +129,13 @@ enum MarkModel {
                 workers[one].look(in: world)
             case ..<0.3:
                 world.claimInVain(using: &random)
+            case ..<0.32:
+                stored = zip(stored, workers[one].mark.stored).map(max)
+            case ..<0.33 where restarts:
+                workers[one] = Worker(mark: mark)
+                workers[one].mark.catchUp(with: stored)
+            case ..<0.38:
+                world.handBack(using: &random)
             case ..<0.7:
                 let limit = [1, 2, 3, 100].randomElement(using: &random)!
                 let shown = workers[one].claim(
@@ -142,12 +167,13 @@ enum MarkModel {
             workers[one].mark.observe(
                 workers[one].claim(in: &world, limit: 3, writesFirst: false, between: { _ in }), at: now)
         }
-        return (broken, world.available.count)
+        return (broken, world.available.count + world.handedBack.count)
     }
 
     struct World {
         let movesKeepPositions: Bool
         let shown: Shown
+        let handBack: HandBack
         var nextTransaction: UInt64 = 1
         var latestEnded: UInt64 = 0
         var line: Int64 = 0
@@ -160,6 +186,10 @@ enum MarkModel {
         var moving: [UInt64: [Int64: Int]] = [:]
         /// Lines that were: only a look finds them.
         var returned: Set<Int64> = []
+        /// Lines that workers have claimed.
+        var held: [Int64: Int] = [:]
+        /// Lines that wait again, apart from the others.
+        var handedBack: [Int64: Int] = [:]
 
         mutating func act(longWriters: Double, using random: inout SeededGenerator) {
             let ids = open.keys.sorted()
@@ -196,6 +226,30 @@ enum MarkModel {
             guard !lines.isEmpty else { return }
             locked[begin()] = lines
             for line in lines.keys { available[line] = nil }
+        }
+
+        /// A worker gives one of its jobs back, which keeps its line.
+        mutating func handBack(using random: inout SeededGenerator) {
+            guard let line = held.keys.sorted().randomElement(using: &random) else { return }
+            if handBack == .inLine {
+                available[line] = held[line]
+            } else {
+                handedBack[line] = held[line]
+            }
+            held = [:]
+        }
+
+        /// Up to `limit` lines of that priority, those that were handed back first. Returns whether any was.
+        mutating func take(_ priority: Int, behind start: Int64, limit: Int) -> (lines: [Int64], isBack: Bool) {
+            let back = handedBack.filter { $0.value == priority }.keys.sorted().prefix(limit)
+            let due = available.filter { $0.value == priority && $0.key > start }.keys.sorted()
+            let lines = back + due.prefix(limit - back.count)
+            for line in lines {
+                held[line] = priority
+                available[line] = nil
+                handedBack[line] = nil
+            }
+            return (Array(lines), !back.isEmpty)
         }
 
         /// A transaction moves a job that waits to another priority.
@@ -277,12 +331,13 @@ enum MarkModel {
             between(&world)
             var lines: [[Int64]] = [[], [], [], []]
             var left = limit
+            var isConclusive = true
             for priority in 1...4 {
-                let due = world.available.filter { $0.value == priority && $0.key > starts[priority - 1] }
-                lines[priority - 1] = due.keys.sorted().prefix(left).map { $0 }
-                left -= lines[priority - 1].count
+                let taken = world.take(priority, behind: starts[priority - 1], limit: left)
+                lines[priority - 1] = taken.lines
+                left -= taken.lines.count
+                if taken.isBack, world.handBack == .apart { isConclusive = false }
             }
-            for line in lines.joined() { world.available[line] = nil }
             if own == nil, left < limit { own = world.begin() }
             if left == limit, world.shown == .fromAfterTheScan {
                 between(&world)
@@ -291,7 +346,8 @@ enum MarkModel {
             }
             if let own { world.end(own, commit: true) }
             return .init(
-                high: high, latest: latest, xmax: xmax, running: running, lines: lines, isFull: left == 0,
+                high: isConclusive ? high : 0, latest: latest, xmax: xmax, running: running, lines: lines,
+                isFull: left == 0,
                 starts: starts)
         }
     }

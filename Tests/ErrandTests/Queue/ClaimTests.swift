@@ -28,13 +28,17 @@ import Testing
         }
     }
 
-    @Test("priority comes first, then the line; the reverse order is to be had")
+    @Test("priority comes first, then the position, also among jobs of one claim; the reverse order is to be had")
     func order() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
-            for priority in [3, 1, 2, 1] { try await queue.enqueue(Noop(), .priority(priority)) }
+            for priority in [3, 1, 2, 1, 4, 2] { try await queue.enqueue(Noop(), .priority(priority)) }
+            // Behind the other one of its priority, while its row stays in front.
+            try await database.execute("select errand.reschedule('{2}', priority => 4)")
+            try await database.execute("select errand.reschedule('{2}', priority => 1)")
             let worker = try await database.register()
-            #expect(try await database.claim(2, as: worker).jobs.map(\.id).sorted() == [2, 4])
+            #expect(try await database.claim(4, as: worker).jobs.map(\.id) == [4, 2, 3, 6])
+            #expect(try await database.claim(1, as: worker, lanes: [4, 3, 2, 1]).jobs.map(\.id) == [5])
             #expect(try await database.claim(1, as: worker, lanes: [4, 3, 2, 1]).jobs.map(\.id) == [1])
         }
     }
@@ -59,17 +63,17 @@ import Testing
             let first = try await database.register()
             let old = try await database.claim(1, as: first).jobs[0]
             try await database.execute("update errand.worker set beat_at = now() - interval '1 hour'")
-            try await database.execute("select errand.rescue_v2(false)")
+            try await database.execute("select errand.rescue_v2()")
             let second = try await database.register()
             let new = try await database.claim(1, as: second).jobs[0]
             #expect(new.id == old.id && new.line > old.line && new.attempt == 2)
             for ending in [Settlement.Ending.succeeded(output: nil), .failed(error: "late"), .released] {
                 let late = Settlement(job: old, ending: ending, took: .zero)
                 let answer = try await database.query(Settlement.statements(for: [late])[0])
-                #expect(try Unwritten([answer]).refused == [old.id])
+                #expect(try WriteAnswer([answer]).refused == [old.id])
             }
             let end = Settlement(job: new, ending: .succeeded(output: nil), took: .zero)
-            #expect(try Unwritten([await database.query(Settlement.statements(for: [end])[0])]).refused == [])
+            #expect(try WriteAnswer([await database.query(Settlement.statements(for: [end])[0])]).refused == [])
             #expect(try await database.count("from errand.history where crashes = 1 and state = 'succeeded'") == 1)
         }
     }
@@ -82,7 +86,7 @@ import Testing
                 let worker = try await database.register()
                 #expect(try await database.claim(1, as: worker).jobs.count == 1)
                 try await database.execute("update errand.worker set beat_at = now() - interval '1 hour'")
-                try await database.execute("select errand.rescue_v2(false)")
+                try await database.execute("select errand.rescue_v2()")
                 try await database.execute("select errand.release_crashed_v1()")
             }
             let error = try await database.query("select error from errand.failed").scalar(String.self)
@@ -177,7 +181,7 @@ extension Database {
     ) async throws -> Claim.Answer {
         let claim = Claim(
             queue: "default", kinds: ["noop"], workerID: worker, limit: limit, starts: starts, lanes: lanes,
-            isDurable: true, beginsNow: limit, takesSuspect: true)
+            isDurable: true, beginsNow: limit, takesSuspect: true, epoch: 0)
         return try claim.answer(await query(claim.statement))
     }
 }

@@ -19,6 +19,12 @@ struct HandWorker {
         ).scalar(Int64.self)
     }
 
+    /// The same worker by another connection.
+    init(_ database: Database, id: Int64) {
+        self.database = database
+        self.id = id
+    }
+
     /// Claims up to `limit` jobs of any of `kinds`.
     func claim(_ limit: Int, kinds: [String] = ["noop"]) async throws -> [ClaimedJob] {
         let claim = claiming(limit, kinds: kinds)
@@ -32,7 +38,7 @@ struct HandWorker {
     ) -> Claim {
         Claim(
             queue: "default", kinds: kinds, workerID: id, limit: limit, starts: starts, lanes: [1, 2, 3, 4],
-            isDurable: true, beginsNow: beginsNow ?? limit, takesSuspect: takesSuspect)
+            isDurable: true, beginsNow: beginsNow ?? limit, takesSuspect: takesSuspect, epoch: 0)
     }
 
     /// Writes the jobs' end, and lets those go that wait for their places, in one transaction. Answers what was refused.
@@ -44,7 +50,7 @@ struct HandWorker {
             let statements = Settlement.statements(for: left)
             let results = try await database.pipeline(
                 statements + [Settlement.release(after: left)].compactMap { $0 })
-            let unwritten = try Unwritten(results.prefix(statements.count))
+            let unwritten = try WriteAnswer(results.prefix(statements.count))
             refused.formUnion(unwritten.refused)
             // A claim beside it may have their rows for the length of its transaction.
             left = left.filter { unwritten.locked.contains($0.job.id) }
@@ -57,7 +63,7 @@ struct HandWorker {
     func dies() async throws {
         try await database.execute(
             Statement("update errand.worker set beat_at = now() - interval '1 hour' where id = $1", [id]))
-        try await database.execute("select errand.rescue_v2(false)")
+        try await database.execute("select errand.rescue_v2()")
     }
 }
 

@@ -76,7 +76,7 @@ import Testing
             let isBack = "exists (select from errand.job where state = 'available' and crashes = 1)"
             #expect(
                 try await database.becomes(isBack) {
-                    try await database.execute("select errand.rescue_v2(false)")
+                    try await database.execute("select errand.rescue_v2()")
                 })
         }
     }

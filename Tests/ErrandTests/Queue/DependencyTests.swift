@@ -140,6 +140,51 @@ import Testing
         }
     }
 
+    @Test(
+        "a probe that waits in line for long stays the only one, though jobs that still run find it down, and closes it"
+    )
+    func waitingProbe() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let ids = try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 5))
+            let running = try await worker.claim(4).sorted { $0.id < $1.id }
+            try await worker.end(Array(running.prefix(3)), down)
+            #expect(try await worker.claim(10).isEmpty)
+            try await database.execute("update errand.dependency set until = now()")
+            try await database.promote()
+            // It stands behind a minute of line.
+            try await database.execute(
+                "update errand.dependency set released_at = now() - interval '1 min', until = now() - interval '1 min'")
+            try await database.promote()
+            #expect(try await database.word("select array_agg(id) from errand.job where state = 'available'") == "{1}")
+            try await worker.end([running[3]], down)
+            try await database.promote()
+            let probe = try await worker.claim(10)
+            #expect(probe.map(\.id) == [ids[0]])
+            #expect(try await worker.end(probe) == [])
+            try await database.promote()
+            #expect(try await database.count("from errand.dependency where opened_at is null") == 1)
+        }
+    }
+
+    @Test("a probe that no worker may claim is tried again by another job after 10 s")
+    func unclaimedProbe() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let queue = Queue(database: database)
+            try await queue.enqueue(Noop(), .queue("other"))
+            try await queue.enqueue(Noop())
+            try await database.execute(
+                "update errand.job set state = 'parked', line = null, parked_for = 'dependency:storage'")
+            try await database.execute("select errand.dependency_open('storage', now(), 'test')")
+            try await database.promote()
+            #expect(try await worker.claim(10).isEmpty)
+            try await database.execute("update errand.dependency set released_at = now() - interval '11 s'")
+            try await database.promote()
+            #expect(try await worker.claim(10).map(\.id) == [2])
+        }
+    }
+
     @Test("10,000 jobs in line when it opens don't hide the job of another kind behind them")
     func manyHeld() async throws {
         try await withTestDatabase { database, _ in

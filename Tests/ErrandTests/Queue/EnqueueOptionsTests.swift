@@ -116,6 +116,17 @@ import Testing
             }
             #expect(error?.sqlState == state)
             #expect(error?.detail == "enqueue: \(message)")
+            let element = option.replacing(#/(\w+) => /#) { "'\($0.1)', " }
+            let many = await #expect(throws: PostgresError.self) {
+                try await database.execute(
+                    Statement(
+                        """
+                        select errand.enqueue_many(jsonb_build_array(
+                            '{"kind": "noop"}'::jsonb, jsonb_build_object('kind', 'noop', \(element))))
+                        """))
+            }
+            #expect(many?.sqlState == state)
+            #expect(many?.detail == "enqueue_many: jobs[2]: \(message)")
         }
     }
 

@@ -110,6 +110,133 @@ import Testing
         }
     }
 
+    @Test(
+        "what is out of bounds is refused in one of many as in one alone, and what is just within them is not",
+        arguments: [
+            (#"{"priority": 4}"#, #"{"priority": 5}"#, "priority: expected 1 (first) to 4 (last), got 5"),
+            (#"{"priority": 1}"#, #"{"priority": 0}"#, "priority: expected 1 (first) to 4 (last), got 0"),
+            (#"{"max_attempts": 1000}"#, #"{"max_attempts": 1001}"#, "max_attempts: expected 1 to 1000, got 1001"),
+            (#"{"max_attempts": 1}"#, #"{"max_attempts": 0}"#, "max_attempts: expected 1 to 1000, got 0"),
+            (#"{"unique_key": "1"}"#, #"{"unique_key": ""}"#, "unique_key: expected 1 to 500 characters, got 0"),
+            (
+                #"{"unique_key": "\#(String(repeating: "é", count: 500))"}"#,
+                #"{"unique_key": "\#(String(repeating: "é", count: 501))"}"#,
+                "unique_key: expected 1 to 500 characters, got 501"
+            ),
+            (
+                #"{"queue": "\#(String(repeating: "q", count: 100))"}"#,
+                #"{"queue": "\#(String(repeating: "q", count: 101))"}"#,
+                "queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got '\(String(repeating: "q", count: 101))'"
+            ),
+            (
+                #"{"kind": "\#(String(repeating: "k", count: 100))"}"#,
+                #"{"kind": "\#(String(repeating: "k", count: 101))"}"#,
+                "kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got '\(String(repeating: "k", count: 101))'"
+            ),
+            (#"{"kind": "a"}"#, #"{"kind": ""}"#, "kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got ''"),
+            (
+                #"{"kind": "a-_.9"}"#, #"{"kind": "a\n"}"#,
+                // An error is one line.
+                "kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got 'a; '"
+            ),
+            (#"{"queue": null}"#, #"{"kind": null}"#, "kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got null"),
+            (#"{"queue": "a"}"#, #"{"queue": "A"}"#, "queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got 'A'"),
+            (
+                #"{"limit_key": "\#(String(repeating: "l", count: 500))"}"#, #"{"limit_key": ""}"#,
+                "limit_key: expected 1 to 500 characters without an asterisk at the end, got ''"
+            ),
+            (
+                #"{"payload": "\#(String(repeating: "p", count: 262_142))"}"#,
+                #"{"payload": "\#(String(repeating: "p", count: 262_143))"}"#,
+                "payload: expected at most 262144 bytes as text, got 262145"
+            ),
+        ])
+    func bounds(good: String, bad: String, message: String) async throws {
+        try await withTestDatabase { database, _ in
+            func enqueue(_ element: String) async throws {
+                try await database.execute(
+                    Statement(
+                        """
+                        select errand.enqueue_many(
+                            jsonb_build_array('{"kind": "noop"}'::jsonb, '{"kind": "noop"}'::jsonb || $1::jsonb))
+                        """, [element]))
+            }
+            try await enqueue(good)
+            let error = await #expect(throws: PostgresError.self) { try await enqueue(bad) }
+            #expect(error?.detail == "enqueue_many: jobs[2]: \(message)")
+            #expect(try await database.count("from errand.job") == 2)
+        }
+    }
+
+    @Test("each row of the answer names the job of its element, with keys in any order and with defaults of kinds")
+    func order() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                """
+                insert into errand.kind (name, queue, max_attempts, priority)
+                select 'kind_' || n, 'queue_' || n % 7, 3, 1 + n % 4 from generate_series(1, 300) as n
+                """)
+            try await database.execute("analyze errand.kind")
+            for key in ["null", "'key_' || (n * 7919) % 2000"] {
+                let rows = try await database.query(
+                    Statement(
+                        """
+                        with answer as materialized (
+                            select *
+                            from errand.enqueue_many((
+                                select jsonb_agg(jsonb_build_object(
+                                    'kind', 'kind_' || n % 400, 'payload', n, 'unique_key', \(key)))
+                                from generate_series(1, 2000) as n)))
+                        select ordinal, job_id, inserted, state from answer order by ordinal
+                        """))
+                let answers = try rows.map { try $0.decode(Int32.self, Int64.self, Bool.self, String.self) }
+                #expect(answers.map(\.0) == Array(1...2000))
+                #expect(answers.allSatisfy { $0.2 && $0.3 == "available" })
+                let inOrder = try await database.query(
+                    Statement(
+                        """
+                        select count(*)
+                        from unnest($1::bigint[]) with ordinality as one(id, ordinal)
+                        join errand.job using (id)
+                        where payload::text::int = ordinal
+                        """, [answers.map(\.1)])
+                ).scalar(Int.self)
+                #expect(inOrder == 2000)
+                #expect(
+                    try await database.count(
+                        "from errand.job join errand.kind on name = kind where job.queue <> kind.queue") == 0)
+                #expect(try await database.count("from errand.job where queue = 'default'") == 500)
+                try await database.execute("delete from errand.job")
+            }
+        }
+    }
+
+    @Test("many jobs within the bounds are checked without a call for each")
+    func checkedTogether() async throws {
+        try await withTestDatabase { database, _ in
+            let calls = try await database.transaction { transaction in
+                try await transaction.execute("set local track_functions = 'pl'")
+                try await transaction.execute(
+                    """
+                    select count(*) from errand.enqueue_many((
+                        select jsonb_agg(jsonb_build_object(
+                            'kind', 'noop', 'queue', 'mail', 'priority', 1, 'max_attempts', 3, 'payload', 'x'::text,
+                            'limit_key', 'a', 'run_at', now()))
+                        from generate_series(1, 1000)))
+                    """)
+                return try await transaction.query(
+                    """
+                    select sum(pg_stat_get_xact_function_calls(oid))::bigint
+                    from pg_proc
+                    where pronamespace = 'errand'::regnamespace
+                    """
+                ).first!.decode(Int64.self)
+            }
+            #expect(calls > 0)
+            #expect(calls < 20)
+        }
+    }
+
     @Test("queue, priority and attempts default to what a worker brought for the kind")
     func kindDefaults() async throws {
         try await withTestDatabase { database, _ in

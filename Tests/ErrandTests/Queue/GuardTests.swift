@@ -1,4 +1,5 @@
 import ErrandTestKit
+import Logging
 import Postgres
 import Testing
 
@@ -95,6 +96,70 @@ import Testing
                 """)
             #expect(try await worker.end(jobs) == [])
             #expect(try await database.count("from errand.history where state = 'succeeded'") == 1)
+        }
+    }
+
+    @Test(
+        "claims and outcomes get through though their guards take longer than a statement may, and health names the guard"
+    )
+    func slow() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute(
+                """
+                create function public.crawls(payload jsonb) returns boolean language sql stable
+                set search_path = pg_catalog, pg_temp as $$ select pg_sleep(0.02) is not null $$
+                """)
+            try await database.execute("select errand.guard_put('crawls', 'public.crawls')")
+            try await Queue(database: database).enqueue(
+                all: [Noop](repeating: Noop(), count: 100), .guarded(by: "crawls"))
+            var limited = configuration
+            limited.statementTimeout = .milliseconds(1500)
+            let quick = Database(
+                configuration: limited, maximumConnections: 2, waitLimit: .seconds(60), logger: .init(label: "test"))
+            let worker = HandWorker(quick, id: try await HandWorker(database).id)
+            var ended = 0
+            while ended < 100 {
+                let claim = worker.claiming(200)
+                let answer = try claim.answer(await quick.query(claim.statement))
+                let isLast = ended + answer.jobs.count == 100
+                #expect(!answer.jobs.isEmpty)
+                #expect(isLast || answer.rest == .more && answer.observation?.high == 0)
+                if answer.jobs.isEmpty { break }
+                ended += answer.jobs.count
+                #expect(try await worker.end(answer.jobs) == [])
+            }
+            #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 100)
+            #expect(try await database.count("from errand.guard where slow_ms >= 20") == 1)
+            #expect(
+                try await database.word(
+                    "select detail like 'crawls takes % ms a call%' from errand.health() where check_name = 'guards' and not ok"
+                )
+                    == "true")
+            await quick.close()
+        }
+    }
+
+    @Test("outcomes of 100 jobs whose guard has become slow are written bit by bit, each once")
+    func slowAtTheEnd() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.makeGuard()
+            try await database.execute("insert into public.open values (1)")
+            try await database.execute(
+                #"select errand.enqueue('noop', '{"id": 1}', guard => 'wanted') from generate_series(1, 100)"#)
+            let worker = try await HandWorker(database)
+            let jobs = try await worker.claim(100)
+            try #require(jobs.count == 100)
+            try await database.execute(
+                """
+                create or replace function public.wanted(payload jsonb) returns boolean language sql stable
+                set search_path = pg_catalog, pg_temp as $$ select pg_sleep(0.02) is not null $$
+                """)
+            let ends = jobs.map { Settlement(job: $0, ending: .succeeded(output: nil), took: .zero) }
+            let written = try WriteAnswer([await database.query(Settlement.statements(for: ends)[0])])
+            #expect(written.refused == [] && (1..<100).contains(written.locked.count))
+            let left = jobs.filter { written.locked.contains($0.id) }
+            #expect(try await worker.end(left) == [])
+            #expect(try await database.count("from errand.history where state = 'succeeded'") == 100)
         }
     }
 

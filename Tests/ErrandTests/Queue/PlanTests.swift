@@ -39,6 +39,36 @@ import Testing
         }
     }
 
+    @Test(
+        "what a worker held is found without a read of what waits",
+        arguments: [
+            "rescue_v2()", "leave_v1((select min(worker_id) from errand.claim), true)",
+            "release_worker((select min(worker_id) from errand.claim), 'test', force => true)",
+        ])
+    func held(by call: String) async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                "select errand.enqueue_payloads_v1('noop', array_fill('{}'::jsonb, array[1000])) from generate_series(1, 50)"
+            )
+            let worker = try await HandWorker(database)
+            #expect(try await worker.claim(20).count == 20)
+            try await database.execute("analyze errand.job")
+            if call.hasPrefix("rescue") {
+                try await database.execute("update errand.worker set beat_at = now() - interval '1 hour'")
+            }
+            let blocks: Statement = "select pg_stat_get_xact_blocks_fetched('errand.job'::regclass)"
+            let read = try await database.transaction { transaction in
+                let before = try await transaction.query(blocks).scalar(Int64.self)
+                try await transaction.execute(Statement("select errand.\(call)"))
+                return try await transaction.query(blocks).scalar(Int64.self) - before
+            }
+            #expect(try await database.count("from errand.job where state = 'available'") == 50_000)
+            #expect(try await database.count("from errand.claim") == 0)
+            // Twenty jobs, each visited and written a few times. All that waits has far more than 1,000 pages.
+            #expect(read < 1000, "\(read) blocks")
+        }
+    }
+
     private func settling(_ jobs: [ClaimedJob], _ ending: Settlement.Ending) -> [Statement] {
         Settlement.statements(for: jobs.map { Settlement(job: $0, ending: ending, took: .zero) })
     }

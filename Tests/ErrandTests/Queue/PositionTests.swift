@@ -45,6 +45,64 @@ import Testing
         }
     }
 
+    @Test(
+        "a job that is handed back keeps its place, and is found by claims that start behind it",
+        arguments: ["released", "in doubt", "by ops"])
+    func handedBack(how: String) async throws {
+        try await withTestDatabase { database, _ in
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 10))
+            let first = try await HandWorker(database)
+            let jobs = try await first.claim(5)
+            let back = jobs.filter { $0.id > 2 }
+            #expect(try await first.end(jobs.filter { $0.id <= 2 }) == [])
+            switch how {
+            case "released": #expect(try await first.end(back, .released) == [])
+            case "in doubt": try await database.execute(Statement("select errand.leave_v1($1, true)", [first.id]))
+            default:
+                try await database.execute(
+                    Statement("select errand.release_worker($1, 'test', force => true)", [first.id]))
+            }
+            #expect(
+                try await database.count("from errand.job where id = line and state = 'available' and attempt = 0") == 8
+            )
+            let queues = ["default"]
+            let looked = try await database.query(
+                Statement(
+                    "select busy from errand.look_v1($1, '{noop}', '{99, 99, 99, 99}', false)", [queues]))
+            #expect(try looked.scalar([String].self) == queues)
+            let second = try await HandWorker(database)
+            let claim = second.claiming(4, from: [7, 7, 7, 7])
+            let answer = try claim.answer(await database.query(claim.statement))
+            #expect(answer.jobs.map(\.id) == [3, 4, 5, 8])
+            #expect(answer.observation?.high == 0)
+            // The outcome of the first attempt comes late, under the same position.
+            #expect(try await first.end(back) == [3, 4, 5])
+            #expect(try await second.end(answer.jobs) == [])
+            #expect(try await database.count("from errand.job where is_handed_back") == 0)
+        }
+    }
+
+    @Test("a limit's place falls free when its job is handed back, and the limit holds when that runs again")
+    func handedBackUnderLimit() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('one', 1)")
+            let queue = Queue(database: database)
+            try await queue.enqueue(Noop(), .limited(by: "one"))
+            let first = try await HandWorker(database)
+            let jobs = try await first.claim(1)
+            try await queue.enqueue(Noop(), .limited(by: "one"), .priority(1))
+            #expect(try await first.end(jobs, .released) == [])
+            let second = try await HandWorker(database)
+            let others = try await second.claim(2)
+            #expect(others.count == 1)
+            #expect(try await database.count("from errand.job where state = 'running'") == 1)
+            try await second.end(others)
+            let rest = try await second.claim(2)
+            #expect(rest.count == 1)
+            try await second.end(rest)
+        }
+    }
+
     private func isFound(enqueuedBy enqueue: String, movedBy move: String) async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(Statement(enqueue))

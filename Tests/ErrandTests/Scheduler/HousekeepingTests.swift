@@ -33,6 +33,36 @@ import Testing
         }
     }
 
+    @Test("scheduled jobs go in line within 1 s of their time beside 500 limits that jobs wait for")
+    func besideLimits() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('k/*', 1)")
+            try await database.execute(
+                "select errand.enqueue('noop', limit_key => 'k/' || n % 500) from generate_series(0, 999) as n")
+            let worker = try await HandWorker(database)
+            // The claims park the others.
+            #expect(
+                try await database.becomes(
+                    "count(*) filter (where state = 'running') = 500 and count(*) filter (where state = 'parked') = 500 from errand.job",
+                    after: { _ = try await worker.claim(1000) }))
+            try await database.execute(
+                "select errand.enqueue('noop', run_at => now() + n * interval '250 ms') from generate_series(1, 16) as n"
+            )
+            let service = Housekeeping(database: database, logger: logger)
+            let running = Task { try await service.run() }
+            var latest: Duration = .zero
+            while let late = try await database.query(
+                "select (extract(epoch from clock_timestamp() - min(run_at)) * 1000)::bigint from errand.job where state = 'scheduled'"
+            ).scalar(Int64?.self) {
+                latest = max(latest, .milliseconds(late))
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            running.cancel()
+            try await running.value
+            #expect(latest <= .seconds(1))
+        }
+    }
+
     @Test("a lost worker's jobs go back in line")
     func rescues() async throws {
         try await withTestDatabase { database, _ in
@@ -64,7 +94,7 @@ import Testing
                 _ = try await database.query("select errand.release_crashed_v1()")
                 return try await database.query(inLine).scalar(Int.self)
             }
-            try await database.execute("select errand.rescue_v2(true)")
+            try await database.execute("select errand.rescue_v2(0)")
             #expect(try await database.query(inLine).scalar(Int.self) == 0)
             let code = "select code from errand.explain((select min(id) from errand.job)) limit 1"
             #expect(try await database.query(Statement(code)).scalar(String.self) == "crashed")

@@ -16,7 +16,7 @@ private struct Mixed: Job {
     func slots() async throws {
         let running = Mutex((now: 0, most: 0))
         let largest = Mutex(0)
-        let handler = MixedHandler { _ in
+        let handler = MixedHandler { _, _ in
             running.withLock { running in
                 running.now += 1
                 running.most = max(running.most, running.now)
@@ -46,10 +46,26 @@ private struct Mixed: Job {
         }
     }
 
+    @Test("the oldest jobs begin first, though one in ten takes long and others are handed back behind it")
+    func order() async throws {
+        let begun = Mutex<[Int64]>([])
+        let handler = MixedHandler { job, id in
+            begun.withLock { $0.append(id) }
+            if job.waits { try await Task.sleep(for: .milliseconds(400)) }
+        }
+        try await withWorker([handler]) { database, queue in
+            try await queue.enqueue(all: (0..<1500).map { Mixed(waits: $0 % 10 == 9) })
+            #expect(try await database.drains(within: .seconds(120)))
+        }
+        let places = begun.withLock { begun in begun.enumerated().map { ($0.offset, $0.element) } }
+        // A claim brings up to 500 of those that wait; none is passed by more than that.
+        for (place, id) in places { #expect(place - Int(id) < 550, "job \(id) began as number \(place)") }
+    }
+
     @Test("what waits behind jobs that take long goes back in line, uncounted")
     func stalled() async throws {
         let isOpen = Mutex(false)
-        let handler = MixedHandler { job in
+        let handler = MixedHandler { job, _ in
             while job.waits, !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }
         }
         try await withWorker([handler]) { configuration in
@@ -71,10 +87,10 @@ private struct Mixed: Job {
 }
 
 private struct MixedHandler: JobHandler {
-    let body: @Sendable (Mixed) async throws -> Void
+    let body: @Sendable (Mixed, Int64) async throws -> Void
 
     func run(_ job: Mixed, in context: JobContext) async throws -> Outcome {
-        try await body(job)
+        try await body(job, context.id)
         return .done
     }
 }

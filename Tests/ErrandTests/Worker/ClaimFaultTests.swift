@@ -65,4 +65,51 @@ import Testing
             #expect(try await database.count("from errand.job where state = 'available' and attempt = 0") == 20)
         }
     }
+
+    @Test("a worker id in doubt keeps its lease while no new one can be registered")
+    func doubtful() async throws {
+        let isOpen = Mutex(false)
+        let handler = SlowHandler { _ in
+            while !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }
+        }
+        try await withWorker([handler], configure: { $0.beat = .milliseconds(100) }) { database, queue in
+            try await queue.enqueue(Slow())
+            #expect(try await database.becomes("exists (select from errand.job where state = 'running')"))
+            try await database.makeSlowGuard("select pg_sleep(600) is not null")
+            try await database.execute("select errand.guard_put('slow', 'public.slow')")
+            try await database.execute("alter function errand.register_worker_v1 rename to hidden")
+            let id = try await database.query("select max(id) from errand.worker").scalar(Int64.self)
+            // A claim whose connection breaks: its worker id is in doubt from now on.
+            try await queue.enqueue(Noop(), .guarded(by: "slow"))
+            let isCut = """
+                coalesce((
+                    select bool_or(pg_terminate_backend(pid)) from pg_stat_activity
+                    where datname = current_database() and wait_event = 'PgSleep'), false)
+                """
+            #expect(try await database.becomes(isCut))
+            try await database.makeSlowGuard("select true")
+            for _ in 0..<5 {
+                let before = try await database.word("clock_timestamp()") ?? ""
+                #expect(try await database.becomes("beat_at > '\(before)' from errand.worker where id = \(id)"))
+                try await Task.sleep(for: .milliseconds(400))
+            }
+            try await database.execute("alter function errand.hidden rename to register_worker_v1")
+            isOpen.withLock { $0 = true }
+            #expect(try await database.drains())
+            #expect(try await database.count("from errand.history where crashes = 0 and attempt = 1") == 2)
+            #expect(try await database.count("from errand.worker where id <> \(id)") == 1)
+        }
+    }
+}
+
+extension Database {
+    /// Makes or changes the guard function `public.slow`.
+    fileprivate func makeSlowGuard(_ body: String) async throws {
+        try await execute(
+            Statement(
+                """
+                create or replace function public.slow(payload jsonb) returns boolean
+                language sql stable security definer set search_path = pg_catalog, pg_temp as $$ \(body) $$
+                """))
+    }
 }

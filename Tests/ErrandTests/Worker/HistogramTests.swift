@@ -36,11 +36,13 @@ import Testing
             var histogram = Histogram()
             for time in Int64(1)...1000 { histogram.add(milliseconds: time) }
             let counts = histogram.counts.map(String.init).joined(separator: ",")
+            let worker = try await database.enter()
             try await database.execute(
                 Statement(
                     """
-                    select errand.count_finished_v1(1, '[{"queue": "default", "kind": "noop", "outcome": "succeeded",
-                        "jobs": 1000, "wait_ms": 0, "run_ms": 0, "wait_histogram": [\(counts)], "run_histogram": [\(counts)]}]')
+                    select errand.count_finished_v1('{\(worker)}', '[{"queue": "default", "kind": "noop", "outcome": "succeeded",
+                        "jobs": 1000, "wait_ms": 0, "run_ms": 0, "wait_histogram": [\(counts)], "run_histogram": [\(counts)]}]',
+                        0, '{}')
                     """))
             try await database.execute("select errand.take_stock_v1('0 s')")
             let rows = try await database.query(

@@ -51,8 +51,11 @@ import Testing
             try await queue.enqueue(Slow())
             #expect(await started.first { _ in true } == 1)
             // Somebody has taken it for dead.
-            try await database.execute("update errand.worker set beat_at = now() - interval '1 hour'")
-            try await database.execute("select errand.rescue_v2(false)")
+            // In one transaction, so that no heartbeat comes in between.
+            try await database.transaction { transaction in
+                try await transaction.execute("update errand.worker set beat_at = now() - interval '1 hour'")
+                try await transaction.execute("select errand.rescue_v2()")
+            }
             #expect(await interrupted.first { _ in true } == .leaseLost)
             #expect(await started.first { _ in true } == 2)
             #expect(try await database.drains())

@@ -47,6 +47,23 @@ import Testing
         }
     }
 
+    @Test("a retry that is asked for after the last attempt is a failure")
+    func lastAttempt() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await HandWorker(database)
+            try await Queue(database: database).enqueue(Noop(), .maxAttempts(2))
+            for _ in 1...2 {
+                try await worker.end(worker.claim(1), .retried(error: "not yet", after: .zero))
+            }
+            #expect(try await database.count("from errand.job") == 0)
+            #expect(
+                try await database.text(
+                    "select attempt, error, attempts -> 0 ->> 'outcome', attempts -> 1 ->> 'outcome' from errand.failed"
+                )
+                    == "2|not yet|retried|failed")
+        }
+    }
+
     @Test("progress, output and the last lines of a job's log are there to read while it runs, and afterwards")
     func notes() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)

@@ -55,6 +55,41 @@ import Testing
         }
     }
 
+    @Test("a worker's marks outlive it: the next one of its kinds begins there", arguments: ["leaves", "is lost"])
+    func outlive(how: String) async throws {
+        try await withTestDatabase { database, _ in
+            for marks in ["[9, 2, 9, 9]", "[7, 8, 7, 7]"] {
+                let worker = try await HandWorker(database)
+                try await database.execute(
+                    Statement(
+                        "select errand.beat_v2($1, 0, $2, errand.server_start())",
+                        [[worker.id], JSONB("{\"default\": \(marks)}")]))
+                if how == "leaves" {
+                    try await database.execute(Statement("select errand.leave_v1($1, false)", [worker.id]))
+                } else {
+                    try await worker.dies()
+                }
+            }
+            #expect(try await database.count("from errand.worker") == 0)
+            func marks(kinds: String) async throws -> String {
+                try await database.query(
+                    Statement(
+                        "select marks::text from errand.register_worker_v1('new', '1', '1 min', '{default}', $1)",
+                        [JSONB(kinds)])
+                ).scalar(String.self)
+            }
+            #expect(try await marks(kinds: "[]") == #"{"default": [9, 8, 9, 9]}"#)
+            #expect(
+                try await marks(kinds: #"[{"name": "a", "queue": "default", "max_attempts": 1, "priority": 2}]"#)
+                    == "{}")
+            try await database.execute("update errand.worker set marks = '{}'")
+            try await database.execute("update errand.mark set server_start = 'before'")
+            #expect(try await marks(kinds: "[]") == "{}")
+            try await database.execute("select errand.prune_v1()")
+            #expect(try await database.count("from errand.mark") == 0)
+        }
+    }
+
     @Test("a lock on the jobs ends no lease")
     func locked() async throws {
         try await withWorker(configure: {

@@ -37,6 +37,26 @@ struct ProbeHandler: JobHandler {
         #expect(runs.withLock { $0.values.allSatisfy { $0 == 1 } })
     }
 
+    @Test("an idle worker keeps nothing of the jobs that it has run")
+    func letsGo() async throws {
+        struct Seen: Sendable { weak var job: ClaimedJob? }
+        let seen = Mutex<[Seen]>([])
+        let handler = ProbeHandler { _, context in
+            seen.withLock { $0.append(Seen(job: context.job)) }
+            return .done
+        }
+        try await withWorker([handler]) { database, queue in
+            try await queue.enqueue(all: (0..<1000).map(Probe.init))
+            #expect(try await database.drains())
+            // The last outcomes are let go of a moment after they are written.
+            for _ in 0..<200 where seen.withLock({ $0.contains { $0.job != nil } }) {
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            #expect(seen.withLock { $0.count { $0.job != nil } } == 0)
+        }
+        #expect(seen.withLock { $0.count } == 1000)
+    }
+
     @Test("a job starts within 0.2 s of its commit on an idle worker that has gone to sleep", arguments: [true, false])
     func startsSoon(listens: Bool) async throws {
         try await withWorker(configure: {

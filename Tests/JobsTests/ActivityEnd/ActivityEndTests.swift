@@ -214,12 +214,13 @@ import Testing
                 try await test.database.age(activity, by: "7 hours 59 minutes")
             }
             try await test.drain()
+            // On a busy machine one of them may be in line already, to try the service.
             #expect(
                 try await test.database.number(
-                    "select count(*) from errand.job where state = 'parked' and attempt = 0") == 20)
+                    "select count(*) from errand.job where state in ('parked', 'available') and attempt = 0") == 20)
             #expect(
                 try await test.database.number(
-                    "select count(*) from errand.dependency_status where name = 'apns' and state = 'down'") == 1)
+                    "select count(*) from errand.dependency_status where name = 'apns' and state <> 'up'") == 1)
             isBroken.withLock { $0 = false }
             try await test.database.execute("select errand.dependency_close('apns')")
             #expect(
@@ -286,7 +287,7 @@ extension Database {
         while ContinuousClock.now - start < .seconds(30) {
             try await step()
             if try await number("select count(*) from errand.job") == 0 { return true }
-            try await execute("select errand.promote_v1(1000, '-infinity')")
+            try await execute("select errand.promote_v2(1000, '-infinity')")
             try await Task.sleep(for: .milliseconds(50))
         }
         return false

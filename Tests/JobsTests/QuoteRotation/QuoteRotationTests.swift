@@ -38,7 +38,7 @@ import Testing
             try await database.execute("select quotes.retire(4, 'doubtful')")
             let before = try await database.lines("select * from quotes.quote order by id")
             let days = try await database.lines("select day, quote_id from quotes.day order by day")
-            let seeds = URL(fileURLWithPath: #filePath).appending(path: "../../../../sql/seeds/quotes.sql")
+            let seeds = URL(fileURLWithPath: #filePath).appending(path: "../../../../sql/apps/quotes/seeds/quotes.sql")
             let script = try String(contentsOf: seeds.standardizedFileURL, encoding: .utf8)
             #expect(!(try psql(script, of: configuration)).contains("ERROR"))
             #expect(try await database.lines("select * from quotes.quote order by id") == before)

@@ -38,8 +38,9 @@ import Testing
         var options = PushServer.Options()
         options.streams = 1
         let server = try await PushServer(options: options)
-        try await sendAll(100, by: try service(of: server))
-        #expect(server.accepted.count == 100 && server.connections == 1)
+        // As many as a machine with more to do sends in turn before one of them has waited for too long.
+        try await sendAll(25, by: try service(of: server))
+        #expect(server.accepted.count == 25 && server.connections == 1)
     }
 
     @Test(

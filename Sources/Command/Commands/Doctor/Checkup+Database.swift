@@ -78,7 +78,7 @@ extension Checkup {
 
     private func checkSchema(_ connection: Connection) async -> Finding {
         do {
-            let newer = try await Migrator.errand.require(on: connection)
+            let newer = try await environment.migrator().require(on: connection)
             let mayRead = try await connection.query(
                 """
                 select case

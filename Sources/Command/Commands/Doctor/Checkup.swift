@@ -1,6 +1,7 @@
 import Errand
 import Foundation
 import Images
+import Jobs
 import Outbound
 import Postgres
 import Web
@@ -13,7 +14,13 @@ struct Checkup: Sendable {
     var checks: [@Sendable () async -> [Finding]] {
         var checks: [@Sendable () async -> [Finding]] = [checkDatabase]
         if role.runsSchedules { checks.append(checkZones) }
-        if role.runsJobs { checks += [checkStorage, checkPushes, checkImages] }
+        // What ERRAND_APPS has to be is a finding of the database's.
+        let apps = (try? environment.jobApps()) ?? []
+        if role.runsJobs {
+            if apps.contains(.media) { checks.append(checkStorage) }
+            if apps.contains(.activity) { checks.append(checkPushes) }
+            if apps.contains(.media) { checks.append(checkImages) }
+        }
         if role.isService || role == .web { checks.append(checkAddress) }
         return checks
     }

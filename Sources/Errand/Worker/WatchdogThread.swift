@@ -1,0 +1,42 @@
+import Foundation
+import Synchronization
+
+/// Looks after the claim loops on a thread of its own, which runs also where handlers block all of Swift's.
+final class WatchdogThread: Sendable {
+    private let shared: WorkerState
+    private let loops: [ClaimLoop]
+    private let pulses = Atomic<Int>(0)
+    private let isStopped = Atomic<Bool>(false)
+
+    init(shared: WorkerState, loops: [ClaimLoop]) {
+        self.shared = shared
+        self.loops = loops
+    }
+
+    /// Looks until ``stop()``, or until something stands still: then it says so, once.
+    func start() {
+        guard let onStandstill = shared.configuration.onStandstill else { return }
+        Thread.detachNewThread { [self] in
+            if let reason = standstill() { onStandstill(reason) }
+        }
+    }
+
+    func stop() { isStopped.store(true, ordering: .relaxed) }
+
+    private func standstill() -> String? {
+        var watchdog = Watchdog(
+            lease: shared.configuration.lease, statementTimeout: shared.database.configuration.statementTimeout)
+        while !isStopped.load(ordering: .relaxed) {
+            Task { pulses.add(1, ordering: .relaxed) }
+            Thread.sleep(forTimeInterval: watchdog.interval / .seconds(1))
+            if let reason = watchdog.look(sight, at: shared.uptime) { return reason }
+        }
+        return nil
+    }
+
+    private var sight: Watchdog.Sight {
+        Watchdog.Sight(
+            pulses: pulses.load(ordering: .relaxed), beats: shared.beats.load(ordering: .relaxed),
+            loops: Dictionary(uniqueKeysWithValues: loops.map { ($0.queue, $0.sight) }))
+    }
+}

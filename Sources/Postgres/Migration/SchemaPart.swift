@@ -1,0 +1,49 @@
+/// A part of a schema with its own sequence of migrations: the engine, or an app beside it.
+///
+/// An app's scripts carry its name, `media/0001_photo`, and so its migrations are counted and recorded by themselves.
+package struct SchemaPart: Sendable {
+    /// `engine`, or the app's name.
+    package let name: String
+    /// The apps that must be there too: `-- errand: needs NAME` in the head of a migration.
+    package let needs: [String]
+    package let migrations: [Migrator.Script]
+    /// Functions, views and seeds, in the order in which they build on each other.
+    package let replaceable: [Migrator.Script]
+    /// Roles and rights, which come behind all parts.
+    package let roles: [Migrator.Script]
+
+    package init(
+        name: String, needs: [String], migrations: [Migrator.Script], replaceable: [Migrator.Script],
+        roles: [Migrator.Script]
+    ) {
+        self.name = name
+        self.needs = needs
+        self.migrations = migrations
+        self.replaceable = replaceable
+        self.roles = roles
+    }
+}
+
+extension Migrator {
+    /// A migrator of these parts, the engine first.
+    package init(version: String, parts: [SchemaPart]) {
+        self.init(
+            version: version, migrations: parts.flatMap(\.migrations),
+            replaceable: parts.flatMap(\.replaceable) + parts.flatMap(\.roles))
+    }
+
+    /// All scripts, in the order in which they are applied.
+    package var scripts: [Script] { migrations + replaceable }
+
+    /// Whether a migration that a database has is of a part that this program looks after. Those of other apps say nothing
+    /// of which program is the newer one.
+    func isOurs(_ migration: String) -> Bool {
+        let part = Self.part(of: migration)
+        return part == nil || migrations.contains { Self.part(of: $0.name) == part }
+    }
+
+    /// The app that a migration belongs to; nil for the engine's.
+    private static func part(of migration: String) -> Substring? {
+        migration.firstIndex(of: "/").map { migration[..<$0] }
+    }
+}

@@ -1,0 +1,197 @@
+import Foundation
+import Logging
+import Postgres
+
+/// A walk: a server of its own, sessions that do at random what people and applications do, workers, and faults.
+struct RandomWalk {
+    let seed: UInt64
+    let span: Duration
+    /// Runs once the schema is there.
+    var breaking: String?
+
+    struct Report {
+        var faults: [WalkFault]
+        /// What has happened, for people.
+        var summary: String
+    }
+
+    private static let sessions = 8
+    private static let settings = ["ERRAND_QUEUES": "default=6,other=3", "ERRAND_LEASE": "3s", "ERRAND_BEAT": "500ms"]
+
+    func run() async throws -> Report {
+        let cluster = try await MortalCluster()
+        do {
+            let report = try await run(on: cluster)
+            try await cluster.drop()
+            return report
+        } catch {
+            try? await cluster.drop()
+            throw error
+        }
+    }
+
+    private func run(on cluster: MortalCluster) async throws -> Report {
+        let url = try await cluster.url()
+        guard try await Program(["migrate"], database: url).exit() == 0 else {
+            throw MortalError(text: "errand migrate failed")
+        }
+        var configuration = try PostgresConfiguration(url: url)
+        configuration.statementTimeout = .seconds(30)
+        let fixed = configuration
+        let database = Database(
+            configuration: configuration, maximumConnections: 2,
+            logger: Logger(label: "walk") { _ in SwiftLogNoOpLogHandler() })
+        let record = WalkRecord()
+        record.with { $0.sessions = Self.sessions }
+        try await prepare(database, record)
+
+        var faults = try await withThrowingTaskGroup(of: Void.self) { group in
+            for session in 0..<Self.sessions {
+                group.addTask {
+                    try await WalkSession(fixed, record: record).walk(WalkGenerator(seed: seed, session: session))
+                }
+            }
+            for hand in 0..<3 {
+                group.addTask { try await WalkHand(fixed, record: record, seed: seed &+ UInt64(hand) &* 77).run() }
+            }
+            group.addTask { try await WalkHand(fixed, record: record, seed: seed, isOrderly: true).run() }
+            group.addTask {
+                try await WalkChaos(cluster: cluster, url: url, settings: Self.settings, seed: seed, record: record)
+                    .run(for: span)
+            }
+            let isDrained = try await drain(database, record)
+            record.with { $0.phase = .over }
+            try await group.waitForAll()
+            return try await WalkCheck(database: database, record: record).faults(isDrained: isDrained)
+        }
+        if record.with({ $0.refusals["40P01"] }) != nil { faults.insert(try deadlock(cluster), at: 0) }
+        let events = try await database.count("from walk.event")
+        let jobs = try await database.count("from errand.job_status")
+        await database.close()
+        let (newest, refusals, chaos) = record.with { ($0.newest, $0.refusals, $0.chaos) }
+        return Report(
+            faults: faults,
+            summary:
+                "seed \(seed): \(newest) transactions, \(jobs) jobs, \(events) changes; refused \(refusals); \(chaos)")
+    }
+
+    /// What the server's log says of a deadlock.
+    private func deadlock(_ cluster: MortalCluster) throws -> WalkFault {
+        let log = try String(contentsOf: cluster.folder.appendingPathComponent("postgres.log"), encoding: .utf8)
+        let lines = log.split(separator: "\n").drop { !$0.contains("deadlock detected") }
+        return WalkFault(id: 0, text: "a deadlock:\n\(lines.prefix(30).joined(separator: "\n"))")
+    }
+
+    private func prepare(_ database: Database, _ record: WalkRecord) async throws {
+        try await database.withConnection { connection in
+            try await connection.script(WalkLog.schema)
+            if let breaking { try await connection.script(breaking) }
+            for statement: Statement in [
+                "select errand.make_partitions_v1()", "select set_config('walk.cause', 'operation 0 setup', false)",
+                Statement("select errand.know_kinds($1)", [WalkHand.kinds]), "select errand.set_limit('tenant/*', 2)",
+                "select errand.set_limit('solo', 1)", "insert into walk.done values (0, 'setup', null)",
+                "select set_config('walk.cause', '', false)",
+            ] {
+                try await connection.execute(statement)
+            }
+        }
+        record.with { $0.acknowledged[0] = WalkRecord.now }
+    }
+
+    /// Waits for the calm, lifts all that holds jobs back, and waits until all of them have ended.
+    private func drain(_ database: Database, _ record: WalkRecord) async throws -> Bool {
+        while record.phase == .chaos { try await Task.sleep(for: .milliseconds(20)) }
+        // Some are in the middle of a transaction.
+        while record.with({ $0.sessions }) > 0 { try await Task.sleep(for: .milliseconds(20)) }
+        for statement: Statement in [
+            "select errand.schedule_drop(name) from errand.schedule", "select errand.resume(name) from errand.queue",
+            "select errand.set_rate(queue, null, null) from errand.rate", "select errand.dependency_close('wall')",
+            "select errand.set_limit(limit_key, 2) from errand.limit",
+        ] {
+            try await database.execute(statement)
+        }
+        let start = ContinuousClock.now
+        let isDrained = try await database.becomes("not exists (select from errand.job)", within: .seconds(150))
+        record.with { $0.chaos["seconds until all had ended"] = Int((ContinuousClock.now - start).components.seconds) }
+        return isDrained
+    }
+}
+
+/// Kills, stops and starts the programs and the server.
+struct WalkChaos {
+    let cluster: MortalCluster
+    let url: String
+    let settings: [String: String]
+    let seed: UInt64
+    let record: WalkRecord
+
+    /// Goes on for that long, begins the calm, and leaves the programs alone until the walk is over.
+    func run(for span: Duration) async throws {
+        var random = SeededGenerator(seed: seed &+ 4711)
+        var workers = [try worker(), try worker()]
+        var scheduler = try Program(["scheduler"], database: url)
+        let start = ContinuousClock.now
+        // The server once, in a long walk twice.
+        var crashes = [span / 3] + (span > .seconds(30) ? [span / 3 * 2] : [])
+        while ContinuousClock.now - start < span {
+            try await Task.sleep(for: .milliseconds(Int.random(in: 100..<1500, using: &random)))
+            let index = Int.random(in: 0..<2, using: &random)
+            if let next = crashes.first, start + next <= .now {
+                crashes.removeFirst()
+                note("server killed")
+                try cluster.kill()
+                try await Task.sleep(for: .milliseconds(Int.random(in: 0..<1000, using: &random)))
+                try await cluster.start()
+                note("server back")
+                continue
+            }
+            switch Int.random(in: 0..<10, using: &random) {
+            case ..<3:
+                note("worker killed")
+                workers[index].send(SIGKILL)
+                workers[index] = try worker()
+            case ..<5:
+                workers[index].send(SIGTERM)
+                note("worker stopped")
+                let code = try await workers[index].exit()
+                if code != 0 { surprise("a worker ended with \(code ?? -1): \(workers[index].output.suffix(1000))") }
+                workers[index] = try worker()
+            case ..<7:
+                note("worker frozen")
+                workers[index].send(SIGSTOP)
+                try await Task.sleep(for: .milliseconds(Int.random(in: 200..<6000, using: &random)))
+                workers[index].send(SIGCONT)
+            case ..<8:
+                note("scheduler killed")
+                scheduler.send(SIGKILL)
+                scheduler = try Program(["scheduler"], database: url)
+            case ..<9:
+                note("backends ended")
+                let ends =
+                    "select pg_terminate_backend(pid) from pg_stat_activity where backend_type = $$client backend$$"
+                _ = try? await shell("psql -qX '\(url)' -c '\(ends)' > /dev/null")
+            default: break
+            }
+            for index in workers.indices where !workers[index].isRunning {
+                surprise("a worker ended by itself: \(workers[index].output.suffix(1000))")
+                workers[index] = try worker()
+            }
+        }
+        record.with { $0.phase = .calm }
+        while record.phase != .over { try await Task.sleep(for: .milliseconds(20)) }
+        for program in workers + [scheduler] {
+            program.send(SIGTERM)
+            let code = try await program.exit()
+            if code != 0 { surprise("a program ended with \(code ?? -1): \(program.output.suffix(1000))") }
+        }
+    }
+
+    private func worker() throws -> Program { try Program(["worker"], database: url, settings: settings) }
+    private func surprise(_ text: String) { record.with { $0.surprises.append(text) } }
+    private func note(_ what: String) {
+        record.with { state in
+            state.chaos[what, default: 0] += 1
+            state.kills.append(WalkRecord.now)
+        }
+    }
+}

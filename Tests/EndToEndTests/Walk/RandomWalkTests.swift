@@ -1,0 +1,96 @@
+import Foundation
+import Testing
+
+@Suite("Random walk", .serialized) struct RandomWalkTests {
+    /// One seed to try again; `make faults` tries twenty.
+    private static let chosen = ProcessInfo.processInfo.environment["ERRAND_WALK_SEED"].flatMap { UInt64($0) }
+    private static let seeds: [UInt64] = chosen.map { [$0] } ?? (Hardness.isFull ? Array(1...20) : [1])
+    private static let span: Duration = .seconds(
+        ProcessInfo.processInfo.environment["ERRAND_WALK_SECONDS"].flatMap { Int($0) } ?? (Hardness.isFull ? 60 : 6))
+
+    @Test(
+        "people, applications and workers at random, some killed: each job ends once, and as its last operation says",
+        arguments: seeds)
+    func walk(seed: UInt64) async throws {
+        let report = try await RandomWalk(seed: seed, span: Self.span).run()
+        print(report.summary)
+        // One of each sort.
+        let sorts = Dictionary(grouping: report.faults) { $0.text.filter { !$0.isNumber } }
+        for faults in sorts.values.prefix(10) {
+            Issue.record("seed \(seed): \(faults.count) times, such as \(faults[0])")
+        }
+        #expect(report.faults.count == 0, "ERRAND_WALK_SEED=\(seed) walks it again")
+    }
+
+    @Test("a rule that is broken is found", .enabled(if: Hardness.isFull), arguments: BrokenRule.all)
+    func finds(rule: BrokenRule) async throws {
+        for seed: UInt64 in 1...3 {
+            let report = try await RandomWalk(seed: seed, span: .seconds(20), breaking: rule.script).run()
+            print("\(rule): \(report.faults.count) faults; \(report.faults.first?.text ?? "none")")
+            if !report.faults.isEmpty { return }
+        }
+        Issue.record("nobody noticed")
+    }
+}
+
+/// A function of Errand's with parts of it replaced.
+struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertible {
+    var description: String
+    var function: String
+    /// Each part with what stands there instead.
+    var parts: KeyValuePairs<String, String>
+    var testDescription: String { description }
+
+    var script: String {
+        let replacements = parts.map { "old := body; body := replace(body, $part$\($0)$part$, $part$\($1)$part$);" }
+        return """
+            do $do$
+            declare
+                body text := pg_get_functiondef('errand.\(function)'::regproc);
+                old text;
+            begin
+                \(replacements.map { $0 + " assert old <> body, 'nothing was replaced';" }.joined(separator: "\n"))
+                execute body;
+            end
+            $do$;
+            """
+    }
+
+    static let all = [
+        BrokenRule(
+            description: "limits without their lock", function: "lock_limits",
+            parts: ["lock table errand.limits_lock in share update exclusive mode;": ""]),
+        BrokenRule(
+            description: "a job that comes back keeps its position", function: "requeue",
+            parts: [
+                "new.line := nextval('errand.job_line');": "new.line := coalesce(old.line, nextval('errand.job_line'));"
+            ]),
+        BrokenRule(
+            description: "claims from paused queues", function: "claim_v2",
+            parts: ["name = claim_v2.queue and paused_at is not null": "false"]),
+        BrokenRule(
+            description: "promotion before the time", function: "promote_v2",
+            parts: ["waiting.run_at <= now()": "waiting.run_at <= now() + interval '400 ms'"]),
+        BrokenRule(
+            description: "rates that are not spent", function: "rate_spend",
+            parts: [
+                "on conflict on constraint":
+                    "on conflict do nothing; return; insert into errand.rate_log values ('', '{}', '{}', '{}') on conflict on constraint"
+            ]
+        ),
+        BrokenRule(
+            description: "claims out of order", function: "claim_v2",
+            parts: ["order by waiting.line": "order by waiting.line desc"]),
+        BrokenRule(
+            description: "attempts given back twice", function: "settle_v2",
+            parts: ["set state = 'available', attempt = attempt - 1": "set state = 'available', attempt = attempt - 2"]),
+        BrokenRule(
+            description: "jobs of lost workers left where they are", function: "rescue_v2",
+            parts: [
+                "where id = any (claimed || unnamed) and state = 'running' and worker_id": "where false and worker_id"
+            ]),
+        BrokenRule(
+            description: "cancelled jobs that stay", function: "cancel",
+            parts: ["perform errand.end_in_history(held, 'cancelled', null, reason);": ""]),
+    ]
+}

@@ -1,0 +1,268 @@
+/// A rule that was broken.
+struct WalkFault: Sendable, CustomStringConvertible {
+    /// The job; 0 where it is none's.
+    var id: Int64
+    var text: String
+    /// What the job went through.
+    var history: [WalkEvent] = []
+
+    var description: String {
+        (["job \(id): \(text)"] + history.map { "    \($0)" }).joined(separator: "\n")
+    }
+}
+
+/// What a queue may do with its jobs, in memory: takes the committed changes one by one, and collects the rules that they
+/// break.
+///
+/// A job is in one place at a time. It is claimed only while it is available, due and not too late, its queue runs, its
+/// limit and its queue's rate have room and attempts are left, and it starts a run that only its own end, or the loss of
+/// its worker, is the end of.
+struct WalkModel {
+    /// When the commit of an operation was acknowledged, by its number.
+    var acknowledged: [Int64: Int64]
+    /// Where one worker alone claims, one claim after the other: jobs start there in the order of priorities and positions.
+    var orderlyQueue = ""
+
+    private(set) var faults: [WalkFault] = []
+    /// The place of each job, and its row.
+    private(set) var jobs: [Int64: WalkEvent] = [:]
+    private(set) var histories: [Int64: [WalkEvent]] = [:]
+    private(set) var settings = WalkSettings()
+    /// Removed from their places by a transaction that has not put them elsewhere yet.
+    private var moving: [Int64: WalkEvent] = [:]
+    private var ownerOfKey: [String: Int64] = [:]
+    private var ownerOfLine: [Int64: Int64] = [:]
+    private var running: [String: Int] = [:]
+    private var orderly: [Int64: WalkEvent] = [:]
+    /// Left in line by the claim of a job that is behind it.
+    private var overtaken: [Int64: WalkEvent] = [:]
+
+    init(acknowledged: [Int64: Int64], orderlyQueue: String = "") {
+        self.acknowledged = acknowledged
+        self.orderlyQueue = orderlyQueue
+    }
+
+    /// Takes the next change.
+    mutating func apply(_ event: WalkEvent) {
+        switch event.place {
+        case .limit, .rate, .queue:
+            settings.apply(event, acknowledgedAt: event.cause.number.flatMap { acknowledged[$0] })
+            return
+        default: histories[event.id, default: []].append(event)
+        }
+        switch event.action {
+        case .insert: enter(event)
+        case .update: change(event)
+        case .delete: leave(event)
+        }
+    }
+
+    /// No change follows: what was on its way is lost.
+    mutating func end() {
+        for (id, row) in moving { report(id, "it left \(row.place) and came nowhere") }
+        for (id, other) in overtaken { reportOvertaken(id, other) }
+        (moving, overtaken) = ([:], [:])
+    }
+
+    /// Notes what somebody else found out about a job.
+    mutating func report(_ id: Int64, _ text: String) {
+        faults.append(WalkFault(id: id, text: text, history: histories[id] ?? []))
+    }
+
+    private mutating func expect(_ isTrue: Bool, _ event: WalkEvent, _ text: String) {
+        if !isTrue { report(event.id, text) }
+    }
+}
+
+// MARK: - Places
+extension WalkModel {
+    private mutating func enter(_ new: WalkEvent) {
+        expect(jobs[new.id] == nil, new, "it is in \(new.place) and was in \(jobs[new.id]?.place.rawValue ?? "") too")
+        let old = moving.removeValue(forKey: new.id)
+        expect(old?.xid ?? new.xid == new.xid, new, "it left \(old?.place.rawValue ?? "") in another transaction")
+        if new.place == .job {
+            if let old {
+                let isBroughtBack = old.place == .failed || old.state == "cancelled"
+                expect(isBroughtBack && new.cause.operation?.hasPrefix("retry") == true, new, "it came back by itself")
+                expect(new.attempt == 0 && new.crashes == 0, new, "it came back with attempts spent")
+            } else {
+                expect(histories[new.id]?.count == 1, new, "its id was given to a second job")
+            }
+            checkRow(new)
+            hold(new)
+        } else if let old {
+            checkEnd(from: old, to: new)
+        } else {
+            report(new.id, "it came into \(new.place) from nowhere")
+        }
+        jobs[new.id] = new
+    }
+
+    private mutating func leave(_ row: WalkEvent) {
+        let old = jobs.removeValue(forKey: row.id)
+        expect(old?.place == row.place, row, "it left \(row.place), where it was not")
+        if let old, row.place == .job { release(old) }
+        moving[row.id] = row
+    }
+
+    private mutating func change(_ new: WalkEvent) {
+        guard let old = jobs[new.id], old.place == .job, new.place == .job else {
+            return report(new.id, "it was changed in \(new.place), where it was not")
+        }
+        checkRow(new)
+        checkStep(from: old, to: new)
+        release(old)
+        hold(new)
+        jobs[new.id] = new
+    }
+
+    private mutating func hold(_ row: WalkEvent) {
+        if let key = row.uniqueKey {
+            expect(ownerOfKey[key] == nil, row, "job \(ownerOfKey[key] ?? 0) has its key, and has not ended")
+            ownerOfKey[key] = row.id
+        }
+        if row.state == "running", let key = row.limitKey { running[key, default: 0] += 1 }
+        if row.queue == orderlyQueue {
+            let isPlain = row.state == "available" && row.limitKey == nil && row.notAfter == nil && row.crashes == 0
+            orderly[row.id] = isPlain ? row : nil
+        }
+    }
+
+    private mutating func release(_ row: WalkEvent) {
+        if let key = row.uniqueKey { ownerOfKey[key] = nil }
+        if row.state == "running", let key = row.limitKey { running[key, default: 1] -= 1 }
+        orderly[row.id] = nil
+    }
+}
+
+// MARK: - Rules
+extension WalkModel {
+    private mutating func checkRow(_ row: WalkEvent) {
+        switch row.state {
+        case "available":
+            expect(row.runAt <= row.at, row, "it is available before its time")
+            fallthrough
+        case "running": expect(row.line != nil && row.parkedFor == nil, row, "\(row.state) without a position")
+        case "scheduled": expect(row.line == nil && row.parkedFor == nil, row, "scheduled and in line or parked")
+        case "parked": expect(row.line == nil && row.parkedFor != nil, row, "parked for nothing, or in line")
+        default: report(row.id, "no such state: \(row.state)")
+        }
+        if let line = row.line {
+            expect(ownerOfLine[line] ?? row.id == row.id, row, "job \(ownerOfLine[line] ?? 0) had its position")
+            ownerOfLine[line] = row.id
+        }
+    }
+
+    private mutating func checkStep(from old: WalkEvent, to new: WalkEvent) {
+        let operation = new.cause.operation
+        let stays = old.state == "available" && (old.queue, old.priority) == (new.queue, new.priority)
+        if new.state == "available", !stays {
+            let last = histories[new.id]?.dropLast().compactMap(\.line).max() ?? 0
+            // One that its worker hands back, uncounted, keeps its position.
+            let isHandedBack = old.state == "running" && new.attempt == old.attempt - 1 && new.line == old.line
+            expect(isHandedBack || new.line ?? 0 > last, new, "it came back in front of where it was")
+        }
+        if (old.content, old.maxAttempts, old.uniqueKey) != (new.content, new.maxAttempts, new.uniqueKey) {
+            expect(operation?.hasPrefix("enqueue") == true, new, "what was enqueued has changed")
+        }
+        switch (old.state, new.state) {
+        case ("available", "running"): checkClaim(from: old, to: new)
+        case ("running", "available"), ("running", "scheduled"), ("running", "parked"):
+            expect(operation == nil || operation == "release_worker", new, "a running job was changed")
+            checkHolder(of: old, by: new)
+            expect([old.attempt, old.attempt - 1].contains(new.attempt), new, "its attempts were miscounted")
+        case ("running", _), (_, "running"): report(new.id, "\(old.state) became \(new.state)")
+        case ("available", "available"):
+            expect(operation != nil, new, "a waiting job was changed")
+        case (_, "scheduled"): expect(operation != nil, new, "a waiting job was put off")
+        default: break
+        }
+    }
+
+    private mutating func checkClaim(from old: WalkEvent, to new: WalkEvent) {
+        expect(new.cause.operation == nil, new, "an operation claimed it")
+        expect(new.line == old.line && new.worker != nil, new, "its claim moved it")
+        expect(new.attempt == old.attempt + 1, new, "its claim was miscounted")
+        expect(new.attempt <= new.maxAttempts, new, "it started more often than it may")
+        expect(new.runAt <= new.at, new, "it started before its time")
+        expect(new.notAfter ?? .max >= new.began, new, "it started after its last moment")
+        expect(new.isWanted, new, "it started though its guard says no")
+        expect(!settings.isPaused(new.queue, from: new.began, to: new.at), new, "it started in a paused queue")
+        if let key = new.limitKey {
+            let (most, now) = (settings.limit(key, from: new.began, to: new.at), (running[key] ?? 0) + 1)
+            expect(now <= most, new, "\(now) jobs run under \(key), which allows \(most)")
+        }
+        if let excess = settings.start(in: new.queue, began: new.began, at: new.at) { report(new.id, excess) }
+        // One that was running in a crash, or was handed back, comes before the others.
+        if new.queue == orderlyQueue, new.crashes == 0, old.action == .insert {
+            for (id, left) in orderly where (left.priority, left.line ?? 0) < (new.priority, new.line ?? 0) {
+                // Its enqueue, and nothing since.
+                guard left.action == .insert, let number = left.cause.number,
+                    let seen = acknowledged[number], seen < new.began
+                else { continue }
+                // A claim writes its jobs in any order.
+                overtaken[id] = overtaken[id] ?? new
+            }
+            if let other = overtaken.removeValue(forKey: new.id), other.xid != new.xid {
+                reportOvertaken(new.id, other)
+            }
+        }
+    }
+
+    private mutating func reportOvertaken(_ id: Int64, _ other: WalkEvent) {
+        let enqueue = histories[id]?.first?.cause.number.flatMap { acknowledged[$0] } ?? 0
+        let age = (other.began - enqueue) / 1000
+        faults.append(
+            WalkFault(
+                id: id, text: "job \(other.id) started before it, which was acknowledged \(age) ms before that",
+                history: ((histories[id] ?? []) + (histories[other.id] ?? [])).sorted { $0.seq < $1.seq }))
+    }
+
+    private mutating func checkHolder(of old: WalkEvent, by new: WalkEvent) {
+        if case .hand(_, let worker) = new.cause {
+            expect(old.worker == worker, new, "worker \(worker) ended its attempt")
+        }
+    }
+
+    private mutating func checkEnd(from old: WalkEvent, to new: WalkEvent) {
+        let operation = new.cause.operation
+        let wasRunning = old.state == "running"
+        expect(old.place == .job || operation == "discard", new, "it ended a second time")
+        if wasRunning { checkHolder(of: old, by: new) }
+        expect(old.content == new.content && old.uniqueKey == new.uniqueKey, new, "it ended as another job")
+        switch new.state {
+        case "succeeded":
+            expect(wasRunning && operation == nil, new, "\(old.state) became succeeded")
+        case "cancelled":
+            expect(operation?.hasPrefix("cancel") == true || operation == "discard", new, "nobody cancelled it")
+        case "obsolete":
+            let isLate = old.notAfter ?? .max < new.began
+            expect(old.state == "available" && (isLate || !old.isWanted), new, "it was neither late nor unwanted")
+        case "failed":
+            let isLast = new.attempt >= new.maxAttempts || new.crashes >= 3
+            expect(wasRunning && operation == nil, new, "\(old.state) became failed")
+            expect(isLast || new.cause != .program, new, "it failed with attempts left")
+        default: report(new.id, "no such end: \(new.state)")
+        }
+    }
+}
+
+// MARK: - Operations
+extension WalkModel {
+    /// Whether what an operation returned is what it has done.
+    ///
+    /// - Parameters:
+    ///   - before: of those that were there or are there now, the state before; nil where it isn't said.
+    ///   - after: the state that it has said; nil where it has said that nothing was changed.
+    mutating func checkResult(of number: Int64, id: Int64, before: String?, after: String?, words: String) {
+        let own = (histories[id] ?? []).filter { $0.cause.number == number }
+        if let after, after != before {
+            let last = own.last { $0.action != .delete }
+            if last?.state != after {
+                report(id, "\(words) returned \(after), and made it \(last?.state ?? "nothing")")
+            }
+        } else if after == nil, !own.isEmpty {
+            report(id, "\(words) returned that it has changed nothing, and did")
+        }
+    }
+}

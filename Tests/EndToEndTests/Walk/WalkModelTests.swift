@@ -1,0 +1,188 @@
+import Testing
+
+@Suite("The random walk's model") struct WalkModelTests {
+    private static let enqueue = WalkCause.operation(1, "enqueue")
+
+    /// A job's events, each with what is different from the one before it.
+    private func faults(
+        acknowledged: [Int64: Int64] = [1: 0], settings: [WalkEvent] = [], _ events: [WalkEvent]
+    ) -> [String] {
+        var model = WalkModel(acknowledged: acknowledged, orderlyQueue: "orderly")
+        for event in settings + events { model.apply(event) }
+        model.end()
+        return model.faults.map(\.text)
+    }
+
+    private func row(
+        _ at: Int64, _ state: String, by cause: WalkCause = .program, _ action: WalkEvent.Action = .update,
+        in place: WalkEvent.Place = .job, _ change: (inout WalkEvent) -> Void = { _ in }
+    ) -> WalkEvent {
+        var event = WalkEvent(
+            seq: at, at: at, began: at, xid: at, cause: cause, place: place, action: action, id: 7, state: state,
+            maxAttempts: 3, queue: "default", content: 1)
+        switch state {
+        case "available": event.line = 10
+        case "running": (event.line, event.worker, event.attempt) = (10, 5, 1)
+        case "scheduled", "parked": event.parkedFor = state == "parked" ? "limit:a" : nil
+        default: event.attempt = 1
+        }
+        change(&event)
+        return event
+    }
+
+    private var enqueued: WalkEvent { row(1, "available", by: Self.enqueue, .insert) }
+    private var claimed: WalkEvent { row(2, "running") }
+
+    /// A job that leaves its place and comes to another one, in one transaction.
+    private func moved(
+        _ at: Int64, from old: WalkEvent, to state: String, in place: WalkEvent.Place = .history,
+        by cause: WalkCause = .program, _ change: (inout WalkEvent) -> Void = { _ in }
+    ) -> [WalkEvent] {
+        var gone = old
+        (gone.at, gone.seq, gone.began, gone.xid, gone.cause, gone.action) = (at, at, at, at, cause, .delete)
+        return [gone, row(at, state, by: cause, .insert, in: place, change)]
+    }
+
+    @Test("a job's usual ways break no rule")
+    func clean() {
+        #expect(faults([enqueued, claimed] + moved(3, from: claimed, to: "succeeded")) == [])
+        let retried = row(3, "scheduled") {
+            $0.attempt = 1
+            $0.runAt = 5
+        }
+        let again = row(6, "available") { ($0.attempt, $0.line, $0.runAt) = (1, 11, 5) }
+        let second = row(7, "running") { ($0.attempt, $0.line, $0.runAt) = (2, 11, 5) }
+        #expect(faults([enqueued, claimed, retried, again, second] + moved(8, from: second, to: "succeeded")) == [])
+        let cancelled = moved(2, from: enqueued, to: "cancelled", by: .operation(2, "cancel"))
+        let back = moved(3, from: cancelled[1], to: "available", in: .job, by: .operation(3, "retry")) { $0.line = 12 }
+        #expect(faults([enqueued] + cancelled + back) == [])
+    }
+
+    @Test("a job that vanishes, or comes twice, or again by itself, is found")
+    func places() {
+        let gone = moved(3, from: claimed, to: "succeeded")
+        #expect(faults([enqueued, claimed, gone[0]]) == ["it left job and came nowhere"])
+        #expect(faults([enqueued, claimed, gone[1]]).first == "it is in history and was in job too")
+        #expect(faults([enqueued] + moved(2, from: enqueued, to: "succeeded")) == ["available became succeeded"])
+        let back = moved(4, from: gone[1], to: "available", in: .job) { $0.line = 12 }
+        #expect(faults([enqueued, claimed] + gone + back) == ["it came back by itself"])
+        #expect(faults([enqueued] + moved(2, from: enqueued, to: "cancelled")) == ["nobody cancelled it"])
+        let changed = row(3, "running", by: .operation(2, "enqueue")) { $0.content = 2 }
+        #expect(faults([enqueued, claimed, changed]) == ["running became running"])
+    }
+
+    @Test("a start too early, too late, too often, unwanted or in a paused queue is found")
+    func starts() {
+        let early = row(2, "running") { $0.runAt = 3 }
+        #expect(faults([enqueued, early]) == ["it started before its time"])
+        let late = row(9, "running") { $0.notAfter = 8 }
+        #expect(faults([enqueued, late]) == ["it started after its last moment"])
+        let fourth = row(2, "running") { $0.attempt = 4 }
+        let spent = row(1, "available", by: Self.enqueue, .insert) { $0.attempt = 3 }
+        #expect(faults([spent, fourth]) == ["it started more often than it may"])
+        let unwanted = [enqueued, claimed].map { event in
+            var copy = event
+            (copy.isGuarded, copy.content) = (true, 7)
+            return copy
+        }
+        #expect(faults(unwanted) == ["it started though its guard says no"])
+        var pause = row(0, "", by: .operation(2, "pause"), .insert, in: .queue)
+        pause.most = 0
+        #expect(
+            faults(acknowledged: [1: 0, 2: 1], settings: [pause], [enqueued, claimed]) == [
+                "it started in a paused queue"
+            ])
+        // The commit of the pause was heard of after the claim began.
+        #expect(faults(acknowledged: [1: 0, 2: 3], settings: [pause], [enqueued, claimed]) == [])
+    }
+
+    @Test("more jobs at once than a limit allows are found, and more starts than a rate allows")
+    func limits() {
+        var limit = row(0, "", by: .operation(2, "set_limit"), .insert, in: .limit)
+        (limit.queue, limit.most) = ("a", 1)
+        let pair = [enqueued, claimed].map { event in
+            var copy = event
+            copy.limitKey = "a"
+            return copy
+        }
+        let other = pair.map { event in
+            var copy = event
+            (copy.id, copy.line, copy.at, copy.began) = (8, 11, event.at + 4, event.began + 4)
+            return copy
+        }
+        let acknowledged: [Int64: Int64] = [1: 0, 2: 0]
+        #expect(
+            faults(acknowledged: acknowledged, settings: [limit], pair + other) == [
+                "2 jobs run under a, which allows 1"
+            ])
+        #expect(
+            faults(
+                acknowledged: acknowledged, settings: [limit],
+                pair + moved(3, from: pair[1], to: "succeeded") { $0.limitKey = "a" } + other) == [])
+        var rate = row(0, "", by: .operation(2, "set_rate"), .insert, in: .rate)
+        (rate.most, rate.per) = (1, 5)
+        let later = other.map { event in
+            var copy = event
+            (copy.at, copy.began, copy.limitKey) = (copy.at + 10, copy.began + 10, nil)
+            return copy
+        }
+        var third = later
+        for index in third.indices { (third[index].id, third[index].line) = (9, 12) }
+        #expect(faults(acknowledged: acknowledged, settings: [rate], later) == [])
+        #expect(
+            faults(acknowledged: acknowledged, settings: [rate], later + third)
+                == ["2 jobs of default started within 5 us, 1 may"])
+    }
+
+    @Test("a position that is given twice or kept, an end by another worker, and a start out of order are found")
+    func fences() {
+        let kept = row(3, "available") { $0.attempt = 1 }
+        #expect(faults([enqueued, claimed, kept]) == ["it came back in front of where it was"])
+        let stranger = row(3, "scheduled", by: .hand(4, worker: 6)) { $0.attempt = 1 }
+        #expect(faults([enqueued, claimed, stranger]) == ["worker 6 ended its attempt"])
+        let miscounted = row(3, "scheduled") { $0.attempt = -1 }
+        #expect(faults([enqueued, claimed, miscounted]) == ["its attempts were miscounted"])
+        func orderly(_ event: WalkEvent, id: Int64, line: Int64) -> WalkEvent {
+            var copy = event
+            (copy.id, copy.line, copy.queue) = (id, line, "orderly")
+            return copy
+        }
+        let events = [
+            orderly(enqueued, id: 7, line: 10), orderly(enqueued, id: 8, line: 11), orderly(claimed, id: 8, line: 11),
+        ]
+        #expect(faults(events).map { $0.hasPrefix("job 8 started before it") } == [true])
+        let handedBack = row(3, "available") { ($0.id, $0.line, $0.queue, $0.attempt) = (8, 11, "orderly", 0) }
+        let again = row(4, "running") { ($0.id, $0.line, $0.queue, $0.attempt) = (8, 11, "orderly", 1) }
+        let late = orderly(enqueued, id: 7, line: 10)
+        #expect(faults([events[1], events[2], late, handedBack, again]) == [])
+        // Nobody had heard yet that the other one was there.
+        #expect(faults(acknowledged: [:], events) == [])
+        #expect(
+            faults([orderly(enqueued, id: 7, line: 10), orderly(enqueued, id: 8, line: 10)]) == [
+                "job 7 had its position"
+            ])
+    }
+
+    @Test("what an operation returned is compared with what it did")
+    func results() {
+        var model = WalkModel(acknowledged: [:])
+        model.apply(enqueued)
+        model.checkResult(of: 1, id: 7, before: nil, after: "available", words: "enqueue")
+        model.checkResult(of: 2, id: 7, before: nil, after: nil, words: "enqueue")
+        #expect(model.faults.isEmpty)
+        model.checkResult(of: 1, id: 7, before: nil, after: "scheduled", words: "enqueue")
+        model.checkResult(of: 1, id: 7, before: nil, after: nil, words: "enqueue")
+        model.checkResult(of: 2, id: 7, before: nil, after: "cancelled", words: "cancel")
+        #expect(model.faults.count == 3)
+    }
+
+    @Test("a seed draws the same operations again")
+    func generator() {
+        func operations(_ seed: UInt64) -> [String] {
+            var generator = WalkGenerator(seed: seed, session: 1)
+            return (0..<200).map { _ in generator.next().results }
+        }
+        #expect(operations(1) == operations(1))
+        #expect(operations(1) != operations(2))
+    }
+}

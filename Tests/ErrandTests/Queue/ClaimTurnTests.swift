@@ -1,0 +1,61 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Large claims, one after the other") struct ClaimTurnTests {
+    private let holdsTurn = """
+        exists (
+            select from pg_locks
+            where relation = 'errand.claims_lock'::regclass and granted
+                and database = (select oid from pg_database where datname = current_database()))
+        """
+
+    @Test("a large claim has the turn until its transaction ends; a small one, and one behind a release, does without")
+    func holds() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await HandWorker(database)
+            try await Queue(database: database).enqueue(all: (1...20).map { _ in Noop() })
+            var claim = worker.claiming(2)
+            for takesTurn in [true, false] {
+                claim.takesTurn = takesTurn
+                let statement = claim.statement
+                try await database.transaction { transaction in
+                    try await transaction.execute(statement)
+                    let row = try await transaction.query(Statement("select \(holdsTurn)"))
+                    #expect(try row.scalar(Bool.self) == takesTurn)
+                }
+            }
+            // The one that has the turn may wait for the limits' lock, which a release holds.
+            claim.takesTurn = true
+            let behind = claim.statement
+            try await database.transaction { transaction in
+                try await transaction.execute("select errand.release_v1('{a}')")
+                try await transaction.execute(behind)
+                let row = try await transaction.query(Statement("select \(holdsTurn)"))
+                #expect(try !row.scalar(Bool.self))
+            }
+        }
+    }
+
+    @Test("a large claim takes its jobs though another one keeps the turn", .timeLimit(.minutes(1)))
+    func goesOn() async throws {
+        try await withTestDatabase { database, _ in
+            let workers = [try await HandWorker(database), try await HandWorker(database)]
+            try await Queue(database: database).enqueue(all: (1...20).map { _ in Noop() })
+            let claims = workers.map { worker in
+                var claim = worker.claiming(10)
+                claim.takesTurn = true
+                return claim
+            }
+            let ids = try await database.transaction { transaction in
+                let first = try claims[0].answer(try await transaction.query(claims[0].statement)).jobs
+                let second = try claims[1].answer(try await database.query(claims[1].statement)).jobs
+                return (first + second).map(\.id)
+            }
+            #expect(ids.count == 20)
+            #expect(Set(ids).count == 20)
+        }
+    }
+}

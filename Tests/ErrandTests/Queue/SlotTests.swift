@@ -1,0 +1,306 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Slots of limits") struct SlotTests {
+    /// A worker that brings no kinds may claim none.
+    private static let noop = #"[{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2}]"#
+
+    @Test("a job that waits in line keeps its slot however long that takes, and 12 jobs run in their order")
+    func waits() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 1)")
+            let ids = try await Queue(database: database).enqueue(
+                all: [Noop](repeating: Noop(), count: 12), .limited(by: "a"))
+            let worker = try await HandWorker(database, kinds: Self.noop)
+            var order: [Int64] = []
+            for _ in ids {
+                let jobs = try await worker.claim(10)
+                order += jobs.map(\.id)
+                try await worker.end(jobs)
+                // The next one stands behind a minute of line.
+                try await database.execute("update errand.limit_slot set admitted_at = now() - interval '1 min'")
+                for _ in 1...3 { try await database.promote() }
+                #expect(try await database.count("from errand.job where state = 'available'") <= 1)
+            }
+            #expect(order == ids)
+        }
+    }
+
+    @Test(
+        "the slot of a job that vanishes from the line is free again",
+        arguments: [
+            "select errand.cancel(array(select id from errand.job where state = 'available'), 'test')",
+            "delete from errand.job where state = 'available'",
+            "select errand.reschedule(array(select id from errand.job where state = 'available'), now() + interval '1 day')",
+            "update errand.job set state = 'parked', line = null, parked_for = 'dependency:x' where state = 'available'",
+        ])
+    func vanishes(how: String) async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 1)")
+            for _ in 1...3 { try await Queue(database: database).enqueue(Noop(), .limited(by: "a")) }
+            let worker = try await HandWorker(database, kinds: Self.noop)
+            try await worker.end(worker.claim(10))
+            #expect(try await database.word("select array_agg(id) from errand.job where state = 'available'") == "{2}")
+            try await database.execute(Statement(how))
+            try await database.promote()
+            #expect(try await worker.claim(10).map(\.id) == [3])
+        }
+    }
+
+    @Test("a job in a paused queue holds a slot for 5 s only, and no more than N run after the queue is resumed")
+    func paused() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 1)")
+            let queue = Queue(database: database)
+            let worker = try await HandWorker(database, kinds: Self.noop)
+            try await queue.enqueue(Noop(), .limited(by: "a"))
+            let first = try await worker.claim(1)
+            try await queue.enqueue(Noop(), .limited(by: "a"), .queue("other"))
+            try await queue.enqueue(Noop(), .limited(by: "a"))
+            try await worker.end(first)
+            try await database.execute("select errand.pause('other', 'test', force => true)")
+            try await database.promote()
+            #expect(try await worker.claim(10).isEmpty)
+            try await database.execute("update errand.limit_slot set admitted_at = now() - interval '6 s'")
+            try await database.promote()
+            let third = try await worker.claim(10)
+            #expect(third.map(\.id) == [3])
+            try await database.execute("select errand.resume('other')")
+            try await database.execute("update errand.job set queue = 'default' where id = 2")
+            #expect(try await worker.claim(10).isEmpty)
+            #expect(try await worker.end(third) == [])
+            #expect(try await worker.claim(10).map(\.id) == [2])
+        }
+    }
+
+    @Test("a limit that is lowered holds for jobs that have a slot and wait in line")
+    func lowered() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 3)")
+            try await Queue(database: database).enqueue(
+                all: [Noop](repeating: Noop(), count: 9), .limited(by: "a"))
+            let worker = try await HandWorker(database, kinds: Self.noop)
+            var running = try await worker.claim(10)
+            try await worker.end(running)
+            #expect(try await database.count("from errand.job where state = 'available'") == 3)
+            try await database.execute("select errand.set_limit('a', 1)")
+            var ended = 3
+            while ended < 9 {
+                running = try await worker.claim(10)
+                #expect(running.count == 1)
+                if running.isEmpty { break }
+                ended += running.count
+                try await worker.end(running)
+            }
+            #expect(try await database.count("from errand.history") == 9)
+            #expect(try await database.count("from errand.limit_slot") == 1)
+        }
+    }
+
+    @Test("jobs that ran under a key without a limit leave few slots, and count once it gets one")
+    func unlimited() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            let worker = try await HandWorker(database, kinds: Self.noop)
+            for _ in 1...100 {
+                try await queue.enqueue(all: [Noop](repeating: Noop(), count: 5), .limited(by: "a"))
+                try await worker.end(worker.claim(5))
+            }
+            #expect(try await database.count("from errand.limit_slot") < 50)
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 5), .limited(by: "a"))
+            let running = try await worker.claim(2)
+            try await database.execute("select errand.set_limit('a', 3)")
+            #expect(try await worker.claim(10).count == 1)
+            #expect(try await worker.end(running) == [])
+            #expect(try await worker.claim(10).count == 2)
+        }
+    }
+
+    @Test("20,000 jobs under as many limits are enqueued in one call, which compares no job with each limit")
+    func manyKeys() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('k/*', 1)")
+            try await database.transaction { transaction in
+                // 1.6 s on two idle cores; 82 s where each job is compared with each key.
+                try await transaction.execute("set local statement_timeout = '30s'")
+                try await transaction.execute(
+                    """
+                    select count(*) from errand.enqueue_many((
+                        select jsonb_agg(jsonb_build_object('kind', 'noop', 'limit_key', 'k/' || n % 19000))
+                        from generate_series(1, 20000) as n))
+                    """)
+            }
+            #expect(try await database.count("from errand.job where state = 'available'") == 19_000)
+            #expect(try await database.count("from errand.job where state = 'parked'") == 1000)
+        }
+    }
+
+    @Test("an ended job lets the next one go without reading over those that went before, while a snapshot is held")
+    func heldSnapshot() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 2)")
+            try await Queue(database: database).enqueue(
+                all: [Noop](repeating: Noop(), count: 700), .limited(by: "a"))
+            let worker = try await HandWorker(database, kinds: Self.noop)
+            let reader = try await database.makeConnection()
+            try await reader.execute("begin isolation level repeatable read")
+            try await reader.execute("select count(*) from errand.job")
+            for _ in 1...300 { try await worker.end(worker.claim(2)) }
+            // What the connection has read so far and not reported yet, too.
+            let counted: Statement = """
+                select sum(pg_stat_get_xact_tuples_returned(indexrelid))::bigint
+                from pg_index
+                where indrelid in ('errand.job'::regclass, to_regclass('errand.limit_slot'), to_regclass('errand.limit_mark'))
+                """
+            let read = try await database.transaction { transaction in
+                let before = try await transaction.query(counted).scalar(Int64.self)
+                // As if the two in line had ended.
+                try await transaction.execute("delete from errand.job where state = 'available'")
+                try await transaction.execute("select errand.release_v1('{a}')")
+                try await transaction.execute("select errand.limit_is_full('a')")
+                return try await transaction.query(counted).scalar(Int64.self) - before
+            }
+            #expect(read < 200)
+            #expect(try await worker.claim(10).count == 2)
+            await reader.close()
+        }
+    }
+
+    @Test("jobs that wait for a limit don't wait again behind what came later, and pass nothing that came before")
+    func handedOn() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 1)")
+            let queue = Queue(database: database)
+            let worker = try await HandWorker(database, kinds: Self.noop)
+            let before = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3))
+            let limited = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 6), .limited(by: "a"))
+            let after = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 200))
+            let late = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3), .limited(by: "a"))
+            var mark = LowWaterMark()
+            var order: [Int64] = []
+            var ended: [ClaimedJob] = []
+            for round in 0..<400 {
+                let jobs = try await worker.turn(ended, claiming: 1, from: &mark, at: .seconds(round))
+                if jobs.isEmpty, ended.isEmpty { break }
+                order += jobs.map(\.id)
+                ended = jobs
+            }
+            #expect(order == before + limited + after + late)
+        }
+    }
+
+    @Test("a job whose turn has come gets the slot of one that was released meanwhile and waits behind it")
+    func swapped() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 2)")
+            let queue = Queue(database: database)
+            let worker = try await HandWorker(database, kinds: Self.noop)
+            let before = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3))
+            let limited = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 12), .limited(by: "a"))
+            let after = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 30))
+            // Nothing runs under the limit yet: housekeeping lets two more go in line, behind all others.
+            try await database.promote()
+            #expect(try await database.count("from errand.job where state = 'available' and limit_key = 'a'") == 4)
+            var mark = LowWaterMark()
+            var order: [Int64] = []
+            var ended: [ClaimedJob] = []
+            for round in 0..<100 {
+                let jobs = try await worker.turn(ended, claiming: 3, from: &mark, at: .seconds(round))
+                if jobs.isEmpty, ended.isEmpty { break }
+                #expect(
+                    try await database.count("from errand.job where state = 'running' and limit_key = 'a'") <= 2)
+                order += jobs.map(\.id).sorted()
+                ended = jobs
+            }
+            #expect(Set(order) == Set(before + limited + after) && order.count == 45)
+            // Two at once, and one of the others beside them.
+            #expect(order.prefix(3 + 12 + 8).filter(limited.contains).count == 12)
+        }
+    }
+
+    @Test(
+        "a job whose turn has come gets no slot of one behind it that a lowered limit has no room for",
+        arguments: [0, 1])
+    func swappedBeyond(limit: Int) async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 2)")
+            let queue = Queue(database: database)
+            let worker = try await HandWorker(database, kinds: Self.noop)
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 4), .limited(by: "a"))
+            // One runs, the next is parked, and one of those behind it is put in line with the second slot.
+            try await database.execute(
+                "update errand.job set state = 'parked', line = null, parked_for = 'limit:a' where id > 2")
+            let running = try await worker.claim(1)
+            try await database.promote()
+            #expect(running.map(\.id) == [1])
+            #expect(try await database.count("from errand.job where id > 2 and state = 'available'") == 1)
+            try await database.execute(Statement("select errand.set_limit('a', $1::int)", [limit]))
+            #expect(try await worker.claim(10).isEmpty)
+            #expect(try await database.count("from errand.job where state = 'running'") == 1)
+        }
+    }
+
+    @Test("marks pass no job that waits while jobs of a limit are handed on in front of it", arguments: [1, 3, 7])
+    func marks(limit: Int) async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 2)")
+            let queue = Queue(database: database)
+            let worker = try await HandWorker(database, kinds: Self.noop)
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 40), .limited(by: "a"))
+            for round in 0..<40 { try await queue.enqueue(Noop(), .priority(1 + round % 4)) }
+            var mark = LowWaterMark()
+            var found: [Int64] = []
+            var ended: [ClaimedJob] = []
+            for round in 0..<400 {
+                if round < 40 { try await queue.enqueue(Noop(), .priority(1 + round % 4)) }
+                let jobs = try await worker.turn(ended, claiming: limit, from: &mark, at: .seconds(round))
+                if jobs.isEmpty, ended.isEmpty, round > 40 { break }
+                found += jobs.map(\.id)
+                ended = jobs
+            }
+            #expect(found.sorted() == Array(1...120))
+            #expect(mark.starts[1] > 0)
+        }
+    }
+
+    @Test("a parked job that comes to light below the mark of its limit goes before younger ones at the next look")
+    func belowMark() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 1)")
+            let queue = Queue(database: database)
+            let worker = try await HandWorker(database, kinds: Self.noop)
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 5), .limited(by: "a"))
+            try await worker.end(worker.claim(10))
+            var running = try await worker.claim(10)
+            #expect(running.map(\.id) == [2])
+            // As of a transaction that has just committed and began long ago.
+            try await database.execute("update errand.job set run_at = now() - interval '1 hour' where id = 5")
+            try await worker.end(running)
+            running = try await worker.claim(10)
+            try await worker.end(running)
+            try await database.execute("delete from errand.job where state = 'available'")
+            try await database.promote()
+            running = try await worker.claim(10)
+            #expect(running.map(\.id) == [5])
+        }
+    }
+}
+
+extension HandWorker {
+    /// Writes outcomes and claims in one transaction, as a worker does; the claim begins at the mark and moves it.
+    fileprivate func turn(
+        _ ended: [ClaimedJob], claiming limit: Int, from mark: inout LowWaterMark, at now: Duration
+    ) async throws -> [ClaimedJob] {
+        let settlements = ended.map { Settlement(job: $0, ending: .succeeded(output: nil), took: .zero) }
+        let claim = claiming(limit, from: mark.starts)
+        let results = try await database.pipeline(
+            Settlement.statements(for: settlements) + [Settlement.release(after: settlements)].compactMap { $0 }
+                + [claim.statement])
+        let answer = try claim.answer(results[results.count - 1])
+        if let observation = answer.observation { mark.observe(observation, at: now) }
+        return answer.jobs
+    }
+}

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# bench-before.sh COMMIT: builds Errand of that commit as a contender of the bench, and prints the folder of its programs.
+#
+# The contender is today's, so that it knows all scenarios, on that commit's library. A second call builds nothing.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+commit=$(git rev-parse --verify --quiet "$1^{commit}") || {
+    echo "bench-before.sh: $1 is no commit of this clone" >&2
+    exit 64
+}
+folder=$PWD/.build-benchmarks/before-$commit
+source=$PWD/.build-benchmarks/before-source
+if [ ! -x "$folder/errand-contender" ]; then
+    programs=$(scripts/commit.sh "$commit")
+    rm -rf "$source"
+    git clone --quiet --no-checkout . "$source"
+    git -C "$source" checkout --quiet "$commit"
+    rm -rf "$source/Benchmarks"
+    cp -r Benchmarks "$source/"
+    scratch=$PWD/.build-benchmarks/before-build
+    (cd "$source" && swift build --configuration release --static-swift-stdlib --quiet \
+        --package-path Benchmarks --scratch-path "$scratch" --product errand-contender) >&2
+    mkdir -p "$folder"
+    cp "$programs/errand" "$programs/errand-image" "$scratch/release/errand-contender" "$folder/"
+    rm -rf "$source"
+fi
+echo "$folder"

@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# commit.sh COMMIT [--stand-in]: builds the programs of that commit in release mode, from a clone of its own, and prints the
+# folder that they are in. A second call builds nothing.
+#
+# With --stand-in they take the place of a last release while there is none: the same code with a lower version and with a
+# comment in every script, so that `errand migrate` replaces every function and view under programs that run.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+commit=$(git rev-parse --verify --quiet "$1^{commit}") || {
+    echo "commit.sh: $1 is no commit of this clone: git fetch --unshallow" >&2
+    exit 64
+}
+all=$PWD/.build-commits
+folder=$all/$commit${2:-}
+if [ ! -x "$folder/errand-image" ]; then
+    echo "Building $(git log -1 --format='%h, %s' "$commit") in release mode; it takes some minutes." >&2
+    rm -rf "$all/source"
+    git clone --quiet --no-checkout . "$all/source"
+    git -C "$all/source" checkout --quiet "$commit"
+    if [ "${2:-}" = --stand-in ]; then
+        sed -i 's/\(static let version = \)".*"/\1"0.0.1"/' "$all/source/sql/engine/EngineSchema.swift"
+        find "$all/source/sql" \( -path '*/functions/*' -o -path '*/views/*' \) -name '*.sql' \
+            -exec sed -i '$a -- of the release before' {} +
+    fi
+    # What an earlier commit was built from is there already: only what has changed since is compiled again.
+    (cd "$all/source" && scripts/release.sh --quiet --scratch-path "$all/build") >&2
+    mkdir -p "$folder"
+    cp "$all/build/release/errand" "$all/build/release/errand-image" "$folder/"
+    rm -rf "$all/source"
+fi
+echo "$folder"

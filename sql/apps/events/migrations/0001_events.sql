@@ -1,0 +1,87 @@
+-- 0001_events: shared disposable cameras.
+--
+-- Why     an event's photos, rows and objects, go 8 days after its end.
+-- Locks   nothing: everything is new.
+-- Before  nothing was released before.
+-- errand: needs media
+create schema events;
+comment on schema events is 'Shared disposable cameras: written by the API servers, purged by the job event_purge';
+insert into errand.app (name) values ('events');
+
+create table events.event (
+    id uuid not null default gen_random_uuid(),
+    created_at timestamptz not null default clock_timestamp(),
+    starts_at timestamptz not null,
+    ends_at timestamptz not null,
+    photos_each int not null,
+    photos_in_all int not null,
+    changes bigint not null default 0,
+    host text not null,
+    title text not null,
+    constraint event_pkey primary key (id),
+    constraint event_times check (starts_at < ends_at and isfinite(starts_at) and isfinite(ends_at)),
+    constraint event_limits check (photos_each between 1 and 1000 and photos_in_all between 1 and 20000),
+    constraint event_host check (length(host) between 1 and 200),
+    constraint event_title check (length(title) between 1 and 200)
+) with (fillfactor = 70);
+create index event_ends_at_index on events.event (ends_at, id);
+comment on table events.event is
+    'One row an event that was not purged. A transaction that adds or deletes photos locks it first, and updates it';
+comment on column events.event.id is 'names the event; not to be guessed, so that who knows it may join';
+comment on column events.event.created_at is 'when it was made';
+comment on column events.event.starts_at is 'from when on photos are taken';
+comment on column events.event.ends_at is 'until when';
+comment on column events.event.photos_each is 'photos that a participant may have in it at a time';
+comment on column events.event.photos_in_all is 'photos that all together may have in it at a time';
+comment on column events.event.changes is
+    'how often photos were added or deleted: at REPEATABLE READ a transaction that would count an older state raises 40001';
+comment on column events.event.host is 'who made it, in the words of the app';
+comment on column events.event.title is 'what it is called';
+
+create table events.participant (
+    joined_at timestamptz not null default clock_timestamp(),
+    event_id uuid not null,
+    user_id text not null,
+    constraint participant_pkey primary key (event_id, user_id),
+    constraint participant_of_event foreign key (event_id) references events.event (id) on delete cascade,
+    constraint participant_user_id check (length(user_id) between 1 and 200)
+);
+comment on table events.participant is 'One row a person in an event';
+comment on column events.participant.joined_at is 'since when';
+comment on column events.participant.event_id is 'the event';
+comment on column events.participant.user_id is 'who it is, in the words of the app';
+
+create table events.photo (
+    added_at timestamptz not null default clock_timestamp(),
+    photo uuid not null,
+    event_id uuid not null,
+    user_id text not null,
+    source_key text not null,
+    constraint photo_pkey primary key (photo),
+    constraint photo_source_key unique (source_key),
+    constraint photo_in_media foreign key (photo) references media.photo (id) on delete cascade,
+    constraint photo_of_event foreign key (event_id) references events.event (id) on delete cascade,
+    -- A key that lies elsewhere could be somebody else's object, which a purge would take along.
+    constraint photo_below_event check (starts_with(source_key, 'events/' || event_id::text || '/'))
+);
+create index photo_event_index on events.photo (event_id, user_id);
+comment on table events.photo is 'One row a photo in an event';
+comment on column events.photo.added_at is 'when it was added';
+comment on column events.photo.photo is 'the photo, in media.photo';
+comment on column events.photo.event_id is 'the event';
+comment on column events.photo.user_id is 'who took it';
+comment on column events.photo.source_key is 'where its original lies: below events/, the event''s id and a slash';
+
+create table events.rule (
+    is_only boolean not null default true,
+    told_at timestamptz not null default clock_timestamp(),
+    kept_from text not null,
+    constraint rule_pkey primary key (is_only),
+    constraint rule_only check (is_only),
+    constraint rule_kept_from check (kept_from in ('end', 'start'))
+);
+comment on table events.rule is 'One row: from when on the 8 days are counted, as the workers were last told (ERRAND_EVENTS_KEPT_FROM)';
+comment on column events.rule.is_only is 'keeps it one row';
+comment on column events.rule.told_at is 'since when it is this';
+comment on column events.rule.kept_from is 'end or start of the event';
+insert into events.rule (kept_from) values ('end');

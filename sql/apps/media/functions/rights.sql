@@ -1,0 +1,12 @@
+-- rights: what each role may call and read of this app, for errand.apply_rights.
+create or replace function media.rights() returns table (role text, what text, names text)
+language sql immutable set search_path = pg_catalog, media, pg_temp as $$
+    values
+        ('errand_enqueuer', 'function', 'media.submit media.submit_upload media.retry_photo media.retry_upload'),
+        ('errand_enqueuer', 'view', 'media.photo_status media.upload_status'),
+        ('errand_ops', 'function',
+            'media.submit media.submit_upload media.retry_photo media.retry_upload media.retry_removals'),
+        ('errand_ops', 'view', 'media.photo_status media.upload_status media.removal_status media.receipt_status'),
+        ('errand_monitor', 'view', 'media.receipt_status')
+$$;
+comment on function media.rights() is 'What each role may call and read of this app; errand.apply_rights gives it to them';

@@ -1,0 +1,18 @@
+import Postgres
+
+/// The engine's database objects as SQL texts, in the order in which they are applied; they lie inside the program.
+///
+/// Every `.sql` file of this folder is here without being named in Swift: the build puts it in its list by where it
+/// lies. A missing or doubled migration number fails the build.
+///
+/// - `migrations/NNNN_subject.sql`, by number: each is applied once, and never edited once released.
+/// - `functions/<area>/<name>.sql` and `views/<name>.sql`, by name: each is applied again when its text has changed. A
+///   head that says `-- errand: after NAME` puts its file behind another one of the list.
+/// - `roles.sql`: roles and grants, behind all objects, those of the apps too.
+package enum EngineSchema {
+    /// The version of the program that these scripts belong to. It is raised with each release: which of two programs is
+    /// the newer one decides who may migrate a database.
+    package static let version = "0.2.0"
+
+    package static var part: SchemaPart { Embedded.parts[0] }
+}

@@ -1,0 +1,55 @@
+-- drop_partition_v1: goes one step towards dropping the history's partitions that are older than keep_history days, and
+-- those of payloads to which nothing refers any more. Returns whether there is more to do, so call it until it returns
+-- false.
+--
+-- A step detaches a partition, or moves up to 10,000 rows of kinds that are kept for longer from a detached one to
+-- history_default, with their payloads, or drops it; or it is one of errand.drop_payloads. Each is a short transaction,
+-- and a run that was interrupted goes on where it stopped.
+-- Detaching locks the whole history for a moment. Raises 55P03 where somebody reads it for longer than 40 ms:
+-- completions would wait behind the lock. Raises ER422 for less than a day.
+create or replace function errand.drop_partition_v1(keep_history int default 7) returns boolean
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
+as $$
+declare
+    part text;
+    is_attached boolean;
+    moved int := 0;
+begin
+    if keep_history < 1 then
+        raise exception 'drop_partition_v1: keep_history: expected at least 1 day, got %', keep_history
+            using errcode = 'ER422';
+    end if;
+    select relname, relispartition into part, is_attached
+    from pg_class
+    where relnamespace = 'errand'::regnamespace and relkind = 'r' and relname ~ '^history_\d{8}$'
+        and to_date(right(relname, 8), 'YYYYMMDD') < now()::date - keep_history
+    order by relispartition, relname
+    limit 1;
+    if part is null then
+        return errand.drop_payloads(keep_history);
+    elsif is_attached then
+        execute format('alter table errand.history detach partition errand.%I', part);
+        return true;
+    end if;
+    -- Without its partition, history_default takes what is kept for longer.
+    if exists (select from errand.kind where keep_ended > keep_history * interval '1 day') then
+        execute format(
+            'with moved as ('
+            'delete from errand.%1$I where ctid = any (array('
+            'select ended.ctid from errand.%1$I as ended join errand.kind on kind.name = ended.kind '
+            'where ended.finished_at > now() - kind.keep_ended limit 10000)) returning *) '
+            'insert into errand.history select * from moved', part);
+        get diagnostics moved = row_count;
+        update errand.history_default
+        set payload = errand.take_payload(payload_day, id), payload_day = null
+        where payload_day is not null and finished_at < now()::date - keep_history;
+    end if;
+    if moved = 0 then
+        execute format('drop table errand.%I', part);
+    end if;
+    return true;
+end
+$$;
+comment on function errand.drop_partition_v1(int) is
+    'Housekeeping: goes one step towards dropping old partitions; returns whether there is more to do';

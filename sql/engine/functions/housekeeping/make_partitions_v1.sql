@@ -1,0 +1,55 @@
+-- make_partitions_v1: makes the partitions of errand.history and errand.payload for today and days_ahead days after it.
+-- Returns how many it made.
+--
+-- Days are days in UTC. Jobs are enqueued and complete meanwhile: a table is made by itself and then attached, which
+-- locks the default partition alone, for as long as a scan of it takes (it is empty as a rule). Raises 55P03 and
+-- changes nothing where somebody reads the whole of one of them for longer than 40 ms; call it again later.
+--
+-- Where maintenance comes late, jobs of today have ended in history_default. Those stay there, and are removed row by
+-- row when their time is over; the partition holds the rest of the day, from the next full hour on. Payloads of a day
+-- of which payload_default holds any all go there.
+create or replace function errand.make_partitions_v1(days_ahead int default 3) returns int
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
+as $$
+declare
+    part_day date;
+    part text;
+    begins timestamptz;
+    made int := 0;
+begin
+    for part_day in select now()::date + ahead from generate_series(0, days_ahead) as ahead loop
+        part := 'history_' || to_char(part_day, 'YYYYMMDD');
+        continue when to_regclass('errand.' || part) is not null;
+        -- What is in history_default already can't have a partition of its own. Until the next hour more may go there.
+        select case
+                when max(finished_at) is null then part_day
+                else date_trunc('hour', greatest(max(finished_at), now() + interval '1 minute')) + interval '1 hour'
+            end
+        into begins
+        from errand.history_default
+        where finished_at >= part_day and finished_at < part_day + 1;
+        continue when begins >= part_day + 1;
+        execute format('create table errand.%I (like errand.history including all)', part);
+        execute format('comment on table errand.%I is %L', part, 'Jobs that ended on ' || part_day || ' (UTC)');
+        execute format(
+            'alter table errand.history attach partition errand.%I for values from (%L) to (%L)',
+            part, begins, (part_day + 1)::timestamptz);
+        made := made + 1;
+    end loop;
+    for part_day in select now()::date + ahead from generate_series(0, days_ahead) as ahead loop
+        part := 'payload_' || to_char(part_day, 'YYYYMMDD');
+        continue when to_regclass('errand.' || part) is not null
+            or exists (select from errand.payload_default where day = part_day);
+        execute format('create table errand.%I (like errand.payload including all)', part);
+        execute format(
+            'comment on table errand.%I is %L',
+            part, 'Payloads of jobs that were enqueued on ' || part_day || ' (UTC)');
+        execute format('alter table errand.payload attach partition errand.%I for values in (%L)', part, part_day);
+        made := made + 1;
+    end loop;
+    return made;
+end
+$$;
+comment on function errand.make_partitions_v1(int) is
+    'Housekeeping: makes the partitions of history and payload for today and the days ahead; returns how many';

@@ -1,0 +1,37 @@
+-- prune_slots: removes slots of limits whose jobs have ended, for errand.prune_v1: up to 10,000 in a call. Returns how
+-- many.
+--
+-- 100,000 slots are looked at in a call, 3 us each, from one on that is picked by chance: the cost has a bound however
+-- many jobs have slots, and each slot has its turn.
+create or replace function errand.prune_slots() returns int
+language plpgsql set search_path = pg_catalog, errand, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+declare
+    first_job bigint;
+    removed int;
+begin
+    select min(job_id) + floor(random() * (max(job_id) - min(job_id)))::bigint into first_job from errand.limit_slot;
+    delete from errand.limit_slot
+    where ctid = any (array(
+        select slot.ctid
+        from errand.limit_slot as slot
+        where slot.ctid = any (array(
+            select near.ctid
+            from (
+                (select known.*, known.ctid from errand.limit_slot as known where job_id >= first_job order by job_id)
+                union all
+                (select known.*, known.ctid from errand.limit_slot as known where job_id < first_job order by job_id)
+                limit 100000) as near
+            where near.admitted_at < now() - interval '1 minute'
+                -- No join: the planner might read all of errand.job for it.
+                and (
+                    select job.line from errand.job where job.id = near.job_id and job.state in ('available', 'running')
+                ) is distinct from near.line
+            limit 10000))
+        for update skip locked));
+    get diagnostics removed = row_count;
+    return removed;
+end
+$$;
+comment on function errand.prune_slots() is
+    'Housekeeping: removes slots of limits whose jobs have ended, up to 10,000 in a call; returns how many';

@@ -1,0 +1,184 @@
+-- prune_v1: removes records whose time is over, up to 10,000 of each sort in a call. Returns the most that it removed
+-- of one sort: 10,000 means that there may be more.
+--
+-- Ended jobs of the usual retention (keep_history days) go with their day's partition and cost nothing here. Jobs of
+-- kinds with a shorter one are looked for in the whole history; payloads of theirs that lie in errand.payload go with
+-- them. Failed jobs stay for keep_failed days, or as long as
+-- their kind says. Failures of jobs that were retried stay for keep_history days (the newest 5,000), actions of
+-- operators for a year. Totals of ended attempts stay for a year, of queues that are not their kind's for 90 days;
+-- dependencies that are up and that nobody needs for 30 days after their last failure; the marks of workers that have
+-- left for keep_history days (the newest 100). What another session has locked stays until the next call. Raises ER422
+-- for less than a day.
+create or replace function errand.prune_v1(keep_history int default 7, keep_failed int default 30) returns int
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp set timezone = 'UTC'
+as $$
+declare
+    began timestamptz := clock_timestamp();
+    removed int;
+    total int := 0;
+    most int := 0;
+    brief record;
+begin
+    if keep_history < 1 or keep_failed < 1 then
+        raise exception 'prune_v1: keep_history, keep_failed: expected at least 1 day, got % and %',
+            keep_history, keep_failed using errcode = 'ER422';
+    end if;
+    for brief in
+        select name, keep_ended from errand.kind where keep_ended < keep_history * interval '1 day'
+    loop
+        with gone as (
+            delete from errand.history as ended
+            where (ended.tableoid, ended.ctid) in (
+                select old.tableoid, old.ctid
+                from errand.history as old
+                where old.kind = brief.name and old.finished_at < now() - brief.keep_ended
+                limit 10000
+                for update skip locked)
+            returning payload_day, id
+        ),
+        freed as materialized (
+            select errand.take_payload(payload_day, id) from gone where payload_day is not null
+        )
+        select count(*), (select count(*) from freed) into removed from gone;
+        total := total + removed;
+        most := greatest(most, removed);
+    end loop;
+    with gone as (
+        delete from errand.history_default
+        where ctid = any (array(
+            select ended.ctid
+            from errand.history_default as ended
+            left join errand.kind on kind.name = ended.kind
+            where ended.finished_at < now()::date - keep_history
+                and ended.finished_at <= now() - coalesce(kind.keep_ended, interval '0')
+            limit 10000
+            for update of ended skip locked))
+        returning payload_day, id
+    ),
+    freed as materialized (
+        select errand.take_payload(payload_day, id) from gone where payload_day is not null
+    )
+    select count(*), (select count(*) from freed) into removed from gone;
+    total := total + removed;
+    most := greatest(most, removed);
+    -- Payloads that were stored while the partition of their day was missing.
+    delete from errand.payload_default
+    where ctid = any (array(
+        select old.ctid
+        from errand.payload_default as old
+        where old.day < now()::date - keep_history
+            and (select payload_day from errand.job where id = old.job_id) is distinct from old.day
+            and not exists (select from errand.history where id = old.job_id and payload_day = old.day)
+        limit 10000
+        for update skip locked));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.failed
+    where id = any (array(
+        select failed.id
+        from errand.failed
+        left join errand.kind on kind.name = failed.kind
+        where failed.finished_at < now() - coalesce(kind.keep_failed, prune_v1.keep_failed * interval '1 day')
+        order by failed.finished_at
+        limit 10000
+        for update of failed skip locked));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.past_failure
+    where ctid = any (array(
+        select past.ctid
+        from errand.past_failure as past
+        where past.finished_at < now() - least(
+                keep_history * interval '1 day',
+                (select kind.keep_failed from errand.kind where kind.name = past.kind))
+            or past.finished_at < (
+                select finished_at from errand.past_failure order by finished_at desc offset 4999 limit 1)
+        limit 10000));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.finished_per_minute
+    where ctid = any (array(
+        select ctid from errand.finished_per_minute where minute < now() - keep_history * interval '1 day' limit 10000
+        for update skip locked));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.progress
+    where job_id = any (array(
+        select old.job_id
+        from errand.progress as old
+        where old.updated_at < now() - keep_failed * interval '1 day'
+            and not exists (select from errand.job where id = old.job_id)
+        order by old.updated_at
+        limit 10000
+        for update skip locked));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    removed := errand.prune_slots();
+    total := total + removed;
+    most := greatest(most, removed);
+    -- Marks of limits that released nothing lately.
+    delete from errand.limit_mark
+    where ctid = any (array(
+        select ctid from errand.limit_mark where marked_at < now() - interval '1 hour' limit 10000 for update skip locked));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.action
+    where id = any (array(
+        select id from errand.action where done_at < now() - interval '1 year' order by done_at limit 10000));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.finished_total
+    where ctid = any (array(
+        select old.ctid
+        from errand.finished_total as old
+        where old.last_minute < now() - case
+                when exists (select from errand.kind where kind.name = old.kind and kind.queue = old.queue)
+                then interval '1 year' else interval '90 days'
+            end
+        limit 10000
+        for update skip locked));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.dependency
+    where name = any (array(
+        select unused.name
+        from errand.dependency as unused
+        where unused.opened_at is null
+            and greatest(unused.failed_at, unused.closed_at, unused.released_at) < now() - interval '30 days'
+            and not exists (select from errand.kind where kind.dependency = unused.name)
+            and not exists (select from errand.job where parked_for = 'dependency:' || unused.name)
+            -- What ops have set stays.
+            and (unused.threshold, unused.threshold_window, unused.probe_every)
+                = (3, interval '10 seconds', interval '1 second')
+        limit 10000
+        for update skip locked));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.mark
+    where ctid = any (array(
+        select old.ctid
+        from errand.mark as old
+        where old.server_start <> errand.server_start()
+            or old.stored_at < now() - keep_history * interval '1 day'
+            or old.stored_at < (select stored_at from errand.mark order by stored_at desc offset 99 limit 1)
+        limit 10000
+        for update skip locked));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    perform errand.note_duty('maintain', began, format('%s records removed', total));
+    return most;
+end
+$$;
+comment on function errand.prune_v1(int, int) is
+    'Housekeeping: removes records whose time is over, 10,000 of each sort in a call; returns the most of one sort';

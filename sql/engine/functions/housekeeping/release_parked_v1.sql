@@ -1,0 +1,66 @@
+-- release_parked_v1: lets parked jobs go whose dependency is up or whose limit has room. Returns whether any are
+-- parked.
+--
+-- An open dependency that a job tries closes after that has succeeded, though none is parked any more.
+--
+-- Dependencies come first, since whoever ends jobs locks in that order too. Of the limits as many are looked at as 50
+-- ms allow; the next call goes on behind the last one. Finished jobs make room at once by errand.release_v1, so this
+-- finds what a crash has left, a job that was parked as its limit got room, or a limit that was raised. Costs one look
+-- at an empty index while nothing is parked.
+create or replace function errand.release_parked_v1() returns boolean
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+declare
+    waits_for text := 'dependency:';
+    started timestamptz := clock_timestamp();
+    some_wait boolean := exists (select from errand.job where parked_for is not null);
+    key text;
+begin
+    if not some_wait and not exists (
+        select from errand.dependency where opened_at is not null and probe_job_id is not null)
+    then
+        return false;
+    end if;
+    -- One at a time is enough; two would do no harm.
+    if not errand.try_lock('release') then
+        return some_wait;
+    end if;
+    perform set_config('synchronous_commit', 'off', true);
+    loop
+        select parked_for into waits_for
+        from errand.job
+        where parked_for > waits_for and parked_for < 'limit:'
+        order by parked_for
+        limit 1;
+        exit when not found;
+        perform errand.release_dependency(substr(waits_for, length('dependency:') + 1));
+    end loop;
+    perform errand.release_dependency(name)
+    from errand.dependency
+    where opened_at is not null and probe_job_id is not null;
+    waits_for := coalesce(nullif(current_setting('errand.released_limit', true), ''), 'limit:');
+    loop
+        select parked_for into waits_for
+        from errand.job
+        where parked_for > waits_for and parked_for >= 'limit:'
+        order by parked_for
+        limit 1;
+        if not found then
+            waits_for := '';
+            exit;
+        end if;
+        key := substr(waits_for, length('limit:') + 1);
+        -- Without the lock, which would hold up claims, where there is no room.
+        if (errand.limit_of(key) <= (select count(*) from errand.taken_slots(key))) is not true then
+            perform errand.look_below_mark(key);
+            exit when not errand.lock_limits();
+            perform errand.release_limit(key);
+        end if;
+        exit when clock_timestamp() > started + interval '50 milliseconds';
+    end loop;
+    perform set_config('errand.released_limit', waits_for, false);
+    return some_wait;
+end
+$$;
+comment on function errand.release_parked_v1() is
+    'Housekeeping: lets parked jobs go whose dependency is up or whose limit has room; returns whether any are parked';

@@ -1,0 +1,46 @@
+-- queue_names: the names of all queues that jobs, kinds or ops have named: a probe of the index each, however many
+-- jobs. Of more than 1,000 queues the others are those of the last count.
+--
+-- The views start from here. A function rather than a view, so that the planner knows that queues are few: else it
+-- would expect thousands, and start its compiler (100 ms) for a look at a handful.
+--
+-- errand.metrics has asked once when it reads errand.queue_status: the names that it wants from there are in
+-- errand.queues_to_show then.
+create or replace function errand.queue_names() returns setof text
+language plpgsql stable security definer rows 8
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+as $$
+declare
+    latest text := '';
+    names text[] := '{}';
+    to_show text := nullif(current_setting('errand.queues_to_show', true), '');
+begin
+    if to_show is not null then
+        return query select unnest(to_show::text[]);
+        return;
+    end if;
+    loop
+        select job.queue into latest
+        from errand.job
+        where job.line is not null and job.queue > latest
+        order by job.queue
+        limit 1;
+        exit when not found or cardinality(names) >= 1000;
+        names := names || latest;
+    end loop;
+    return query
+    select unnest(names)
+    union
+    select name from errand.queue
+    union
+    select queue from errand.kind
+    union
+    select queue from errand.stock
+    union
+    select name from errand.pace where subject = 'queue'
+    union
+    select queue from (select queue from errand.job where line is null and parked_for is null order by run_at limit 1000) as later;
+end
+$$;
+comment on function errand.queue_names() is 'The names of all queues that jobs, kinds or ops have named; for the views';

@@ -1,0 +1,82 @@
+-- cancel_where: ends the jobs that a filter names: shows them first, and does it with dry_run => false.
+--
+--   select * from errand.cancel_where('{"kind": "newsletter"}', reason => 'wrong text');
+--   select * from errand.cancel_where('{"kind": "newsletter"}', reason => 'wrong text', dry_run => false);
+--
+-- The filter's keys stand in errand.job_filter; state is scheduled, available, parked or running. Oldest ids first, at
+-- most max_jobs in a call (1 to 100,000): call it again until it answers nothing. A job that a worker is just claiming
+-- or ending is passed over. Returns a row for each job: its state before, and now or as it would be; and in a dry run,
+-- in each row and as a notice, how many more match beyond max_jobs. Raises ER422.
+create or replace function errand.cancel_where(
+    filter jsonb, reason text, dry_run boolean default true, max_jobs int default 10000
+) returns table (job_id bigint, was text, now text, beyond bigint)
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    choice errand.job_choice := errand.job_filter(
+        'cancel_where', cancel_where.filter, '{scheduled,available,parked,running}');
+    chosen bigint[];
+    states text[];
+    more bigint;
+begin
+    perform errand.check_reason('cancel_where', cancel_where.reason);
+    perform errand.check_bound('cancel_where', cancel_where.max_jobs);
+    select
+        array_agg(id) filter (where nth <= max_jobs), array_agg(state) filter (where nth <= max_jobs),
+        case when dry_run then count(*) filter (where nth > max_jobs) end
+    into chosen, states, more
+    from (
+        select job.id, job.state, row_number() over (order by job.id) as nth
+        from errand.job
+        where (choice.queue is null or job.queue = choice.queue)
+            and (choice.kind is null or job.kind = choice.kind)
+            and (choice.state is null or job.state = choice.state)
+            and (choice.tag is null or choice.tag = any (job.tags))
+            and (choice.unique_key is null or job.unique_key = choice.unique_key)
+            and (choice.limit_key is null or job.limit_key = choice.limit_key)
+            and (choice.error is null or strpos(job.attempts -> -1 ->> 'error', choice.error) > 0)
+            and (choice.created_after is null or job.created_at >= choice.created_after)
+            and (choice.created_before is null or job.created_at < choice.created_before)
+            and choice.ended_after is null and choice.ended_before is null
+        order by job.id
+        limit case when not dry_run then max_jobs end) as found;
+    perform errand.tell_beyond('cancel_where', max_jobs, more);
+    if not dry_run and chosen is not null then
+        -- A look locks nothing; from here on nobody claims or ends what is left of the choice.
+        select array_agg(id), array_agg(state) into chosen, states
+        from (
+            select job.id, job.state
+            from errand.job
+            where job.id = any (chosen) and (choice.state is null or job.state = choice.state)
+            order by job.id
+            for update skip locked) as held;
+        perform pg_notify('errand_cancel', id::text)
+        from unnest(chosen, states) as found(id, state)
+        where state = 'running';
+        with ended as (
+            delete from errand.job where id = any (chosen) returning *
+        )
+        insert into errand.history (
+            id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
+            unique_key, payload, payload_day, attempts, reason, not_after, limit_key, guard, tags, traceparent)
+        select
+            id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'cancelled', queue,
+            kind, unique_key, payload, payload_day,
+            case
+                when state = 'running' then errand.attempt_record(
+                    ended, (select name from errand.worker where worker.id = ended.worker_id), 'cancelled',
+                    cancel_where.reason)
+                else attempts
+            end,
+            left(cancel_where.reason, 4000), not_after, limit_key, guard, tags, traceparent
+        from ended;
+        perform errand.acted('cancel_where', jsonb_build_object('filter', filter), cancel_where.reason, coalesce(chosen, '{}'));
+    end if;
+    return query
+    select id, state, 'cancelled', more
+    from unnest(chosen, states) as found(id, state);
+end
+$$;
+comment on function errand.cancel_where(jsonb, text, boolean, int) is
+    'Ends the jobs that a filter names; shows them only, unless dry_run => false. '
+    'Example: select * from errand.cancel_where(''{"kind": "newsletter"}'', ''wrong text'', dry_run => false)';

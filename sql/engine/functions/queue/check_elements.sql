@@ -1,0 +1,42 @@
+-- check_elements: raises ER422 where an argument of errand.enqueue_many is no array of objects with known names. Returns
+-- whether some may have unique keys, and whether some ask to change jobs that are there.
+create or replace function errand.check_elements(jobs jsonb, out have_keys boolean, out change_jobs boolean)
+language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    known text[] := array[
+        'kind', 'payload', 'queue', 'run_at', 'priority', 'max_attempts', 'unique_key', 'not_after', 'on_conflict',
+        'limit_key', 'guard', 'tags', 'traceparent'];
+    are_good boolean;
+    element record;
+begin
+    if jsonb_typeof(jobs) is distinct from 'array' then
+        raise exception 'enqueue_many: jobs: expected a JSON array, got %', coalesce(jsonb_typeof(jobs), 'null')
+            using errcode = 'ER422';
+    elsif jsonb_array_length(jobs) > 100000 then
+        raise exception 'enqueue_many: jobs: expected at most 100000 elements, got %', jsonb_array_length(jobs)
+            using errcode = 'ER422', hint = 'Call it several times in one transaction.';
+    end if;
+    select
+        coalesce(bool_and(jsonb_typeof(value) = 'object' and value - known = '{}'), true),
+        coalesce(bool_or(value ? 'unique_key'), false),
+        coalesce(bool_or(value ->> 'on_conflict' in ('replace', 'reschedule')), false)
+    into are_good, have_keys, change_jobs
+    from jsonb_array_elements(jobs);
+    if are_good then
+        return;
+    end if;
+    select value, ordinality into element
+    from jsonb_array_elements(jobs) with ordinality
+    where jsonb_typeof(value) <> 'object' or value - known <> '{}'
+    limit 1;
+    if jsonb_typeof(element.value) <> 'object' then
+        raise exception 'enqueue_many: jobs[%]: expected an object, got %', element.ordinality, jsonb_typeof(element.value)
+            using errcode = 'ER422';
+    end if;
+    raise exception 'enqueue_many: jobs[%]: expected the arguments of errand.enqueue, got %',
+        element.ordinality, (select quote_literal(left(min(name), 120)) from jsonb_object_keys(element.value - known) as name)
+        using errcode = 'ER422', hint = 'They are ' || array_to_string(known, ', ') || '.';
+end
+$$;
+comment on function errand.check_elements(jsonb) is
+    'Raises ER422 for what errand.enqueue_many can''t take; returns whether some may have keys, or change other jobs';

@@ -1,0 +1,137 @@
+-- enqueue: puts one job in line, in the caller's transaction: it exists if and when that commits.
+--
+--   select * from errand.enqueue('image_compression', '{"photo": "6c1d…"}');
+--   select * from errand.enqueue('noop', run_at => now() + interval '1 hour', unique_key => 'hourly');
+--   select * from errand.enqueue('noop', unique_key => 'hourly', on_conflict => 'reschedule', run_at => now());
+--
+-- Queue, priority, max_attempts and limit_key default to what a worker registered for the kind, else to 'default', 2,
+-- 10 and none. run_at is a finite time. not_after: not to be started later; it is obsolete then. guard: a name in
+-- errand.guard, asked before the job starts and again at its end. limit_key: see errand.set_limit. traceparent: of W3C
+-- Trace Context.
+--
+-- With a unique_key that an unfinished job has, nothing is inserted, and that job is the answer. on_conflict says more:
+--   keep        it stays as it is
+--   replace     it becomes what this call asks for, with all attempts to spend; its id stays, and its record
+--   reschedule  it is moved to run_at (now, if that is not given), and keeps all else
+--   error       ER409
+-- One that is running stays as it is in any case: the answer's state says so.
+-- Raises ER422, ER413 and ER404 as errand.check_job and errand.check_options do.
+create or replace function errand.enqueue(
+    kind text,
+    payload jsonb default '{}',
+    queue text default null,
+    run_at timestamptz default null,
+    priority int default null,
+    max_attempts int default null,
+    unique_key text default null,
+    not_after timestamptz default null,
+    on_conflict text default 'keep',
+    limit_key text default null,
+    guard text default null,
+    tags text[] default null,
+    traceparent text default null
+) returns table (job_id bigint, inserted boolean, state text)
+-- A plan that was made while the table was empty would read all of it for ever.
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+as $$
+#variable_conflict use_column
+declare
+    defaults errand.kind;
+    due timestamptz := coalesce(enqueue.run_at, now());
+    target text := case when due > now() then 'scheduled' else 'available' end;
+    waits_for text;
+begin
+    perform errand.check_job(
+        enqueue.kind, enqueue.payload, enqueue.queue, enqueue.priority, enqueue.max_attempts, enqueue.unique_key);
+    perform errand.check_run_at(enqueue.run_at);
+    if on_conflict is distinct from 'keep'
+        or num_nonnulls(not_after, enqueue.limit_key, enqueue.guard, tags, traceparent) > 0
+    then
+        perform errand.check_options(
+            enqueue.run_at, not_after, enqueue.unique_key, on_conflict, enqueue.limit_key, enqueue.guard, tags,
+            traceparent);
+    end if;
+    select * into defaults from errand.kind where name = enqueue.kind;
+    if target = 'available' and coalesce(enqueue.limit_key, defaults.limit_key) is not null
+        and errand.limit_is_full(coalesce(enqueue.limit_key, defaults.limit_key))
+    then
+        target := 'parked';
+        waits_for := 'limit:' || coalesce(enqueue.limit_key, defaults.limit_key);
+    end if;
+    -- The transaction id comes before the line: see errand.requeue.
+    perform pg_current_xact_id();
+    loop
+        return query
+        insert into errand.job (
+            queue, kind, payload, run_at, state, line, priority, max_attempts, unique_key, not_after, limit_key, guard,
+            tags, traceparent, parked_for)
+        values (
+            coalesce(enqueue.queue, defaults.queue, 'default'), enqueue.kind,
+            case when pg_column_size(enqueue.payload) <= 2000 then enqueue.payload end, due, target,
+            case when target = 'available' then nextval('errand.job_line') end,
+            coalesce(enqueue.priority, defaults.priority, 2), coalesce(enqueue.max_attempts, defaults.max_attempts, 10),
+            enqueue.unique_key, nullif(enqueue.not_after, 'infinity'), coalesce(enqueue.limit_key, defaults.limit_key),
+            enqueue.guard, nullif(enqueue.tags[:], '{}'), enqueue.traceparent, waits_for)
+        on conflict (unique_key) where unique_key is not null do nothing
+        returning id, true, job.state;
+        if found and pg_column_size(enqueue.payload) > 2000 then
+            perform errand.store_payloads(array[currval('errand.job_id_seq')], array[enqueue.payload]);
+            exit;
+        end if;
+        exit when found;
+        if on_conflict = 'replace' then
+            return query
+            update errand.job
+            set queue = coalesce(enqueue.queue, defaults.queue, 'default'), kind = enqueue.kind,
+                payload = enqueue.payload, run_at = due, state = target,
+                line = case when target = 'available' then job.line end,
+                priority = coalesce(enqueue.priority, defaults.priority, 2), attempt = 0, crashes = 0,
+                max_attempts = coalesce(enqueue.max_attempts, defaults.max_attempts, 10),
+                not_after = nullif(enqueue.not_after, 'infinity'),
+                limit_key = coalesce(enqueue.limit_key, defaults.limit_key),
+                guard = enqueue.guard, tags = nullif(enqueue.tags[:], '{}'), traceparent = enqueue.traceparent,
+                parked_for = waits_for
+            where unique_key = enqueue.unique_key and job.state <> 'running'
+            returning id, false, job.state;
+        elsif on_conflict = 'reschedule' then
+            return query
+            update errand.job
+            set run_at = due,
+                -- What waits for a limit or a dependency goes on to wait for it, if it is due at all. Of its own limit, which
+                -- this call doesn't name, the claim knows.
+                state = case
+                    when due > now() then 'scheduled'
+                    when job.state = 'parked' then 'parked'
+                    else 'available'
+                end,
+                line = case when due <= now() then job.line end,
+                parked_for = case when due <= now() then job.parked_for end
+            where unique_key = enqueue.unique_key and job.state <> 'running'
+            returning id, false, job.state;
+        end if;
+        exit when found;
+        return query
+        select id, false, job.state
+        from errand.job
+        where unique_key = enqueue.unique_key;
+        if found and on_conflict = 'error' then
+            raise exception 'enqueue: unique_key: expected one that no unfinished job has, got that of job %',
+                (select id from errand.job where unique_key = enqueue.unique_key)
+                using errcode = 'ER409', hint = 'It is to be had again when that job has ended.';
+        end if;
+        -- Neither inserted nor found: the job with this key ended in between, so the key is free now.
+        exit when found;
+    end loop;
+    -- A job that was moved into line wakes nobody by itself: only an insert does.
+    if on_conflict in ('replace', 'reschedule') and due <= now() then
+        perform errand.wake();
+    end if;
+end
+$$;
+comment on function errand.enqueue(
+    text, jsonb, text, timestamptz, int, int, text, timestamptz, text, text, text, text[], text
+) is
+    'Puts one job in line, in the caller''s transaction. Answers its id, or that of the unfinished job with the same '
+    'unique_key and inserted = false. Example: select * from errand.enqueue(''noop'', ''{"sleep_ms": 100}'')';

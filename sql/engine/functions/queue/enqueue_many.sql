@@ -1,0 +1,72 @@
+-- enqueue_many: puts many jobs in line in one statement, all or none: up to 100,000 in a call.
+--
+--   select * from errand.enqueue_many('[{"kind": "noop"}, {"kind": "noop", "payload": {"sleep_ms": 5}, "priority": 1}]');
+--
+-- Each element takes the arguments of errand.enqueue by their names. The answer has one row an element, in order. Where
+-- one asks to replace or reschedule, all are put in line one by one, some 40 us each. Jobs with a limit that have no
+-- room within it are parked at once. Raises as errand.enqueue does, with the element's place; ER422 where jobs is no
+-- array, an element no object, or a name in it none of enqueue's.
+create or replace function errand.enqueue_many(jobs jsonb)
+returns table (ordinal int, job_id bigint, inserted boolean, state text)
+-- A plan that was made while the table was empty would read all of it for each job.
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+as $$
+#variable_conflict use_column
+declare
+    ids bigint[];
+    found_ids bigint[];
+    states text[];
+    limited text[];
+    taken bigint;
+    asked record;
+begin
+    select * into asked from errand.check_elements(jobs);
+    -- What changes jobs that there are locks them: one by one, by their keys, so that no two calls wait for each other.
+    if asked.change_jobs then
+        return query select * from errand.enqueue_in_turn(jobs) as one order by one.ordinal;
+        return;
+    end if;
+    if asked.have_keys then
+        loop
+            begin
+                select added.ids, added.ids, added.states, added.limited into ids, found_ids, states, limited
+                from errand.insert_keyed_jobs(jobs) as added;
+                if limited is not null or array_position(ids, null) is not null then
+                    select found.ids, found.states into found_ids, states from errand.find_jobs(jobs, ids) as found;
+                end if;
+                exit when array_position(found_ids, null) is null;
+                raise exception using errcode = 'ER425';
+            exception
+                -- A job whose key was taken has ended since. Its key can't be had behind others, since keys are locked
+                -- in one order: those that this call has are given back, and all are asked for again.
+                when sqlstate 'ER425' then null;
+            end;
+        end loop;
+    else
+        select added.ids, added.ids, added.states, added.limited into ids, found_ids, states, limited
+        from errand.insert_jobs(jobs) as added;
+        if limited is not null then
+            select found.states into states from errand.find_jobs(jobs, ids) as found;
+        end if;
+    end if;
+    if array_position(ids, null) is not null then
+        select found_id into taken
+        from jsonb_array_elements(jobs) with ordinality as item
+        join unnest(ids, found_ids) with ordinality as one(id, found_id, ordinality) using (ordinality)
+        where one.id is null and item.value ->> 'on_conflict' = 'error'
+        limit 1;
+        if found then
+            raise exception 'enqueue: unique_key: expected one that no unfinished job has, got that of job %', taken
+                using errcode = 'ER409', hint = 'It is to be had again when that job has ended.';
+        end if;
+    end if;
+    return query
+    select place::int, found_id, id is not null, state
+    from unnest(ids, found_ids, states) with ordinality as one(id, found_id, state, place);
+end
+$$;
+comment on function errand.enqueue_many(jsonb) is
+    'Puts up to 100,000 jobs in line, all or none; each element takes the arguments of errand.enqueue by name. '
+    'Example: select * from errand.enqueue_many(''[{"kind": "noop"}, {"kind": "noop", "priority": 1}]'')';

@@ -1,0 +1,17 @@
+-- find_jobs: the unfinished jobs that errand.enqueue_many returns: those that it has inserted (ids), and where ids has
+-- null, those that have the keys. Null where such a job has ended. Returns their ids and states in the order of jobs.
+create or replace function errand.find_jobs(jobs jsonb, inout ids bigint[], out states text[])
+language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
+    select array_agg(live.id order by item.ordinality), array_agg(live.state order by item.ordinality)
+    from jsonb_array_elements(jobs) with ordinality as item
+    join unnest(ids) with ordinality as added(id, ordinality) using (ordinality)
+    left join lateral (
+        select job.id, job.state from errand.job where job.id = added.id
+        union all
+        select job.id, job.state
+        from errand.job
+        where added.id is null and job.unique_key = item.value ->> 'unique_key'
+    ) as live on true
+$$;
+comment on function errand.find_jobs(jsonb, bigint[]) is
+    'For errand.enqueue_many: the unfinished jobs that it has inserted, or that have the keys; with their states';

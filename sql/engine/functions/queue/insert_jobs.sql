@@ -1,0 +1,42 @@
+-- insert_jobs: the part of errand.enqueue_many that inserts, where no job has a unique key.
+--
+-- ids and states have an element for each job, in order. limited are the limits of those that went in line. Raises as
+-- errand.enqueue_many does.
+create or replace function errand.insert_jobs(jobs jsonb, out ids bigint[], out states text[], out limited text[])
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    any_large boolean;
+begin
+    -- The transaction id comes before the positions: see errand.requeue.
+    perform pg_current_xact_id();
+    with added as (
+        insert into errand.job (
+            queue, kind, payload, run_at, state, line, priority, max_attempts, not_after, limit_key, guard, tags,
+            traceparent)
+        select
+            queue, kind, case when pg_column_size(payload) <= 2000 then payload end, run_at,
+            case when run_at > now() then 'scheduled' else 'available' end,
+            case when run_at <= now() then nextval('errand.job_line') end, priority, max_attempts, not_after, limit_key,
+            guard, tags, traceparent
+        from errand.read_elements(jobs)
+        returning id, state, limit_key, payload is null as is_large
+    )
+    -- Without a join or a sort in between, rows come in the order of the elements.
+    select
+        array_agg(id), array_agg(state),
+        array_agg(distinct limit_key) filter (where state = 'available' and limit_key is not null),
+        bool_or(is_large)
+    into ids, states, limited, any_large
+    from added;
+    if any_large then
+        perform errand.store_payloads(array_agg(ids[place]), array_agg(element -> 'payload'))
+        from jsonb_array_elements(jobs) with ordinality as item(element, place)
+        where ids[place] is not null and pg_column_size(element -> 'payload') > 2000;
+    end if;
+    if limited is not null then
+        perform errand.park_beyond_limits(ids, limited);
+    end if;
+end
+$$;
+comment on function errand.insert_jobs(jsonb) is 'For errand.enqueue_many: inserts jobs without unique keys';

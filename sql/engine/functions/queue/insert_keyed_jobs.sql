@@ -1,0 +1,51 @@
+-- insert_keyed_jobs: the part of errand.enqueue_many that inserts, where some jobs have unique keys: those whose keys
+-- no unfinished job has.
+--
+-- ids and states have an element for each job, in order, null where its key was taken. limited are the limits of those
+-- that went in line. Raises as errand.enqueue_many does.
+create or replace function errand.insert_keyed_jobs(jobs jsonb, out ids bigint[], out states text[], out limited text[])
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    any_large boolean;
+begin
+    -- The transaction id comes before the positions: see errand.requeue.
+    perform pg_current_xact_id();
+    with asked as materialized (
+        select
+            *, nextval('errand.job_id_seq') as id, case when run_at <= now() then nextval('errand.job_line') end as line
+        from errand.read_elements(jobs)
+    ),
+    added as (
+        insert into errand.job (
+            id, queue, kind, payload, run_at, state, line, priority, max_attempts, unique_key, not_after, limit_key,
+            guard, tags, traceparent)
+        select
+            id, queue, kind, case when pg_column_size(payload) <= 2000 then payload end, run_at,
+            case when line is null then 'scheduled' else 'available' end, line,
+            priority, max_attempts, unique_key, not_after, limit_key, guard, tags, traceparent
+        from asked
+        -- In one order for all, so that no two calls with the same keys wait for each other.
+        order by unique_key, ordinal
+        on conflict (unique_key) where unique_key is not null do nothing
+        returning id, state, limit_key, payload is null as is_large
+    )
+    select
+        array_agg(added.id order by asked.ordinal), array_agg(added.state order by asked.ordinal),
+        array_agg(distinct added.limit_key) filter (where added.state = 'available' and added.limit_key is not null),
+        bool_or(is_large)
+    into ids, states, limited, any_large
+    from asked
+    left join added using (id);
+    if any_large then
+        perform errand.store_payloads(array_agg(ids[place]), array_agg(element -> 'payload'))
+        from jsonb_array_elements(jobs) with ordinality as item(element, place)
+        where ids[place] is not null and pg_column_size(element -> 'payload') > 2000;
+    end if;
+    if limited is not null then
+        perform errand.park_beyond_limits(ids, limited);
+    end if;
+end
+$$;
+comment on function errand.insert_keyed_jobs(jsonb) is
+    'For errand.enqueue_many: inserts jobs some of which have unique keys, where their keys are free';

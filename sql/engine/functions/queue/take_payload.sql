@@ -1,0 +1,18 @@
+-- take_payload: removes a payload from errand.payload and returns it; null where there is none.
+create or replace function errand.take_payload(day date, job_id bigint) returns jsonb
+language plpgsql
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    taken jsonb;
+begin
+    delete from errand.payload
+    where payload.day = take_payload.day and payload.job_id = take_payload.job_id
+    returning payload into taken;
+    return taken;
+end
+$$;
+comment on function errand.take_payload(date, bigint) is
+    'Removes a payload from errand.payload and returns it; null where there is none';

@@ -1,0 +1,16 @@
+-- furthest_marks: of several workers' low-water marks the furthest, by queue and priority.
+create or replace function errand.furthest_marks(known jsonb[]) returns jsonb
+language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
+    select coalesce(jsonb_object_agg(queue, best), '{}')
+    from (
+        select queue, jsonb_agg(mark order by priority) as best
+        from (
+            select queue, priority, max(mark::bigint) as mark
+            from unnest(known) as marks
+            cross join lateral jsonb_each(marks) as line(queue, of_queue)
+            cross join lateral jsonb_array_elements_text(of_queue) with ordinality as entry(mark, priority)
+            group by queue, priority) as furthest
+        group by queue) as line
+$$;
+comment on function errand.furthest_marks(jsonb[]) is
+    'Of several workers'' low-water marks the furthest, by queue and priority';

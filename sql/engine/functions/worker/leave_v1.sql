@@ -1,0 +1,36 @@
+-- errand: after claimed_by
+-- leave_v1: ends a worker's lease. With in_doubt, jobs that are still claimed under its id are handed back, uncounted:
+-- their claim's result was lost, so they never started. What another session has locked stays as it is: housekeeping
+-- takes it back, and so it does with what a claim brings that is still under way.
+create or replace function errand.leave_v1(worker_id bigint, in_doubt boolean) returns int
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+as $$
+#variable_conflict use_column
+declare
+    released int := 0;
+begin
+    delete from errand.worker
+    where id = (select own.id from errand.worker as own where own.id = leave_v1.worker_id for update skip locked);
+    -- It has counted its ends, or another id of its process will.
+    delete from errand.counted where counted.worker_id = leave_v1.worker_id;
+    if in_doubt then
+        update errand.job
+        set state = 'available', attempt = attempt - 1, worker_id = null, is_handed_back = true
+        where id in (
+            select held.id
+            from errand.job as held
+            where held.id = any (errand.claimed_by(array[leave_v1.worker_id]))
+                and held.state = 'running' and held.worker_id = leave_v1.worker_id
+            for update skip locked);
+        get diagnostics released = row_count;
+    end if;
+    perform errand.drop_claims(array[leave_v1.worker_id]);
+    perform errand.lower_wake_flag();
+    perform errand.wake();
+    return released;
+end
+$$;
+comment on function errand.leave_v1(bigint, boolean) is
+    'For workers: ends a lease; in doubt, jobs still claimed under it are handed back. Returns how many';

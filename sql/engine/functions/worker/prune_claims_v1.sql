@@ -1,0 +1,16 @@
+-- prune_claims_v1: removes the records of a process's claims of these epochs, of whose jobs it holds none any more.
+--
+-- Epochs are numbered within the process, so they need not be matched with the worker ids. Raises 55P03 where
+-- errand.claim is locked for longer than half a second, as a heartbeat waits behind this.
+create or replace function errand.prune_claims_v1(worker_ids bigint[], epochs int[]) returns void
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set lock_timeout = '500ms' set enable_seqscan = off
+as $$
+begin
+    perform set_config('synchronous_commit', 'off', true);
+    delete from errand.claim where claim.worker_id = any (worker_ids) and claim.epoch = any (epochs);
+end
+$$;
+comment on function errand.prune_claims_v1(bigint[], int[]) is
+    'For workers: removes the records of claims of whose jobs they hold none any more';

@@ -1,0 +1,48 @@
+-- errand: after server_start, furthest_marks
+-- register_worker_v1: enters a worker and the kinds that it brings. Every start, and every doubt about a lost answer,
+-- takes a new id: whatever is claimed under an id that nobody beats any more is rescued.
+--
+-- lease is up to 1 hour. kinds is an array of {name, queue, max_attempts, priority, …}: see errand.know_kinds. Returns
+-- the new id, and for each queue the low-water marks that workers of the same kinds have stored, also those that have
+-- left or were lost since (none: begin at 0). They hold whoever took them, for as long as the server runs. started is
+-- errand.server_start(), under which these were taken. Raises ER421 where the database is a copy that nobody has
+-- adopted, ER422 for a longer lease, ER409 as errand.know_kinds does.
+create or replace function errand.register_worker_v1(
+    name text, version text, lease interval, queues text[], kinds jsonb
+) returns table (worker_id bigint, marks jsonb, started text)
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    names text[] := array(select kind ->> 'name' from jsonb_array_elements(kinds) as kind order by 1);
+begin
+    perform errand.check_home();
+    perform errand.check_lease(register_worker_v1.lease);
+    perform errand.know_kinds(kinds);
+    return query
+    with entered as (
+        insert into errand.worker (name, version, lease, queues, kinds, server_start)
+        values (
+            register_worker_v1.name, register_worker_v1.version, register_worker_v1.lease, register_worker_v1.queues,
+            names, errand.server_start())
+        returning id, server_start
+    ),
+    counting as (
+        insert into errand.counted (worker_id, upto_transaction)
+        select id, pg_current_xact_id()::text::bigint from entered
+    )
+    select
+        entered.id,
+        errand.furthest_marks(array(
+            select stored.marks
+            from (
+                (select other.marks, other.kinds, other.server_start from errand.worker as other)
+                union all
+                (select marks, kinds, server_start from errand.mark order by stored_at desc limit 100)
+            ) as stored
+            where stored.kinds @> names and stored.server_start = entered.server_start)),
+        entered.server_start
+    from entered;
+end
+$$;
+comment on function errand.register_worker_v1(text, text, interval, text[], jsonb) is
+    'For workers: enters a worker with its kinds; returns its new id and marks to begin with';

@@ -1,0 +1,21 @@
+-- set_wake_flag_v1: says whether a worker sleeps and wants a NOTIFY. At once visible to all, also while transactions run.
+--
+-- Lowering it sends NOTIFY errand_wake 'lowered': a worker that sleeps is told that enqueues aren't announced any more.
+-- Changes nothing where the flag is as asked for.
+create or replace function errand.set_wake_flag_v1(asleep boolean) returns void
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    flag constant bigint := case when asleep then 2 else 1 end;
+begin
+    if pg_sequence_last_value('errand.wake_flag') = flag then
+        return;
+    end if;
+    -- It takes a transaction id, and nothing is lost with it.
+    perform set_config('synchronous_commit', 'off', true);
+    perform setval('errand.wake_flag', flag);
+    if not asleep then
+        perform pg_notify('errand_wake', 'lowered');
+    end if;
+end
+$$;
+comment on function errand.set_wake_flag_v1(boolean) is 'For workers: says whether one sleeps and wants a NOTIFY';

@@ -1,0 +1,42 @@
+-- trim_claim: of the rows that a claim has locked, returns those that it may take, in their order.
+--
+-- Left for a later claim (rest = 'slots'): jobs that are claimed only to begin at once, beyond begin_now of them. Left
+-- too (rest = 'more'): what is beyond 16 MiB of payloads as text. A job whose payload alone is longer than that, or has
+-- no text, goes into errand.failed: no worker could ever be sent it.
+create or replace function errand.trim_claim(picked tid[], begin_now int, out fit tid[], out rest text)
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    most constant int := 16777216;
+    held errand.job;
+    begins_at_once boolean;
+    bytes bigint := 0;
+    size bigint;
+begin
+    fit := '{}';
+    for place in 1..cardinality(picked) loop
+        select * into held from errand.job where ctid = picked[place];
+        begins_at_once := held.crashes > 0 or held.attempt + 1 >= held.max_attempts;
+        if begins_at_once and begin_now <= 0 then
+            rest := coalesce(rest, 'slots');
+            continue;
+        end if;
+        size := coalesce(held.payload_bytes, errand.payload_bytes(held.payload, most));
+        if size is null or size > most then
+            perform errand.end_in_failure(
+                held, format('payload: expected at most %s bytes as text, got %s', most, coalesce(size::text, 'more')));
+            rest := 'more';
+            continue;
+        elsif bytes + size > most then
+            rest := 'more';
+            exit;
+        end if;
+        bytes := bytes + size;
+        fit := fit || picked[place];
+        if begins_at_once then
+            begin_now := begin_now - 1;
+        end if;
+    end loop;
+end
+$$;
+comment on function errand.trim_claim(tid[], int) is
+    'For errand.claim_v2: which of the rows that it has locked it may take, and what it leaves';

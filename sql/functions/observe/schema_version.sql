@@ -1,6 +1,0 @@
--- schema_version: the number of the newest migration that this database has.
-create or replace function errand.schema_version() returns int
-language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
-    select max(left(name, 4)::int) from errand.migration
-$$;
-comment on function errand.schema_version() is 'The number of the newest migration that this database has';
