@@ -2,7 +2,7 @@
 
     python peer_NAME.py describe
     python peer_NAME.py setup
-    python peer_NAME.py enqueue --jobs N [--batch B]
+    python peer_NAME.py enqueue --jobs N [--batch B] [--bytes P]
     python peer_NAME.py produce --clients C --seconds S [--rate R] [--jobs N] [--transactional]
     python peer_NAME.py work [--handler-us U] [--latencies]
 
@@ -17,7 +17,9 @@ import asyncio
 import json
 import os
 import platform
+import random
 import signal
+import string
 import sys
 import threading
 import time
@@ -32,6 +34,7 @@ Enqueue = Callable[[Payload], Awaitable[object]]
 EnqueueMany = Callable[[list[Payload]], Awaitable[object]]
 
 PAYLOAD_BYTES = 100
+LETTERS = string.ascii_letters + string.digits + "-_"
 REPORT_SECONDS = 0.1
 MAKE_ORDERS = "create table if not exists bench_order (id bigint generated always as identity primary key, note text)"
 INSERT_ORDER = "insert into bench_order (note) values ('paid')"
@@ -42,10 +45,14 @@ def text(payload: Payload) -> str:
     return json.dumps(payload, separators=(",", ":"))
 
 
-def payload(t: int | None = None) -> Payload:
-    """A payload of 100 bytes of JSON, with the time of the call in it where there is one."""
+def payload(t: int | None = None, size: int = PAYLOAD_BYTES) -> Payload:
+    """A payload of that many bytes of JSON, with the time of the call in it where there is one.
+
+    One that is larger than usual is of text that no server can compress.
+    """
     made: Payload = {"fill": ""} if t is None else {"t": t, "fill": ""}
-    made["fill"] = "x" * (PAYLOAD_BYTES - len(text(made)))
+    count = max(0, size - len(text(made)))
+    made["fill"] = "x" * count if size == PAYLOAD_BYTES else "".join(random.choices(LETTERS, k=count))
     return made
 
 
@@ -180,11 +187,12 @@ def describe(kind: type[Peer]) -> None:
         "language": f"Python {'.'.join(platform.python_version_tuple()[:2])}"}))
 
 
-async def enqueue(peer: Peer, jobs: int, batch: int) -> None:
+async def enqueue(peer: Peer, jobs: int, batch: int, size: int) -> None:
+    made = payload(size=size)
     async with peer.many() as many:
         start = time.monotonic()
         for done in range(0, jobs, batch):
-            await many([payload()] * min(batch, jobs - done))
+            await many([made] * min(batch, jobs - done))
         print(json.dumps({"seconds": time.monotonic() - start}))
 
 
@@ -244,6 +252,7 @@ def arguments(words: Sequence[str] | None, batch: int) -> argparse.Namespace:
     bulk = commands.add_parser("enqueue")
     bulk.add_argument("--jobs", type=count, required=True)
     bulk.add_argument("--batch", type=count, default=batch)
+    bulk.add_argument("--bytes", type=count, default=PAYLOAD_BYTES)
     single = commands.add_parser("produce")
     single.add_argument("--clients", type=count, required=True)
     single.add_argument("--seconds", type=positive, required=True)
@@ -268,7 +277,7 @@ def main(kind: type[Peer]) -> None:
         case "setup":
             command = peer.setup()
         case "enqueue":
-            command = enqueue(peer, chosen.jobs, chosen.batch)
+            command = enqueue(peer, chosen.jobs, chosen.batch, chosen.bytes)
         case "produce":
             timetable = Timetable(chosen.seconds, chosen.rate, chosen.jobs)
             command = produce(peer, chosen.clients, timetable, chosen.transactional)

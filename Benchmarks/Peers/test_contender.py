@@ -15,6 +15,9 @@ class Payloads(unittest.TestCase):
         for made in (payload(), payload(0), payload(1_800_000_000_000_000)):
             self.assertEqual(len(text(made)), 100)
 
+    def test_have_as_many_bytes_as_were_asked_for(self) -> None:
+        self.assertEqual(len(text(payload(size=10_000))), 10_000)
+
     def test_carry_the_time_only_where_there_is_one(self) -> None:
         self.assertNotIn("t", payload())
         self.assertEqual(json.loads(text(payload(17)))["t"], 17)

@@ -11,6 +11,7 @@ public enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Senda
     case disk = "disk_bytes_per_job"
     case memory = "worker_rss_mib"
     case peakMemory = "worker_peak_rss_mib"
+    case connections = "connections"
     case queries = "transactions_per_second"
     case workerShare = "worker_cpu_percent"
     case serverShare = "server_cpu_percent"
@@ -29,6 +30,7 @@ public enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Senda
         case .disk: "disk B"
         case .memory: "RSS MiB"
         case .peakMemory: "peak MiB"
+        case .connections: "conns"
         case .queries: "queries/s"
         case .workerShare: "worker %"
         case .serverShare: "server %"
@@ -42,7 +44,7 @@ public enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Senda
         switch self {
         case .p50, .p99, .longest, .workerShare, .serverShare: 2
         case .serverCPU, .workerCPU, .memory, .peakMemory, .queries, .pageImages: 1
-        case .rate, .log, .disk: 0
+        case .rate, .log, .disk, .connections: 0
         }
     }
 

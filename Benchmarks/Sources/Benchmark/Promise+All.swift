@@ -8,7 +8,22 @@ extension Promise {
             "drain, one worker, against PgQueuer", errand("drain-1", .rate),
             .atLeast(5, times: key("drain-1", "pgqueuer", .rate))),
         Promise(
-            "drain, two workers against one", errand("drain-2", .rate), .atLeast(0.95, times: errand("drain-1", .rate))),
+            "drain, two workers against one", errand("drain-2", .rate), .atLeast(1, times: errand("drain-1", .rate))),
+        Promise(
+            "the same, server CPU a job", errand("drain-2", .serverCPU),
+            .atMost(1.15, times: errand("drain-1", .serverCPU))),
+        Promise(
+            "payloads of 10 KB against PgQueuer", errand("drain-10k", .rate),
+            .atLeast(1.1, times: key("drain-10k", "pgqueuer", .rate))),
+        Promise("the same, WAL a drained job", errand("drain-10k", .log), .noMore(1_500)),
+        Promise("100 queues, connections", errand("queues/100", .connections), .noMore(12)),
+        Promise("100 queues, worker's memory", errand("queues/100", .peakMemory), .noMore(80)),
+        Promise(
+            "100 queues against one, rate", errand("queues/100", .rate),
+            .atLeast(0.8, times: errand("queues/1", .rate))),
+        Promise(
+            "100 queues against one, start p50", errand("queues/100", .p50), .atMost(2, times: errand("queues/1", .p50))
+        ),
         Promise(
             "two workers against one, 200 us a job", errand("drain-cpu-2", .rate),
             .atLeast(1.5, times: errand("drain-cpu-1", .rate))),
@@ -36,11 +51,18 @@ extension Promise {
         Promise(
             "the same, p99", errand("latency-20", .p99), .below(key("latency-20", "pgqueuer", .p99))),
         Promise(
+            "the same, CPU of the worker", errand("latency-20", .workerShare),
+            .atMost(1, times: key("latency-20", "pgqueuer", .workerShare))),
+        Promise(
+            "the same, CPU of the server", errand("latency-20", .serverShare),
+            .atMost(1, times: key("latency-20", "pgqueuer", .serverShare))),
+        Promise(
             "claim of 20 with 1 M waiting against 1 k", errand("backlog/1000000", .p50),
             .atMost(1.2, times: errand("backlog/1000", .p50))),
         Promise(
             "claim of 20 with 10 M waiting against 1 k", errand("backlog/10000000", .p50),
             .atMost(1.2, times: errand("backlog/1000", .p50))),
+        Promise("1,000 jobs a second, longest wait", errand("sustained", .longest), .noMore(100)),
         Promise("WAL a job", errand("footprint", .log), .noMore(1_100)),
         Promise("worker's memory at the end", errand("memory/last", .peakMemory), .noMore(60)),
         Promise(

@@ -46,6 +46,9 @@ struct Target: ParsableArguments {
             configuration: configuration, maximumConnections: connections, waitLimit: .seconds(60), logger: Self.logger)
     }
 
+    /// The queue of that number, where a call has `--queues`.
+    static func queueName(_ number: Int) -> String { "bench-\(number)" }
+
     static var logger: Logger {
         var logger = Logger(label: "errand-contender")
         logger.logLevel = .warning

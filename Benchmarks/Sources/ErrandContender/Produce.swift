@@ -19,6 +19,9 @@ struct Produce: AsyncParsableCommand {
     @Option(help: "Most jobs of all clients together.")
     var jobs: Int?
 
+    @Option(help: "Queues that the jobs are spread over, one after the other; that of the kind by default.")
+    var queues: Int?
+
     @Flag(help: "In a transaction that also inserts a row of the caller's.")
     var transactional = false
 
@@ -31,6 +34,10 @@ struct Produce: AsyncParsableCommand {
     func validate() throws {
         guard clients > 0 else { throw ValidationError("--clients: expected at least 1, got \(clients)") }
         guard seconds > 0 else { throw ValidationError("--seconds: expected more than 0, got \(seconds)") }
+        guard queues ?? 1 > 0 else { throw ValidationError("--queues: expected at least 1, got \(queues ?? 0)") }
+        guard queues == nil || !transactional && target.variant != .bare else {
+            throw ValidationError("--queues: expected neither --transactional nor bare beside it")
+        }
     }
 
     func run() async throws {
@@ -78,17 +85,19 @@ struct Produce: AsyncParsableCommand {
                 break
             }
             let called = ContinuousClock.now
-            try await enqueue(on: database)
+            try await enqueue(as: place, on: database)
             latencies.append(Int((ContinuousClock.now - called) / .microseconds(1)))
         }
         return latencies
     }
 
-    private func enqueue(on database: Database) async throws {
+    private func enqueue(as place: Int, on database: Database) async throws {
         let (job, queue) = (BenchJob(isTimed: true), Queue(database: database))
         guard transactional else {
             if target.variant == .bare {
                 try await database.execute(Bare.insert(JSONB(encoding: job)))
+            } else if let queues {
+                try await queue.enqueue(job, .queue(Target.queueName(place % queues)))
             } else {
                 try await queue.enqueue(job)
             }

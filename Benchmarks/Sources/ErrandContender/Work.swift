@@ -19,12 +19,20 @@ struct Work: AsyncParsableCommand {
     @Option(help: "Take jobs from this queue, and so none of those of the bench.")
     var queue: String?
 
+    @Option(help: "Take jobs from so many queues, as `enqueue --queues` names them.")
+    var queues: Int?
+
     func run() async throws {
         let database = try target.database(connections: 8)
         let record = Record(keepsLatencies: latencies)
         var configuration = WorkerConfiguration()
         configuration.name = "bench:\(ProcessInfo.processInfo.processIdentifier)"
-        if let queue { configuration.queues = [queue: configuration.queues["default"] ?? 1] }
+        let slots = configuration.queues["default"] ?? 1
+        if let queue { configuration.queues = [queue: slots] }
+        if let queues {
+            let names = (0..<queues).map(Target.queueName)
+            configuration.queues = Dictionary(uniqueKeysWithValues: names.map { ($0, slots) })
+        }
         let worker = Worker(database: database, configuration: configuration, logger: Target.logger) {
             BenchHandler(record: record, burns: handlerUs)
         }

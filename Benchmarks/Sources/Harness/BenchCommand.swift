@@ -60,10 +60,13 @@ import SystemPackage
         let chosen = try against.map(folder.read)
         let root = FilePath(FileManager.default.currentDirectoryPath)
         let started = Date.now.formatted(.iso8601.dateSeparator(.omitted).timeSeparator(.omitted))
+        let before = environment["BENCH_BEFORE"].map { FilePath($0) }
         let field = Field(
-            root: root, programs: FilePath(Bundle.main.bundlePath), log: FilePath(folder.file(started, "log")))
+            root: root, programs: FilePath(Bundle.main.bundlePath), before: before,
+            log: FilePath(folder.file(started, "log")))
         let arena = Arena(
-            cluster: try await Cluster(url: url), isFull: full, root: root, programs: FilePath(programs))
+            cluster: try await Cluster(url: url), isFull: full, root: root, programs: FilePath(programs),
+            before: before)
         var run = try await Run(
             scenarios: scenarios, field: field, names: contenders.map { $0.split(separator: ",").map(String.init) },
             rounds: rounds, arena: arena, started: started)

@@ -73,10 +73,10 @@ extension Contender {
     func setUp(on url: String) async throws { _ = try await call(["setup"], on: url) }
 
     /// Seconds that the enqueueing took by itself.
-    func enqueue(_ jobs: Int, on url: String) async throws -> Double {
+    func enqueue(_ jobs: Int, _ options: [String] = [], on url: String) async throws -> Double {
         struct Answer: Decodable { let seconds: Double }
-        return try Self.decode(Answer.self, from: await call(["enqueue", "--jobs", "\(jobs)"], on: url), of: name)
-            .seconds
+        let call = ["enqueue", "--jobs", "\(jobs)"] + options
+        return try Self.decode(Answer.self, from: await self.call(call, on: url), of: name).seconds
     }
 
     struct Produced: Decodable {
@@ -86,11 +86,13 @@ extension Contender {
     }
 
     func produce(
-        clients: Int = 1, seconds: Double, rate: Double? = nil, isTransactional: Bool = false, on url: String
+        clients: Int = 1, seconds: Double, rate: Double? = nil, isTransactional: Bool = false, _ options: [String] = [],
+        on url: String
     ) async throws -> Produced {
         var arguments = ["produce", "--clients", "\(clients)", "--seconds", "\(seconds)"]
         if let rate { arguments += ["--rate", "\(rate)"] }
         if isTransactional { arguments.append("--transactional") }
+        arguments += options
         return try Self.decode(Produced.self, from: await call(arguments, on: url), of: name)
     }
 

@@ -8,8 +8,9 @@ struct Field: Sendable {
     /// - Parameters:
     ///   - root: the checkout.
     ///   - programs: the folder of `errand-contender`.
+    ///   - before: the folder of `errand-contender` and `errand` as another commit has them, if one is to be compared with.
     ///   - log: where standard error of all goes.
-    init(root: FilePath, programs: FilePath, log: FilePath) {
+    init(root: FilePath, programs: FilePath, before: FilePath?, log: FilePath) {
         let errand = programs.appending("errand-contender").string
         var all = [
             Contender(name: "errand", command: [errand], log: log),
@@ -17,6 +18,11 @@ struct Field: Sendable {
             Contender(name: "bare", command: [errand], options: ["--variant", "bare"], log: log),
             Contender(name: "untriggered", command: [errand], options: ["--variant", "untriggered"], log: log),
         ]
+        if let before {
+            let program = before.appending("errand-contender").string
+            let command = ["/usr/bin/env", "ERRAND_BIN=\(before)", program]
+            all.append(Contender(name: Self.before, command: command, log: log))
+        }
         let peers = root.appending("Benchmarks/Peers").string
         let python = root.appending(".build-benchmarks/venv/bin/python").string
         for file in ((try? FileManager.default.contentsOfDirectory(atPath: peers)) ?? []).sorted() {
@@ -38,7 +44,10 @@ struct Field: Sendable {
         "pgqueuer": 13_000, "awa": 6_500, "oban": 1_300, "chancy": 2_500, "procrastinate": 250, "absurd": 500,
     ]
 
-    /// The baselines, which are no queues for everybody.
-    static let own = Set(["errand", "c", "bare", "untriggered"]).union(Images.tools)
+    /// Errand as another commit has it.
+    static let before = "errand-before"
+
+    /// Errand and the baselines, which are no queues for everybody.
+    static let own = Set(["errand", before, "c", "bare", "untriggered"]).union(Images.tools)
     static let leading: Set = ["pgqueuer"]
 }

@@ -64,6 +64,13 @@ extension Cluster {
             "select (xact_commit + xact_rollback)::float8 from pg_stat_database where datname = $1", [database])
     }
 
+    /// Clients' connections to a database.
+    func connections(to database: String) async throws -> Double {
+        try await number(
+            "select count(*)::float8 from pg_stat_activity where datname = $1 and backend_type = 'client backend'",
+            [database])
+    }
+
     private func number(_ sql: String, _ parameters: [any PostgresEncodable] = []) async throws -> Double {
         try await admin.query(Statement(sql, parameters)).scalar(Double.self)
     }

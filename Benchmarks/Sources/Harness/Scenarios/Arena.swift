@@ -12,12 +12,14 @@ struct Arena: Sendable {
     let root: FilePath
     /// The folder of the release program `errand`.
     let programs: FilePath
+    /// The same of the commit that is compared with.
+    let before: FilePath?
 
     /// Runs `body` with an empty database of the contender's, set up and on the disk; removes it after.
     func withDatabase<T: Sendable>(
         for contender: Contender, _ body: (Place) async throws -> T
     ) async throws -> T {
-        let name = "bench_\(contender.name)"
+        let name = "bench_\(contender.name.replacing("-", with: "_"))"
         let url = try await cluster.freshDatabase(name)
         try await contender.setUp(on: url)
         try await cluster.checkpoint()
@@ -40,10 +42,13 @@ struct Arena: Sendable {
         return min(count, Int(min(possible * (isFull ? 20 : 3), Double(count))))
     }
 
-    /// Runs the program `errand bench` on a database and answers its JSON.
-    func errandBench<T: Decodable>(_ arguments: [String], on url: String, as type: T.Type) async throws -> T {
+    /// Runs the program `errand bench` of a contender on a database and returns its JSON.
+    func errandBench<T: Decodable>(
+        _ arguments: [String], of contender: Contender, on url: String, as type: T.Type
+    ) async throws -> T {
+        let folder = contender.name == Field.before ? before ?? programs : programs
         let result = try await Subprocess.run(
-            .path(programs.appending("errand")), arguments: Arguments(["bench", "--json"] + arguments),
+            .path(folder.appending("errand")), arguments: Arguments(["bench", "--json"] + arguments),
             environment: .inherit.updating(["DATABASE_URL": url]),
             output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
         guard result.terminationStatus.isSuccess else {

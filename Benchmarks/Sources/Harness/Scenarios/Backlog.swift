@@ -9,6 +9,7 @@ struct Backlog: Scenario {
     let name = "backlog"
     let about = "a claim of 20 with so many jobs waiting, on databases that are kept for the next time"
     let peers = Peers.none
+    let comparesCommits = false
     let isRepeated = false
     var seconds: Double { lengths.contains(10_000_000) ? 400 : 45 }
 

@@ -6,20 +6,27 @@ struct Drain: Scenario {
     let workers: Int
     /// Microseconds of CPU that each job burns in its handler.
     var burns = 0
+    /// Of each payload, beyond the usual 100.
+    var bytes: Int?
     let peers: Peers
 
-    var name: String { burns > 0 ? "drain-cpu-\(workers)" : "drain-\(workers)" }
+    var name: String {
+        if let bytes { return "drain-\(bytes / 1000)k" }
+        return burns > 0 ? "drain-cpu-\(workers)" : "drain-\(workers)"
+    }
     var about: String {
-        let jobs = burns > 0 ? "jobs of \(burns) us of CPU" : "no-op jobs"
+        var jobs = burns > 0 ? "jobs of \(burns) us of CPU" : "no-op jobs"
+        if let bytes { jobs += " with payloads of \(bytes) bytes" }
         return "\(jobs) in line, worked off by \(workers) worker process\(workers == 1 ? "" : "es")"
     }
-    var baselines: Set<String> { ["c"] }
+    var baselines: Set<String> { bytes == nil ? ["c"] : [] }
     var seconds: Double { 7 }
 
     func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        let jobs = arena.jobs(burns > 0 ? 10_000 : 200_000, for: contender, processorTime: Double(burns))
+        let most = bytes != nil ? 30_000 : burns > 0 ? 10_000 : 200_000
+        let jobs = arena.jobs(most, for: contender, processorTime: Double(burns))
         return try await arena.withDatabase(for: contender) { place in
-            _ = try await contender.enqueue(jobs, on: place.url)
+            _ = try await contender.enqueue(jobs, bytes.map { ["--bytes", "\($0)"] } ?? [], on: place.url)
             // As old as a real backlog: statistics are there, and pages are logged whole when they change.
             try await place.database.execute("vacuum analyze")
             try await arena.cluster.checkpoint()

@@ -48,17 +48,41 @@ struct EnqueueBulk: Scenario {
     func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
         let jobs = Field.own.contains(contender.name) ? 200_000 : arena.jobs(30_000, for: contender)
         return try await arena.withDatabase(for: contender) { place in
-            let (written, server) = (try await arena.cluster.written(), arena.cluster.processorTime)
-            let seconds = try await contender.enqueue(jobs, on: place.url)
-            let cost = arena.cluster.processorTime - server
-            let after = try await arena.cluster.written()
-            return [
-                "": [
-                    .rate: Double(jobs) / seconds, .serverCPU: cost / Double(jobs),
-                    .log: (after.bytes - written.bytes) / Double(jobs),
-                    .pageImages: (after.pageImages - written.pageImages) / Double(jobs) * 1000,
-                ]
-            ]
+            ["": try await arena.cost(of: jobs, by: contender, [], on: place.url)]
         }
+    }
+}
+
+/// Many jobs in calls of errand.enqueue_many, as who has only SQL enqueues them.
+struct EnqueueMany: Scenario {
+    let batch: Int
+    let peers = Peers.none
+    let seconds = 8.0
+
+    var name: String { "enqueue-many-\(batch)" }
+    var about: String { "many jobs by errand.enqueue_many, \(batch) in a call" }
+
+    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
+        try await arena.withDatabase(for: contender) { place in
+            let options = ["--sql", "--batch", "\(batch)"]
+            return ["": try await arena.cost(of: 100_000, by: contender, options, on: place.url)]
+        }
+    }
+}
+
+extension Arena {
+    /// What it costs to enqueue so many jobs.
+    fileprivate func cost(
+        of jobs: Int, by contender: Contender, _ options: [String], on url: String
+    ) async throws -> Values {
+        let (written, server) = (try await cluster.written(), cluster.processorTime)
+        let seconds = try await contender.enqueue(jobs, options, on: url)
+        let cost = cluster.processorTime - server
+        let after = try await cluster.written()
+        return [
+            .rate: Double(jobs) / seconds, .serverCPU: cost / Double(jobs),
+            .log: (after.bytes - written.bytes) / Double(jobs),
+            .pageImages: (after.pageImages - written.pageImages) / Double(jobs) * 1000,
+        ]
     }
 }

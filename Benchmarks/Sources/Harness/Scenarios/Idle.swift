@@ -13,19 +13,37 @@ struct Idle: Scenario {
             try await Crew.with(1, of: contender, on: place.url) { crew in
                 // Its start is over by then.
                 try await Task.sleep(for: .seconds(3))
-                let (clock, cluster) = (ContinuousClock(), arena.cluster)
-                let start = clock.now
-                let before = try await cluster.transactions(of: place.name)
-                let (server, worker) = (cluster.processorTime, crew.processorTime)
+                let share = try await Share(of: crew, on: arena.cluster, place)
                 try await Task.sleep(for: .seconds(30))
-                let microseconds = (clock.now - start) / .microseconds(1)
-                var values = crew.memory
-                values[.workerShare] = (crew.processorTime - worker) / microseconds * 100
-                values[.serverShare] = (cluster.processorTime - server) / microseconds * 100
-                values[.queries] =
-                    (try await cluster.transactions(of: place.name) - before) / (microseconds / 1_000_000)
+                let values = try await share.soFar().merging(crew.memory) { $1 }
                 return ["": values]
             }
         }
+    }
+}
+
+/// How much of a core the workers and the server take from its creation on, and how many transactions they end.
+struct Share {
+    private let crew: Crew
+    private let cluster: Cluster
+    private let place: Place
+    private let start = ContinuousClock.now
+    private let transactions: Double
+    private let server: Double
+    private let worker: Double
+
+    init(of crew: Crew, on cluster: Cluster, _ place: Place) async throws {
+        (self.crew, self.cluster, self.place) = (crew, cluster, place)
+        transactions = try await cluster.transactions(of: place.name)
+        (server, worker) = (cluster.processorTime, crew.processorTime)
+    }
+
+    func soFar() async throws -> Values {
+        let microseconds = (ContinuousClock.now - start) / .microseconds(1)
+        return [
+            .workerShare: (crew.processorTime - worker) / microseconds * 100,
+            .serverShare: (cluster.processorTime - server) / microseconds * 100,
+            .queries: (try await cluster.transactions(of: place.name) - transactions) / (microseconds / 1_000_000),
+        ]
     }
 }

@@ -9,6 +9,7 @@ struct Images: Scenario {
     let name = "images"
     let about = "JPEGs of 12 megapixels brought below 500,000 bytes, one and two at a time; a job is a photo"
     let peers = Peers.none
+    let comparesCommits = false
     let baselines = Images.tools
     let seconds = 40.0
 

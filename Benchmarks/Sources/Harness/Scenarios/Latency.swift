@@ -16,12 +16,14 @@ struct Latency: Scenario {
     func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
         try await arena.withDatabase(for: contender) { place in
             try await Crew.with(1, of: contender, on: place.url, arguments: ["--latencies"]) { crew in
+                let share = try await Share(of: crew, on: arena.cluster, place)
                 let produced = try await contender.produce(
                     seconds: arena.isFull ? duration * 4 : duration, rate: rate, on: place.url)
+                var values = try await share.soFar()
                 try await crew.waitUntil(ran: produced.jobs, atMost: .seconds(20))
                 // Workers tell ten times a second.
                 try await Task.sleep(for: .milliseconds(250))
-                var values = crew.latencies.values
+                values.merge(crew.latencies.values) { _, new in new }
                 values[.rate] = Double(produced.jobs) / produced.seconds
                 return ["": values]
             }

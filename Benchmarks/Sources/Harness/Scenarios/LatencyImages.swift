@@ -14,6 +14,7 @@ struct LatencyImages: Scenario {
     let name = "latency-images"
     let about = "no-op jobs at 20/s, alone and while the same worker compresses photos: from enqueue to end"
     let peers = Peers.none
+    let comparesCommits = false
     var seconds: Double { Double(duration) * 2 + 10 }
     private let rate = 20
 

@@ -25,7 +25,7 @@ struct Pinned: Scenario {
         try await arena.withDatabase(for: contender) { place in
             let load = ["--jobs", "20000", "--skip-idle", "--pinned", "\(duration.components.seconds)"]
             let offered = rate.map { ["--rate", "\($0)"] } ?? []
-            let answer = try await arena.errandBench(load + offered, on: place.url, as: Answer.self)
+            let answer = try await arena.errandBench(load + offered, of: contender, on: place.url, as: Answer.self)
             return ["/before": answer.before.values, "/held": answer.pinned.values]
         }
     }
@@ -42,9 +42,9 @@ struct LongWriter: Scenario {
     func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
         try await arena.withDatabase(for: contender) { place in
             let load = ["--jobs", arena.isFull ? "2000000" : "300000", "--skip-idle"]
-            let before = try await arena.errandBench(load, on: place.url, as: ErrandFigures.self)
+            let before = try await arena.errandBench(load, of: contender, on: place.url, as: ErrandFigures.self)
             let during = try await place.holding("select pg_current_xact_id()") {
-                try await arena.errandBench(load, on: place.url, as: ErrandFigures.self)
+                try await arena.errandBench(load, of: contender, on: place.url, as: ErrandFigures.self)
             }
             return ["/before": before.values, "/held": during.values]
         }

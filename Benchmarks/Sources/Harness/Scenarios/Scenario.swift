@@ -11,6 +11,8 @@ protocol Scenario: Sendable {
     var baselines: Set<String> { get }
     /// False where one round is enough: what it counts doesn't vary, or it has rounds of its own.
     var isRepeated: Bool { get }
+    /// Whether Errand of another commit can take part: where all that runs is the contender's own program.
+    var comparesCommits: Bool { get }
     /// What one run of one contender takes, about.
     var seconds: Double { get }
 
@@ -21,8 +23,10 @@ protocol Scenario: Sendable {
 extension Scenario {
     var baselines: Set<String> { [] }
     var isRepeated: Bool { true }
+    var comparesCommits: Bool { true }
 
     func takesPart(_ name: String, isFull: Bool) -> Bool {
+        if name == Field.before { return comparesCommits }
         if name == "errand" || baselines.contains(name) { return true }
         guard !Field.own.contains(name) else { return false }
         return switch peers {
@@ -60,11 +64,15 @@ extension [any Scenario] {
                 clients: 16,
                 workers: 1, workerArguments: ["--queue", "elsewhere"], peers: .none, baselines: ["untriggered"]),
             EnqueueBulk(),
+            EnqueueMany(batch: 5_000),
+            EnqueueMany(batch: 100_000),
             Drain(workers: 1, peers: .all),
             Drain(workers: 2, peers: .leading),
             Drain(workers: 4, peers: .inFull),
             Drain(workers: 1, burns: 200, peers: .inFull),
             Drain(workers: 2, burns: 200, peers: .inFull),
+            Drain(workers: 1, bytes: 10_000, peers: .leading),
+            Queues(counts: [1, 100]),
             Footprint(),
             Latency(name: "latency-20", rate: 20, duration: 10, peers: .leading),
             Latency(name: "latency-1000", rate: 1_000, duration: 5, peers: .leading),
@@ -73,6 +81,7 @@ extension [any Scenario] {
             Steady(batch: 10, jobs: 60_000),
             Steady(batch: 100, jobs: 200_000),
             Steady(batch: 1_000, jobs: 200_000),
+            Sustained(rate: 1_000, duration: isFull ? 600 : 60),
             Backlog(lengths: isFull ? [1_000, 100_000, 1_000_000, 10_000_000] : [1_000, 100_000, 1_000_000]),
             Pinned(duration: pinned),
             Pinned(duration: pinned, rate: 10_000),

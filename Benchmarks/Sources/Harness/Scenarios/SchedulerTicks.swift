@@ -11,6 +11,7 @@ struct SchedulerTicks: Scenario {
     let duration: Int
     let name = "scheduler"
     let peers = Peers.none
+    let comparesCommits = false
     let isRepeated = false
     var about: String { "\(schedules) schedules and one scheduler: from each tick to its enqueue, for \(duration) s" }
     /// It has put nothing in line before, nor read its schedules.

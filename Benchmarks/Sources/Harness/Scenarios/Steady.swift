@@ -16,7 +16,8 @@ struct Steady: Scenario {
             let server = arena.cluster.processorTime
             let jobs = arena.isFull ? jobs * 5 : jobs
             var values = try await arena.errandBench(
-                ["--jobs", "\(jobs)", "--batch", "\(batch)", "--skip-idle"], on: place.url, as: ErrandFigures.self
+                ["--jobs", "\(jobs)", "--batch", "\(batch)", "--skip-idle"], of: contender, on: place.url,
+                as: ErrandFigures.self
             ).values
             // With the jobs of its warm-up.
             let all = Double(jobs + min(jobs / 5, 20_000))
