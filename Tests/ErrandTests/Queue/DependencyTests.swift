@@ -167,6 +167,27 @@ import Testing
         }
     }
 
+    @Test("a probe that finds it down is not tried again at once, though another session holds the dependency's row")
+    func lockedProbe() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await HandWorker(database, kinds: Self.kinds)
+            try await Queue(database: database).enqueue(Noop())
+            try await database.execute("select errand.dependency_open('storage', now(), 'test')")
+            try await database.execute("update errand.dependency set probe_every = '1 hour'")
+            #expect(try await worker.claim(10).isEmpty)
+            try await database.promote()
+            let probe = try await worker.claim(10)
+            #expect(probe.count == 1)
+            try await database.transaction { transaction in
+                try await transaction.execute("select from errand.dependency for update")
+                try await worker.end(probe, down)
+            }
+            try await database.promote()
+            #expect(try await worker.claim(10).isEmpty)
+            #expect(try await database.count("from errand.dependency where until > now() + interval '59 min'") == 1)
+        }
+    }
+
     @Test("a probe that no worker may claim is tried again by another job after 10 s")
     func unclaimedProbe() async throws {
         try await withTestDatabase { database, _ in

@@ -14,7 +14,8 @@ begin
                 probe.state = 'running' or errand.may_be_claimed(probe.queue, probe.kind)
                 or known.released_at between clock_timestamp() - interval '10 seconds' and clock_timestamp())
                 then 'under way'
-            when probe.state = 'scheduled' then 'failed'
+            -- It is parked again where it found the dependency down while another session held the dependency's row.
+            when probe.state = 'scheduled' or probe.parked_for = 'dependency:' || known.name then 'failed'
             else 'open'
         end;
     end if;
