@@ -137,8 +137,11 @@ private struct Engine {
             if seconds % 30 == 0 { await shared.claims.closeUnneeded() }
             shared.metrics?.running(shared.running.held())
             shared.failures.writeRest(to: shared.logger, at: shared.uptime)
-            await flush()
-            await flushNotes()
+            // A task of its own, so that the stop doesn't cut it off: what was taken out and not written would be lost.
+            await Task {
+                await flush()
+                await flushNotes()
+            }.value
         }
     }
 
