@@ -243,6 +243,28 @@ import Testing
         }
     }
 
+    @Test("a job that was handed back keeps its slot, though one before it in line has none")
+    func handedBack() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 1)")
+            let worker = try await HandWorker(
+                database,
+                kinds: #"""
+                    [{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2},
+                    {"name": "other", "queue": "default", "max_attempts": 3, "priority": 2}]
+                    """#)
+            // On their last attempt: a claim looks at the row of each again.
+            for kind in ["noop", "other"] {
+                try await database.execute(
+                    Statement("select errand.enqueue($1, limit_key => 'a', max_attempts => 1)", [kind]))
+            }
+            try await worker.end(worker.claim(1, kinds: ["other"]), .released)
+            let claim = worker.claiming(10, kinds: ["noop", "other"], beginsNow: 1)
+            #expect(try await claim.answer(database.query(claim.statement)).jobs.map(\.id) == [2])
+            #expect(try await database.word("select array_agg(id) from errand.job where state = 'parked'") == "{1}")
+        }
+    }
+
     @Test("marks pass no job that waits while jobs of a limit are handed on in front of it", arguments: [1, 3, 7])
     func marks(limit: Int) async throws {
         try await withTestDatabase { database, _ in

@@ -5,7 +5,7 @@
 -- leaves beside what runs.
 --
 -- The caller is a claim and holds the lock of errand.lock_limits. Of one priority it reads in the order of lines, so a
--- job behind this one is not part of the claim: unless it was released for it, or was in a crash.
+-- job behind this one is not part of the claim: unless it was released for it, was handed back, or was in a crash.
 create or replace function errand.swap_slot(job errand.job, most int) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -30,6 +30,7 @@ begin
                 order by held.admitted_at desc
                 limit 1)
             and live.state = 'available' and live.priority = job.priority and live.line > job.line and live.crashes = 0
+            and live.is_handed_back is null
         for update skip locked;
         if found then
             perform errand.park(behind.id, 'limit:' || job.limit_key);
