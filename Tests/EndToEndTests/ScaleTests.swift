@@ -12,13 +12,14 @@ import Testing
     func rescue() async throws {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
+            // In a queue of their own: behind so many of a kind that it doesn't know, a new worker would find nothing in time.
             // In parts, each of which a statement's time limit allows.
             for _ in 0..<24 {
                 try await database.execute(
                     Statement(
                         """
-                        insert into errand.job (kind, line)
-                        select 'other', nextval('errand.job_line') from generate_series(1, $1)
+                        insert into errand.job (kind, queue, line)
+                        select 'other', 'other', nextval('errand.job_line') from generate_series(1, $1)
                         """, [500_000 / share]))
             }
             let victim = try Program(["worker"], database: url, settings: settings)
