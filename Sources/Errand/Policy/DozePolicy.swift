@@ -44,7 +44,7 @@ package struct DozePolicy {
     /// How many wake-ups within ``span`` the flag stays up for.
     package static let wakeUps = 50.0
     package static let span: Duration = .milliseconds(500)
-    /// As how many wake-ups one in vain counts.
+    /// How many wake-ups a spurious one counts as.
     package static let vainWeight = 4.0
     /// How long after a wake-up its claim may bring jobs.
     package static let claimTime: Duration = .milliseconds(20)

@@ -94,7 +94,7 @@ import Testing
         #expect(policy.woken(at: lowered + .milliseconds(12)) == .init(claims: true, lowers: true))
     }
 
-    @Test("100 wake-ups a second in vain lower the flag, as beside a busy queue, and 20 a second do not")
+    @Test("100 spurious wake-ups a second lower the flag, as beside a busy queue, and 20 a second do not")
     func vain() {
         for (rate, lowers) in [(100, true), (20, false)] {
             var policy = armedPolicy(at: .seconds(10))
@@ -106,7 +106,7 @@ import Testing
             }
             #expect((lowerings > 0) == lowers)
         }
-        // After one in vain the calm lasts 100 ms.
+        // After a spurious one the quiet period lasts 100 ms.
         var policy = armedPolicy(at: .seconds(10))
         while !policy.woken(at: .seconds(11)).lowers {}
         #expect(policy.next(at: .milliseconds(11_050), isBusy: false, listens: true) == .look(arms: false))

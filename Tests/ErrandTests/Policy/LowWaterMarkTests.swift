@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Low-water mark") struct LowWaterMarkTests {
     @Test(
-        "no job is ever left below the mark, whoever commits when, and whichever worker is replaced", arguments: 0..<100
+        "no job is ever left below the mark, in any order of commits, and if a worker is replaced", arguments: 0..<100
     )
     func isExact(seed: UInt64) {
         let result = MarkModel.run(seed: seed, mark: LowWaterMark(), restarts: true)

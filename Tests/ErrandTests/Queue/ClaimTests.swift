@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("priority comes first, then the position, also among jobs of one claim; the reverse order is to be had")
+    @Test("priority comes first, then the position, also in one claim; a claim may ask for the reverse order")
     func order() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)

@@ -3,7 +3,7 @@
 --
 -- An open dependency that a job tries closes after that has succeeded, though none is parked any more.
 --
--- Dependencies come first, since whoever ends jobs locks in that order too. Of the limits as many are looked at as 50
+-- Dependencies come first, since completions lock in that order too. Of the limits as many are looked at as 50
 -- ms allow; the next call goes on behind the last one. Finished jobs make room at once by errand.release_v1, so this
 -- finds what a crash has left, a job that was parked as its limit got room, or a limit that was raised. Costs one look
 -- at an empty index while nothing is parked.
