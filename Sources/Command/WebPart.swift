@@ -32,7 +32,6 @@ struct WebPart: Sendable {
     /// warning: work goes on without being watched.
     func answer(for worker: Worker?) async {
         var backoff = Backoff(first: .seconds(1), cap: .seconds(30))
-        var random = SystemRandomNumberGenerator()
         var level = Logger.Level.warning
         while !Task.isCancelled {
             do {
@@ -42,7 +41,7 @@ struct WebPart: Sendable {
                     level: level, "can't answer health and metrics: let ERRAND_WEB_ADDRESS name a free address, or off",
                     metadata: ["address": "\(address)", "error": "\(error)"])
                 level = .debug
-                try? await Task.sleep(for: backoff.next(using: &random))
+                try? await Task.sleep(for: backoff.next())
             }
         }
     }

@@ -125,7 +125,6 @@ struct Serving {
     /// - Throws: what waiting would not fix: the schema is missing, older or too new, or the user lacks rights.
     private func waitUntilReady(_ environment: Environment) async throws {
         var backoff = Backoff(first: .milliseconds(100), cap: .seconds(2))
-        var random = SystemRandomNumberGenerator()
         var lines = WaitLines()
         let migrator = try environment.migrator()
         while true {
@@ -150,7 +149,7 @@ struct Serving {
             if lines.allow(reason) {
                 environment.logger.warning("waiting for the database", metadata: ["reason": "\(reason)"])
             }
-            try await Task.sleep(for: backoff.next(using: &random))
+            try await Task.sleep(for: backoff.next())
         }
     }
 }

@@ -51,8 +51,7 @@ public struct Housekeeping: Service {
                 backoff.reset()
             } catch {
                 duty.failed()
-                var random = SystemRandomNumberGenerator()
-                pause = backoff.next(using: &random)
+                pause = backoff.next()
                 if pace.allowsLine() {
                     logger.warning(
                         "housekeeping is interrupted",

@@ -50,8 +50,7 @@ public struct Scheduler: Service {
                 backoff.reset()
             } catch {
                 loop.forgetTime()
-                var random = SystemRandomNumberGenerator()
-                pause = backoff.next(using: &random)
+                pause = backoff.next()
                 if pace.allowsLine() {
                     logger.warning(
                         "scheduling is interrupted", metadata: ["error": "\(error)", "again_in": "\(pause)"])

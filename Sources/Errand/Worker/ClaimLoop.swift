@@ -248,8 +248,7 @@ extension ClaimLoop {
     }
 
     private func recover(from error: any Error, pause: inout Backoff, at bell: Signal) async {
-        var random = SystemRandomNumberGenerator()
-        let pause = pause.next(using: &random)
+        let pause = pause.next()
         shared.logger.warning(
             "claiming is interrupted",
             metadata: ["queue": "\(queue)", "error": "\(error)", "again_in": "\(pause)"])

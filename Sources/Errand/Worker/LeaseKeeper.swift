@@ -17,7 +17,6 @@ struct LeaseKeeper {
         var nextTry = ContinuousClock.now
         var backoff = Backoff(first: Self.interval, cap: min(.seconds(1), shared.configuration.beat))
         var pace = LogPace()
-        var random = SystemRandomNumberGenerator()
         var wasOnTrial = false
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "control"))
         while !Task.isCancelled {
@@ -40,7 +39,7 @@ struct LeaseKeeper {
                     if Task.isCancelled { return }
                     reconnects.failed(with: error)
                     shared.metrics?.heartbeatFailures.increment()
-                    nextTry = .now + backoff.next(using: &random)
+                    nextTry = .now + backoff.next()
                     if pace.allowsLine() {
                         shared.logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
                     }

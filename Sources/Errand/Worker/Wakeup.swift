@@ -47,8 +47,7 @@ struct Wakeup {
                 }
             } catch {}  // the worker stops: no fault, and nothing to mend
             shared.set(listens: false)
-            var random = SystemRandomNumberGenerator()
-            try? await Task.sleep(for: backoff.next(using: &random))
+            try? await Task.sleep(for: backoff.next())
         }
     }
 
