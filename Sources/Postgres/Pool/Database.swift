@@ -11,10 +11,7 @@ public final class Database: Sendable {
 
     private struct State {
         var pool: PoolState<Connection>
-        var nextWaiter: UInt64 = 0
-        var continuations: [UInt64: CheckedContinuation<Served, Never>] = [:]
-        /// Waiters that were to give up, or were turned away, before they had gone to sleep.
-        var early: [UInt64: Served] = [:]
+        var waiters = Waiters<Served>()
     }
 
     /// What a waiter is woken with.
@@ -57,15 +54,7 @@ public final class Database: Sendable {
     public func close() async {
         let (connections, waiters) = state.withLock { state in
             let (connections, waiters) = state.pool.close()
-            var asleep: [CheckedContinuation<Served, Never>] = []
-            for waiter in waiters {
-                if let continuation = state.continuations.removeValue(forKey: waiter) {
-                    asleep.append(continuation)
-                } else {
-                    state.early[waiter] = .closed
-                }
-            }
-            return (connections, asleep)
+            return (connections, waiters.compactMap { state.waiters.wake($0, with: .closed) })
         }
         for waiter in waiters { waiter.resume(returning: .closed) }
         for connection in connections { await connection.close() }
@@ -151,8 +140,8 @@ extension Database {
     /// A connection that may have been ended by the server while it lay idle.
     private func take() async throws(PostgresError) -> Connection {
         let (waiter, grant) = state.withLock { state in
-            state.nextWaiter += 1
-            return (state.nextWaiter, state.pool.request(waiter: state.nextWaiter))
+            let waiter = state.waiters.add()
+            return (waiter, state.pool.request(waiter: waiter))
         }
         switch grant {
         case .use(let connection): return connection
@@ -199,11 +188,7 @@ extension Database {
         defer { alarm.cancel() }
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let early = state.withLock { state in
-                    let early = state.early.removeValue(forKey: waiter)
-                    if early == nil { state.continuations[waiter] = continuation }
-                    return early
-                }
+                let early = state.withLock { $0.waiters.sleep(waiter, as: continuation) }
                 if let early { continuation.resume(returning: early) }
             }
         } onCancel: {
@@ -217,13 +202,9 @@ extension Database {
             switch state.pool.insist(waiter) {
             case .use(let connection): served = .connection(connection)
             case .open: served = .mayOpen
-            case .wait, .waitBriefly, .closed: return nil as (CheckedContinuation<Served, Never>, Served)?
+            case .wait, .waitBriefly, .closed: return nil as (Waiters<Served>.Continuation, Served)?
             }
-            guard let continuation = state.continuations.removeValue(forKey: waiter) else {
-                state.early[waiter] = served
-                return nil
-            }
-            return (continuation, served)
+            return state.waiters.wake(waiter, with: served).map { ($0, served) }
         }
         if let (continuation, served) = waiting { continuation.resume(returning: served) }
     }
@@ -231,10 +212,8 @@ extension Database {
     private func giveUp(_ waiter: UInt64, with reason: Served) {
         let continuation = state.withLock { state in
             // Served already: it holds a connection.
-            guard state.pool.gaveUp(waiter) else { return nil as CheckedContinuation<Served, Never>? }
-            let continuation = state.continuations.removeValue(forKey: waiter)
-            if continuation == nil { state.early[waiter] = reason }
-            return continuation
+            guard state.pool.gaveUp(waiter) else { return nil as Waiters<Served>.Continuation? }
+            return state.waiters.wake(waiter, with: reason)
         }
         continuation?.resume(returning: reason)
     }
@@ -246,21 +225,16 @@ extension Database {
 
     private func settle(_ release: PoolState<Connection>.Release) async {
         switch release {
-        case .give(let connection, let waiter): await serve(waiter, .connection(connection))
-        case .reopen(let waiter): await serve(waiter, .mayOpen)
+        case .give(let connection, let waiter): serve(waiter, .connection(connection))
+        case .reopen(let waiter): serve(waiter, .mayOpen)
         case .close(let connection): await connection.close()
         case .keep: break
         }
     }
 
-    /// Wakes a waiter. One that has asked and not gone to sleep yet is waited for: it is about to.
-    private func serve(_ waiter: UInt64, _ served: Served) async {
-        while true {
-            if let continuation = state.withLock({ $0.continuations.removeValue(forKey: waiter) }) {
-                return continuation.resume(returning: served)
-            }
-            await Task.yield()
-        }
+    private func serve(_ waiter: UInt64, _ served: Served) {
+        let continuation = state.withLock { $0.waiters.wake(waiter, with: served) }
+        continuation?.resume(returning: served)
     }
 
     /// A server that has become read-only is not the one that the pool is for: this connection goes, and every idle one.
