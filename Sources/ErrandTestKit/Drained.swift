@@ -24,7 +24,7 @@ public struct Drained: Sendable {
             kind = end.kind
             queue = end.queue
             number = end.attempt
-            outcome = AttemptOutcome(rawValue: end.outcome)
+            outcome = end.outcome
             reason = end.error
             output = end.output
             took = end.took
@@ -57,32 +57,6 @@ extension Drained.Attempt: CustomStringConvertible {
     public var description: String {
         "job \(job) \(kind), attempt \(number): \(outcome)" + (reason.map { ": \($0)" } ?? "")
     }
-}
-
-/// What became of an attempt, in the words of the database. The set is open: another version may know more.
-public struct AttemptOutcome: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
-    public let rawValue: String
-
-    public init(rawValue: String) { self.rawValue = rawValue }
-
-    public var description: String { rawValue }
-
-    /// The job has ended well.
-    public static let succeeded = AttemptOutcome(rawValue: "succeeded")
-    /// It failed, and another attempt follows.
-    public static let retried = AttemptOutcome(rawValue: "retried")
-    /// The job comes back later, with the attempt uncounted.
-    public static let snoozed = AttemptOutcome(rawValue: "snoozed")
-    /// The job waits for a dependency, with the attempt uncounted.
-    public static let parked = AttemptOutcome(rawValue: "parked")
-    /// The job went back in line, uncounted: the worker stopped.
-    public static let released = AttemptOutcome(rawValue: "released")
-    /// It failed, and no other follows.
-    public static let failed = AttemptOutcome(rawValue: "failed")
-    /// The job has ended: its handler found that it isn't wanted.
-    public static let cancelled = AttemptOutcome(rawValue: "cancelled")
-    /// The job has ended: its guard said no.
-    public static let obsolete = AttemptOutcome(rawValue: "obsolete")
 }
 
 /// Jobs still ran, or were still due, when a drain's time was over.

@@ -61,7 +61,7 @@ public struct HandlerRun: Sendable {
         case .failure(let error): (outcome, self.error) = (nil, error)
         case nil: (outcome, error) = (nil, nil)
         }
-        ended = AttemptOutcome(rawValue: report.end.outcome)
+        ended = report.end.outcome
         reason = report.end.error
         isRefused = report.isRefused
         progress = report.fraction

@@ -24,8 +24,8 @@ extension JobContext {
         let policy = worker.handlers[kind]?.policy ?? JobPolicy()
         let ticket = worker.counts.begin()
         do {
-            let (outcome, end) = try await committing(body, policy: policy, ticket: ticket)
-            control.committed = end
+            let (outcome, commit) = try await committing(body, policy: policy, ticket: ticket)
+            control.commit = commit
             return outcome
         } catch {
             worker.counts.end(ticket)
@@ -35,29 +35,29 @@ extension JobContext {
 
     private func committing(
         _ body: @Sendable (Transaction) async throws -> Outcome, policy: JobPolicy, ticket: CountedTransactions.Ticket
-    ) async throws -> (Outcome, CommittedEnd) {
+    ) async throws -> (Outcome, HandlerCommit) {
         try await database.transaction { transaction in
             let outcome = try await body(transaction)
-            let settlement = Settlement(job: job, ending: Settlement.Ending(outcome, of: job, policy), took: .zero)
-            var (answer, number) = try await transaction.end(by: settlement)
+            let completion = Completion(job: job, result: AttemptResult(outcome, of: job, policy), took: .zero)
+            var (answer, number) = try await transaction.end(by: completion)
             // Another session has the job's row, such as one that cancels it and has not committed. The attempt's deadline
             // ends this too.
             var delay: Duration = .milliseconds(5)
             while answer == "locked" {
                 try await Task.sleep(for: delay)
                 delay = min(delay * 2, .milliseconds(100))
-                (answer, number) = try await transaction.end(by: settlement)
+                (answer, number) = try await transaction.end(by: completion)
             }
             guard answer == "ended", let number else { throw EndRefused(isUnwanted: answer == "unwanted") }
-            return (outcome, CommittedEnd(outcome: settlement.outcome, transaction: number, ticket: ticket))
+            return (outcome, HandlerCommit(outcome: completion.outcome, transaction: number, ticket: ticket))
         }
     }
 }
 
 extension Transaction {
     /// Returns the state that errand.commit_v1 returns, and the transaction's number where that is `ended`.
-    fileprivate func end(by settlement: Settlement) async throws -> (state: String, number: Int64?) {
-        guard let row = try await query(settlement.commitStatement).first else {
+    fileprivate func end(by completion: Completion) async throws -> (state: String, number: Int64?) {
+        guard let row = try await query(completion.commitStatement).first else {
             throw UnexpectedAnswer("errand.commit_v1", expected: "one row", came: "none")
         }
         return try row.decode(String.self, Int64?.self)

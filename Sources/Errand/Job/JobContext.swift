@@ -101,7 +101,7 @@ final class AttemptControl: Sendable {
         var task: Task<Void, Never>?
         var begunAt: ContinuousClock.Instant?
         /// The end that is written already, with what the handler wrote.
-        var committed: CommittedEnd?
+        var commit: HandlerCommit?
     }
 
     private let state = Mutex(State())
@@ -114,9 +114,9 @@ final class AttemptControl: Sendable {
     func begin(at now: ContinuousClock.Instant) { state.withLock { $0.begunAt = now } }
 
     /// The end that was committed together with the handler's writes; nil while there is none.
-    var committed: CommittedEnd? {
-        get { state.withLock { $0.committed } }
-        set { state.withLock { $0.committed = newValue } }
+    var commit: HandlerCommit? {
+        get { state.withLock { $0.commit } }
+        set { state.withLock { $0.commit = newValue } }
     }
 
     /// Names the task that runs the attempt; one that was interrupted before is cancelled here.

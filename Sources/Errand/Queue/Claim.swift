@@ -35,7 +35,7 @@ struct Claim {
     struct Answer {
         var jobs: [ClaimedJob] = []
         /// Jobs that were claimed and can't be read: their ends.
-        var unreadable: [Settlement] = []
+        var unreadable: [Completion] = []
         /// Nil where the queue is paused or the lease is lost: nothing was read, so nothing may be concluded.
         var observation: LowWaterMark.Observation?
         var rest: Rest?
@@ -56,7 +56,7 @@ struct Claim {
             Ignored.self, Ignored.self, Ignored.self, Ignored.self, Ignored.self, Int64.self, Int64.self, Snapshot.self,
             Int.self, String?.self)
         // One row of nulls: nothing was due.
-        var (jobs, unreadable): ([ClaimedJob], [Settlement]) = ([], [])
+        var (jobs, unreadable): ([ClaimedJob], [Completion]) = ([], [])
         if firstID != nil {
             do {
                 jobs = try self.jobs(rows)
@@ -118,8 +118,8 @@ struct Claim {
     }
 
     /// Row by row, where one can't be read: that one fails alone.
-    private func oneByOne(_ rows: Rows) throws -> (jobs: [ClaimedJob], unreadable: [Settlement]) {
-        var (jobs, unreadable): ([ClaimedJob], [Settlement]) = ([], [])
+    private func oneByOne(_ rows: Rows) throws -> (jobs: [ClaimedJob], unreadable: [Completion]) {
+        var (jobs, unreadable): ([ClaimedJob], [Completion]) = ([], [])
         for row in rows {
             // Without these there is no way to say what failed.
             let (id, line, kind) = try row.decode(Int64.self, Int64.self, String?.self)
@@ -131,8 +131,8 @@ struct Claim {
                     maxAttempts: 1, createdAt: .minusInfinity, runAt: .minusInfinity, startedAt: .minusInfinity,
                     payload: JSONB("null"), options: nil, workerID: workerID, epoch: epoch)
                 unreadable.append(
-                    Settlement(
-                        job: job, ending: .failed(error: "the job's row can't be read: \(Self.reason(error))"),
+                    Completion(
+                        job: job, result: .failed(error: "the job's row can't be read: \(Self.reason(error))"),
                         took: .zero))
             }
         }

@@ -26,18 +26,13 @@ struct AttemptSpan: Sendable {
         }
     }
 
-    /// Runs `body` with the span around it and ends it: with an error where the attempt failed.
-    func around(
-        _ job: ClaimedJob, _ body: (AttemptSpan) async -> (Settlement.Ending, cause: String?)
-    ) async -> (Settlement.Ending, cause: String?) {
-        let (ending, cause) = await InstrumentationContext.withValue(span.context) { await body(self) }
-        let settlement = Settlement(job: job, ending: ending, took: .zero)
-        span.updateAttributes { $0["errand.outcome"] = settlement.outcome }
-        if ["retried", "failed"].contains(settlement.outcome) {
-            span.setStatus(SpanStatus(code: .error, message: settlement.error))
-        }
+    /// Runs `body` with the span around it and ends it: with an error if the attempt failed.
+    func around(_ body: (AttemptSpan) async -> AttemptResult) async -> AttemptResult {
+        let result = await InstrumentationContext.withValue(span.context) { await body(self) }
+        span.updateAttributes { $0["errand.outcome"] = result.outcome.rawValue }
+        if result.outcome.isFailure { span.setStatus(SpanStatus(code: .error, message: result.error)) }
         span.end()
-        return (ending, cause)
+        return result
     }
 
     /// What the handler has thrown.

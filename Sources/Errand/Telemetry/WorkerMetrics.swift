@@ -4,7 +4,7 @@ import Synchronization
 
 /// What a worker counts for a monitoring system, by handles that are made once. `docs/metrics.md` says what each means.
 ///
-/// Ended attempts are counted with the batch in which their ends were written: per attempt two times are recorded, per
+/// Completed attempts are counted with the batch in which they were written: per attempt two times are recorded, per
 /// batch a counter is raised for each kind and outcome in it, and nothing is allocated once a kind has been seen.
 final class WorkerMetrics: Sendable {
     let heartbeatFailures: Counter
@@ -39,25 +39,25 @@ final class WorkerMetrics: Sendable {
         for (name, queue) in queues { queue.running.set(counts[name, default: 0]) }
     }
 
-    /// Counts attempts whose ends are written. Most often a batch is all of one kind.
-    func ended(_ settlements: [Settlement]) {
+    /// Counts attempts whose outcomes are written. Most often a batch is all of one kind.
+    func completed(_ completions: [Completion]) {
         var kind: KindMetrics?
-        var outcome = ""
+        var outcome = AttemptOutcome.succeeded
         var jobs = 0
-        for settlement in settlements {
-            let job = settlement.job
+        for completion in completions {
+            let job = completion.job
             if kind.map({ $0.key.kind != job.kind.rawValue || $0.key.queue != job.queue }) ?? true {
                 kind?.count(jobs, outcome)
                 kind = self.kind(.init(queue: job.queue, kind: job.kind.rawValue))
                 jobs = 0
-            } else if outcome != settlement.outcome {
+            } else if outcome != completion.outcome {
                 kind?.count(jobs, outcome)
                 jobs = 0
             }
-            outcome = settlement.outcome
+            outcome = completion.outcome
             jobs += 1
             kind?.start.recordMicroseconds(job.waitedMicroseconds)
-            kind?.run.record(settlement.took)
+            kind?.run.record(completion.took)
         }
         kind?.count(jobs, outcome)
     }
@@ -106,7 +106,7 @@ private final class KindMetrics: Sendable {
     let start: Timer
     let run: Timer
     private let factory: any MetricsFactory
-    private let outcomes = Mutex<[String: Counter]>([:])
+    private let outcomes = Mutex<[AttemptOutcome: Counter]>([:])
 
     init(_ key: Key, _ factory: any MetricsFactory) {
         self.key = key
@@ -116,12 +116,12 @@ private final class KindMetrics: Sendable {
         run = Timer(label: "errand_worker_attempt_seconds", dimensions: dimensions, factory: factory)
     }
 
-    func count(_ jobs: Int, _ outcome: String) {
+    func count(_ jobs: Int, _ outcome: AttemptOutcome) {
         let counter = outcomes.withLock { outcomes in
             if let known = outcomes[outcome] { return known }
             let new = Counter(
                 label: "errand_worker_attempts_total",
-                dimensions: [("queue", key.queue), ("kind", key.kind), ("outcome", outcome)], factory: factory)
+                dimensions: [("queue", key.queue), ("kind", key.kind), ("outcome", outcome.rawValue)], factory: factory)
             outcomes[outcome] = new
             return new
         }

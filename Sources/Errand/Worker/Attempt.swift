@@ -1,7 +1,7 @@
 import Logging
 import Postgres
 
-/// One run of a claimed job: finds its handler, runs it, and turns what comes of it into a settlement.
+/// One run of a claimed job: finds its handler, runs it, and turns what comes of it into a completion.
 final class Attempt: Sendable {
     let job: ClaimedJob
     let entry: Handlers.Entry?
@@ -26,31 +26,33 @@ final class Attempt: Sendable {
     /// Nil while it has not begun.
     var deadline: ContinuousClock.Instant? { control.begunAt.map { $0 + (entry?.policy.deadline ?? .zero) } }
 
-    func run() async -> Settlement {
+    func run() async -> Completion {
         let start = ContinuousClock.now
-        let (ending, cause) =
+        let result =
             if let tracer = context.worker.tracer {
-                await AttemptSpan(of: job, by: tracer).around(job) { await self.ending(in: $0) }
+                await AttemptSpan(of: job, by: tracer).around { await self.result(in: $0) }
             } else {
-                await ending(in: nil)
+                await result(in: nil)
             }
-        return Settlement(job: job, ending: ending, took: .now - start, cause: cause)
+        return Completion(job: job, result: result, took: .now - start)
     }
 
-    private func ending(in span: AttemptSpan?) async -> (Settlement.Ending, cause: String?) {
+    private func result(in span: AttemptSpan?) async -> AttemptResult {
         // Claims ask for known kinds only, so this is a worker whose handlers and kinds have come apart.
-        guard let entry else { return (.failed(error: "this worker has no handler for \(job.kind)"), "no handler") }
+        guard let entry else {
+            return .failed(error: "this worker has no handler for \(job.kind)").caused(by: "no handler")
+        }
         do {
             let outcome = try await context.withMemory(entry.policy.memory) { try await entry.run(job, context) }
-            return (committed ?? Settlement.Ending(outcome, of: job, entry.policy), nil)
+            return committed ?? AttemptResult(outcome, of: job, entry.policy)
         } catch {
             span?.threw(error)
-            return (committed ?? ending(ofThrown: error, policy: entry.policy), cause(of: error))
+            return (committed ?? result(ofThrown: error, policy: entry.policy)).caused(by: cause(of: error))
         }
     }
 
     /// What the handler has committed with its own writes stands, whatever it did after that.
-    private var committed: Settlement.Ending? { context.control.committed.map { .committed($0) } }
+    private var committed: AttemptResult? { context.control.commit.map { .committed($0) } }
 
     private func cause(of error: any Error) -> String {
         if context.interruption == .deadline { return "deadline exceeded" }
@@ -58,7 +60,7 @@ final class Attempt: Sendable {
         return String("\(type(of: error))\(state)".prefix(200))
     }
 
-    private func ending(ofThrown error: any Error, policy: JobPolicy) -> Settlement.Ending {
+    private func result(ofThrown error: any Error, policy: JobPolicy) -> AttemptResult {
         switch context.interruption {
         case .shutdown:
             return .released
@@ -80,13 +82,14 @@ final class Attempt: Sendable {
 }
 
 extension Attempt {
-    /// How an attempt ends that did not stop though it was asked to: its task goes on, but nothing it does counts.
-    func abandoned(because interruption: Interruption) -> Settlement.Ending {
+    /// What becomes of a job whose attempt did not stop though it was asked to: its task goes on, but nothing it does counts.
+    func abandoned(because interruption: Interruption) -> AttemptResult {
         switch interruption {
         case .deadline:
             .failure(
                 "deadline exceeded, and the handler did not stop when it was cancelled", of: job,
-                entry?.policy ?? JobPolicy())
+                entry?.policy ?? JobPolicy()
+            ).caused(by: "deadline exceeded")
         case .shutdown, .cancelled, .leaseLost:
             .released
         }

@@ -6,22 +6,21 @@ package struct AttemptEnd: Sendable {
     package let kind: JobKind
     package let queue: String
     package let attempt: Int
-    /// The word that errand.settle_v2 has for it.
-    package var outcome: String
+    package let outcome: AttemptOutcome
     /// What went wrong, or why it was cancelled or parked.
     package var error: String?
     /// What the handler answered.
     package let output: JSONB?
     package let took: Duration
 
-    init(_ settlement: Settlement) {
-        job = settlement.job.id
-        kind = settlement.job.kind
-        queue = settlement.job.queue
-        attempt = settlement.job.attempt
-        outcome = settlement.outcome
-        error = settlement.error
-        output = settlement.output
-        took = settlement.took
+    init(_ completion: Completion) {
+        job = completion.job.id
+        kind = completion.job.kind
+        queue = completion.job.queue
+        attempt = completion.job.attempt
+        outcome = completion.outcome
+        error = completion.result.error
+        output = completion.result.output
+        took = completion.took
     }
 }

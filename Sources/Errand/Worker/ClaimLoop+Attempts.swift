@@ -41,9 +41,9 @@ extension ClaimLoop {
     }
 
     /// An attempt has come to its end.
-    func ended(_ attempt: Attempt, _ settlement: Settlement) {
+    func ended(_ attempt: Attempt, _ completion: Completion) {
         let starters = state.withLock { state in
-            state.ended.append(settlement)
+            state.ended.append(completion)
             return free(attempt, &state)
         }
         start(starters)
@@ -81,7 +81,7 @@ extension ClaimLoop {
             return stalled
         }
         for attempt in stalled where shared.running.remove(attempt) {
-            ended(attempt, Settlement(job: attempt.job, ending: .released, took: .zero))
+            ended(attempt, Completion(job: attempt.job, result: .released, took: .zero))
         }
     }
 }
@@ -119,8 +119,8 @@ extension ClaimLoop {
     private func run(_ attempt: Attempt) {
         attempt.control.attach(
             Task.immediate {
-                let settlement = await attempt.run()
-                if shared.running.remove(attempt) { ended(attempt, settlement) }
+                let completion = await attempt.run()
+                if shared.running.remove(attempt) { ended(attempt, completion) }
             })
     }
 

@@ -15,7 +15,7 @@ extension ClaimLoop {
         // Until its jobs have begun, so that nobody takes the queue for empty meanwhile.
         defer { state.withLock { hold(-task.limit, &$0) } }
         let workerID = shared.identity.current
-        var statements = Settlement.statements(for: ended)
+        var statements = Completion.statements(for: ended)
         let writes = statements.count
         let claim =
             task.limit > 0 ? workerID.map { nextClaim(task, workerID: $0, on: turn) } : nil
@@ -41,7 +41,7 @@ extension ClaimLoop {
             giveBack(task, refused: refused, isRejected: !error.isTransient && !error.isOutcomeUnknown)
             if !error.isOutcomeUnknown {
                 if let claim { shared.epochs.withLock { $0.claimed(0, in: claim.epoch) } }
-            } else if claim != nil || ended.contains(where: \.isReleased), let workerID {
+            } else if claim != nil || ended.contains(where: { $0.outcome == .released }), let workerID {
                 // A job that was handed back keeps its position. Were it claimed under this id again, a second try to
                 // hand it back would end that attempt.
                 shared.identity.doubt(workerID)
@@ -74,14 +74,14 @@ extension ClaimLoop {
 
     /// Lets jobs go that wait for the limits of ended ones, for the claim behind it to take. Without a claim they would go to
     /// the end of the line: then the next claim lets them go, or housekeeping does within 200 ms.
-    private func release(after ended: [Settlement], claims: Bool) -> Statement? {
+    private func release(after ended: [Completion], claims: Bool) -> Statement? {
         state.withLock { state in
             guard claims || shared.isStopping else {
                 state.unreleased.formUnion(ended.compactMap(\.job.options?.limitKey))
                 return nil
             }
             defer { state.unreleased = [] }
-            return Settlement.release(after: ended, and: state.unreleased)
+            return Completion.release(state.unreleased.union(Completion.limitKeys(of: ended)))
         }
     }
 
@@ -130,9 +130,9 @@ extension ClaimLoop {
         return claimed.rest == .more ? limit : count
     }
 
-    private func written(_ ended: [Settlement], as answers: ArraySlice<Rows>) throws {
+    private func written(_ ended: [Completion], as answers: ArraySlice<Rows>) throws {
         guard !ended.isEmpty else { return }
-        let answer = try WriteAnswer(answers)
+        let answer = try CompletionReply(answers)
         let locked = answer.locked.isEmpty ? [] : ended.filter { answer.locked.contains($0.job.id) }
         // One step: the worker must not take all for written in between, and stop.
         let delay = state.withLock { state in
@@ -142,15 +142,15 @@ extension ClaimLoop {
         }
         if let delay { writeAgain(after: delay) }
         shared.epochs.withLock { epochs in
-            for settlement in ended where !answer.locked.contains(settlement.job.id) { epochs.ended(settlement.job) }
+            for completion in ended where !answer.locked.contains(completion.job.id) { epochs.ended(completion.job) }
         }
         let missing = answer.refused.union(answer.locked)
         let kept = missing.isEmpty ? ended : ended.filter { !missing.contains($0.job.id) }
         // What was held under an id that has lost its lease, housekeeping counts.
         let ids = shared.identity.all
         shared.counts.add(kept.filter { ids.contains($0.job.workerID) }, by: answer.transactions)
-        for end in kept.compactMap(\.committed) { shared.counts.end(end.ticket) }
-        shared.metrics?.ended(kept)
+        for commit in kept.compactMap(\.commit) { shared.counts.end(commit.ticket) }
+        shared.metrics?.completed(kept)
         shared.failures.write(kept, to: shared.logger, at: shared.uptime)
         shared.configuration.onEnds?(kept.map(AttemptEnd.init))
         for id in answer.refused.sorted() {
@@ -189,9 +189,9 @@ extension ClaimLoop {
             state.writes -= 1
             if isTheirs, ended.count == 1 {
                 // Alone, and still refused: it can't be written as it is. Its reason can.
-                var settlement = ended[0]
-                settlement.ending = .failed(error: "its end could not be written: \(settlement.outcome) was refused")
-                state.ended.insert(settlement, at: 0)
+                var completion = ended[0]
+                completion.result = completion.result.unwritable
+                state.ended.insert(completion, at: 0)
             } else {
                 state.ended.insert(contentsOf: ended, at: 0)
             }

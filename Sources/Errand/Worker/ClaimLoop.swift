@@ -23,9 +23,9 @@ final class ClaimLoop: Sendable {
     enum Turn: Int, CaseIterable { case first, second }
 
     struct State {
-        var ended: [Settlement] = []
+        var ended: [Completion] = []
         /// To be written again a moment later, since another session has their jobs locked.
-        var postponed: [Settlement] = []
+        var postponed: [Completion] = []
         /// How long the next ones are postponed.
         var postponement = ClaimLoop.firstPostponement
         /// Jobs claimed or being claimed whose end isn't taken to be written yet.
@@ -68,7 +68,7 @@ final class ClaimLoop: Sendable {
 
         /// Takes outcomes back whose jobs are locked. Returns after which delay all that are postponed are to be written
         /// again; nil where there are none, or where that is planned already.
-        mutating func postpone(_ locked: [Settlement], atMost longest: Duration) -> Duration? {
+        mutating func postpone(_ locked: [Completion], atMost longest: Duration) -> Duration? {
             guard !locked.isEmpty else {
                 if postponed.isEmpty { postponement = ClaimLoop.firstPostponement }
                 return nil
@@ -273,7 +273,7 @@ extension ClaimLoop {
 extension ClaimLoop {
     /// What one round trip is to do.
     struct RoundTripTask {
-        var ended: [Settlement] = []
+        var ended: [Completion] = []
         /// The most jobs to claim, for which there is room; 0 claims none.
         var limit = 0
         /// How many of them begin at once.
@@ -309,10 +309,10 @@ extension ClaimLoop {
     }
 
     /// Whether a claim behind these outcomes may find a job that no wake-up announces.
-    private func mayClaimBehind(_ ended: [Settlement], _ state: borrowing State) -> Bool {
+    private func mayClaimBehind(_ ended: [Completion], _ state: borrowing State) -> Bool {
         if state.isAwake { return true }
         if state.beginsOnly { return true }
-        return state.unreleased.isEmpty ? ended.contains(where: \.isFollowed) : true
+        return state.unreleased.isEmpty ? ended.contains(where: \.mayLeaveDueJob) : true
     }
 
     /// Nil where the first connection is enough.
@@ -350,7 +350,7 @@ extension ClaimLoop {
         return state.omitsRelease
     }
 
-    private func takeEnded(_ state: inout State) -> [Settlement] {
+    private func takeEnded(_ state: inout State) -> [Completion] {
         let ended = state.isolates ? Array(state.ended.prefix(1)) : state.ended
         guard !ended.isEmpty else { return [] }
         state.ended.removeFirst(ended.count)
@@ -358,7 +358,7 @@ extension ClaimLoop {
         state.writes += 1
         state.isolates = state.isolates && !state.ended.isEmpty
         // One that was handed back tells nothing of how long jobs take.
-        let ran = ended.lazy.filter { !$0.isReleased }
+        let ran = ended.lazy.filter { $0.outcome != .released }
         state.ahead.ended(ran.count, tookTogether: ran.map(\.took).reduce(.zero, +))
         return ended
     }

@@ -8,23 +8,17 @@ import Synchronization
 final class FailureLog: Sendable {
     private let pace = Mutex(FailurePace())
 
-    /// Logs those of `settlements` that failed.
-    func write(_ settlements: [Settlement], to logger: Logger, at now: Duration) {
-        for settlement in settlements {
-            let level: Logger.Level
-            switch settlement.outcome {
-            case "retried": level = .warning
-            case "failed": level = .error
-            default: continue
-            }
-            guard pace.withLock({ $0.admits(at: now) }) else { continue }
-            let job = settlement.job
+    /// Logs those of `completions` that failed.
+    func write(_ completions: [Completion], to logger: Logger, at now: Duration) {
+        for completion in completions {
+            guard completion.outcome.isFailure, pace.withLock({ $0.admits(at: now) }) else { continue }
+            let job = completion.job
             logger.log(
-                level: level, "attempt failed",
+                level: completion.outcome == .failed ? .error : .warning, "attempt failed",
                 metadata: [
                     "job_id": "\(job.id)", "kind": "\(job.kind)", "queue": "\(job.queue)",
                     "attempt": "\(job.attempt)", "max_attempts": "\(job.maxAttempts)",
-                    "outcome": "\(settlement.outcome)", "error": "\(settlement.cause ?? "reported by its handler")",
+                    "outcome": "\(completion.outcome)", "error": "\(completion.result.cause ?? "reported by its handler")",
                 ])
         }
     }

@@ -6,14 +6,14 @@ final class FinishedCounts: Sendable {
     struct Key: Hashable, Sendable {
         let queue: String
         let kind: String
-        let outcome: String
+        let outcome: AttemptOutcome
     }
 
     /// One element of errand.count_finished_v1's counts.
     struct Count: Encodable, Sendable {
         let queue: String
         let kind: String
-        let outcome: String
+        let outcome: AttemptOutcome
         var jobs: Int64 = 0
         var wait_ms: Int64 = 0
         var run_ms: Int64 = 0
@@ -58,11 +58,11 @@ final class FinishedCounts: Sendable {
     func end(_ ticket: CountedTransactions.Ticket) { state.withLock { $0.transactions.end(ticket) } }
 
     /// Adds ends, with the transactions that wrote them.
-    func add(_ settlements: [Settlement], by transactions: Set<Int64>) {
+    func add(_ completions: [Completion], by transactions: Set<Int64>) {
         var sums: [Count] = []
-        for settlement in settlements {
-            let job = settlement.job
-            let outcome = settlement.outcome
+        for completion in completions {
+            let job = completion.job
+            let outcome = completion.outcome
             // Most often a batch is all of one kind.
             if sums.last.map({ $0.kind != job.kind.rawValue || $0.queue != job.queue || $0.outcome != outcome }) ?? true
             {
@@ -70,9 +70,9 @@ final class FinishedCounts: Sendable {
             }
             sums[sums.count - 1].add(
                 wait: job.waitedMicroseconds / 1000,
-                run: settlement.took.wholeMilliseconds)
+                run: completion.took.wholeMilliseconds)
         }
-        let transactions = transactions.union(settlements.compactMap(\.committed?.transaction))
+        let transactions = transactions.union(completions.compactMap(\.commit?.transaction))
         state.withLock { state in
             state.add(sums)
             for transaction in transactions { state.transactions.counted(transaction) }
@@ -84,7 +84,7 @@ final class FinishedCounts: Sendable {
         state.withLock { state in
             defer { state.counts = [:] }
             let counts = state.counts.values.sorted {
-                ($0.queue, $0.kind, $0.outcome) < ($1.queue, $1.kind, $1.outcome)
+                ($0.queue, $0.kind, $0.outcome.rawValue) < ($1.queue, $1.kind, $1.outcome.rawValue)
             }
             return Taken(counts: counts, upTo: state.transactions.upTo, beyond: state.transactions.beyond)
         }

@@ -14,7 +14,7 @@ package final class LoneAttempt: Sendable {
 
     private struct State {
         var answer: Result<Outcome, any Error>?
-        var settlement: Settlement?
+        var completion: Completion?
     }
 
     /// How long an attempt that was asked to stop may take to do so, as in a worker.
@@ -64,12 +64,12 @@ extension LoneAttempt {
         case .leaseLost: try await database.execute(Statement("select errand.leave_v1($1, true)", [worker]))
         case .deadline, .shutdown, nil: break
         }
-        let settlement = await settlement(of: job, interruption: interruption)
+        let completion = await completion(of: job, interruption: interruption)
         let note = shared.notes.take(running: []).first
-        let isRefused = try await write(settlement, note: note)
+        let isRefused = try await write(completion, note: note)
         try await database.execute(Statement("select errand.leave_v1($1, false)", [worker]))
         return Report(
-            answer: state.withLock(\.answer), end: AttemptEnd(settlement), isRefused: isRefused,
+            answer: state.withLock(\.answer), end: AttemptEnd(completion), isRefused: isRefused,
             fraction: note?.fraction, message: note?.message, output: note?.output, log: note?.log ?? [])
     }
 
@@ -103,7 +103,7 @@ extension LoneAttempt {
             options: try options?.decode(JobOptions.self), workerID: worker)
     }
 
-    private func settlement(of job: ClaimedJob, interruption: Interruption?) async -> Settlement {
+    private func completion(of job: ClaimedJob, interruption: Interruption?) async -> Completion {
         let loop = ClaimLoop(queue: job.queue, slots: 1, shared: shared)
         let attempt = Attempt(
             job, entry: remembering, context: JobContext(job: job, worker: shared, control: AttemptControl()),
@@ -116,8 +116,8 @@ extension LoneAttempt {
         attempt.control.attach(
             Task {
                 for await _ in gate { break }
-                let settlement = await attempt.run()
-                state.withLock { $0.settlement = settlement }
+                let completion = await attempt.run()
+                state.withLock { $0.completion = completion }
                 ended.raise()
             })
         open.yield()
@@ -130,9 +130,9 @@ extension LoneAttempt {
         } onCancel: {
             attempt.control.interrupt(.shutdown)
         }
-        return state.withLock(\.settlement)
-            ?? Settlement(
-                job: job, ending: attempt.abandoned(because: attempt.control.interruption ?? .deadline),
+        return state.withLock(\.completion)
+            ?? Completion(
+                job: job, result: attempt.abandoned(because: attempt.control.interruption ?? .deadline),
                 took: .now - attempt.claimedAt)
     }
 
@@ -151,14 +151,14 @@ extension LoneAttempt {
     }
 
     /// Answers whether the end was refused.
-    private func write(_ settlement: Settlement, note: NoteBook.Note?) async throws -> Bool {
-        let ends = Settlement.statements(for: [settlement])
-        let release = [Settlement.release(after: [settlement])].compactMap(\.self)
+    private func write(_ completion: Completion, note: NoteBook.Note?) async throws -> Bool {
+        let ends = Completion.statements(for: [completion])
+        let release = [Completion.release(after: [completion])].compactMap(\.self)
         let notes = try note.map { [try NoteBook.statement(for: [$0])] } ?? []
         let statements = ends + release + notes
         guard !statements.isEmpty else { return false }
         let answers = try await database.pipeline(statements)
-        let answer = try WriteAnswer(answers.prefix(ends.count))
+        let answer = try CompletionReply(answers.prefix(ends.count))
         return !answer.refused.isEmpty || !answer.locked.isEmpty
     }
 }

@@ -66,9 +66,7 @@ final class Running: Sendable {
             let took: Duration = attempt.control.begunAt.map { .now - $0 } ?? .zero
             attempt.loop.ended(
                 attempt,
-                Settlement(
-                    job: attempt.job, ending: attempt.abandoned(because: reason), took: took,
-                    cause: "deadline exceeded"))
+                Completion(job: attempt.job, result: attempt.abandoned(because: reason), took: took))
         }
     }
 }

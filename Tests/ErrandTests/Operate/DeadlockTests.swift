@@ -146,20 +146,20 @@ import Testing
         let worker = try await HandWorker(database)
         var (held, ended): ([ClaimedJob], Int) = ([], 0)
         for round in 0..<10 {
-            let endings: [Settlement.Ending] = [
+            let endings: [AttemptResult] = [
                 .succeeded(output: nil), .succeeded(output: JSONB("1")), .failed(error: "x"),
                 .retried(error: "x", after: .zero),
                 .parked(dependency: "storage", until: nil, reason: "x"), .released,
             ]
-            let settlements = held.reversed().enumerated().map { place, job in
-                Settlement(job: job, ending: endings[(place + round) % endings.count], took: .zero)
+            let completions = held.reversed().enumerated().map { place, job in
+                Completion(job: job, result: endings[(place + round) % endings.count], took: .zero)
             }
-            let (ends, release) = (Settlement.statements(for: settlements), Settlement.release(after: settlements))
+            let (ends, release) = (Completion.statements(for: completions), Completion.release(after: completions))
             let claim = worker.claiming(5)
             let statements =
                 ["set local deadlock_timeout = '20ms'"] + ends + [release].compactMap { $0 } + [claim.statement]
             let answers = try await database.pipeline(statements)
-            ended += settlements.count
+            ended += completions.count
             held = try claim.answer(answers[answers.count - 1]).jobs
         }
         return ended

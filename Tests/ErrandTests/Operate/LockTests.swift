@@ -39,13 +39,13 @@ import Testing
             // A wait for the session's locks would never end: it fails within this.
             try await database.transaction { transaction in
                 try await transaction.execute("set local lock_timeout = '3s'")
-                let endings: [Settlement.Ending] = [
+                let endings: [AttemptResult] = [
                     .succeeded(output: nil), .retried(error: "x", after: .zero), .failed(error: "x"),
                     .parked(dependency: "storage", until: nil, reason: "x"),
                 ]
-                let ended = zip(running, endings).map { Settlement(job: $0, ending: $1, took: .zero) }
-                for statement in Settlement.statements(for: ended)
-                    + [Settlement.release(after: ended)].compactMap({ $0 })
+                let ended = zip(running, endings).map { Completion(job: $0, result: $1, took: .zero) }
+                for statement in Completion.statements(for: ended)
+                    + [Completion.release(after: ended)].compactMap({ $0 })
                 {
                     try await transaction.execute(statement)
                 }
@@ -123,7 +123,7 @@ import Testing
             let session = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
             try await session.execute("begin")
             try await session.execute("select from errand.job for update")
-            let commit = Settlement(job: job, ending: .succeeded(output: nil), took: .zero).commitStatement
+            let commit = Completion(job: job, result: .succeeded(output: nil), took: .zero).commitStatement
             #expect(try await database.query(commit).scalar(String.self) == "locked")
             try await session.execute("rollback")
             await session.close()

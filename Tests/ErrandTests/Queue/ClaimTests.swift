@@ -67,13 +67,13 @@ import Testing
             let second = try await database.register()
             let new = try await database.claim(1, as: second).jobs[0]
             #expect(new.id == old.id && new.line > old.line && new.attempt == 2)
-            for ending in [Settlement.Ending.succeeded(output: nil), .failed(error: "late"), .released] {
-                let late = Settlement(job: old, ending: ending, took: .zero)
-                let answer = try await database.query(Settlement.statements(for: [late])[0])
-                #expect(try WriteAnswer([answer]).refused == [old.id])
+            for ending in [AttemptResult.succeeded(output: nil), .failed(error: "late"), .released] {
+                let late = Completion(job: old, result: ending, took: .zero)
+                let answer = try await database.query(Completion.statements(for: [late])[0])
+                #expect(try CompletionReply([answer]).refused == [old.id])
             }
-            let end = Settlement(job: new, ending: .succeeded(output: nil), took: .zero)
-            #expect(try WriteAnswer([await database.query(Settlement.statements(for: [end])[0])]).refused == [])
+            let end = Completion(job: new, result: .succeeded(output: nil), took: .zero)
+            #expect(try CompletionReply([await database.query(Completion.statements(for: [end])[0])]).refused == [])
             #expect(try await database.count("from errand.history where crashes = 1 and state = 'succeeded'") == 1)
         }
     }

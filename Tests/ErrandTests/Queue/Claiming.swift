@@ -43,14 +43,14 @@ struct HandWorker {
 
     /// Writes the jobs' end, and lets those go that wait for their places, in one transaction. Answers what was refused.
     @discardableResult
-    func end(_ jobs: [ClaimedJob], _ ending: Settlement.Ending = .succeeded(output: nil)) async throws -> [Int64] {
-        var left = jobs.map { Settlement(job: $0, ending: ending, took: .zero) }
+    func end(_ jobs: [ClaimedJob], _ ending: AttemptResult = .succeeded(output: nil)) async throws -> [Int64] {
+        var left = jobs.map { Completion(job: $0, result: ending, took: .zero) }
         var refused: Set<Int64> = []
         while true {
-            let statements = Settlement.statements(for: left)
+            let statements = Completion.statements(for: left)
             let results = try await database.pipeline(
-                statements + [Settlement.release(after: left)].compactMap { $0 })
-            let unwritten = try WriteAnswer(results.prefix(statements.count))
+                statements + [Completion.release(after: left)].compactMap { $0 })
+            let unwritten = try CompletionReply(results.prefix(statements.count))
             refused.formUnion(unwritten.refused)
             // A claim beside it may have their rows for the length of its transaction.
             left = left.filter { unwritten.locked.contains($0.job.id) }

@@ -10,7 +10,7 @@ import Testing
             "dependency": "storage"},
         {"name": "other", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true}]
         """#
-    private let down = Settlement.Ending.parked(dependency: "storage", until: nil, reason: "connection refused")
+    private let down = AttemptResult.parked(dependency: "storage", until: nil, reason: "connection refused")
 
     @Test("three failures within the window open it for the whole fleet; its jobs park, and spend no attempts")
     func opens() async throws {

@@ -154,8 +154,8 @@ import Testing
                 create or replace function public.wanted(payload jsonb) returns boolean language sql stable
                 set search_path = pg_catalog, pg_temp as $$ select pg_sleep(0.02) is not null $$
                 """)
-            let ends = jobs.map { Settlement(job: $0, ending: .succeeded(output: nil), took: .zero) }
-            let written = try WriteAnswer([await database.query(Settlement.statements(for: ends)[0])])
+            let ends = jobs.map { Completion(job: $0, result: .succeeded(output: nil), took: .zero) }
+            let written = try CompletionReply([await database.query(Completion.statements(for: ends)[0])])
             #expect(written.refused == [] && (1..<100).contains(written.locked.count))
             let left = jobs.filter { written.locked.contains($0.id) }
             #expect(try await worker.end(left) == [])

@@ -109,7 +109,7 @@ private let large = """
         try await withTestDatabase { database, _ in
             try await database.enqueueLarge(1)
             let worker = try await HandWorker(database)
-            for ending in [Settlement.Ending.retried(error: "broken", after: .zero), .released, .snoozed(for: .zero)] {
+            for ending in [AttemptResult.retried(error: "broken", after: .zero), .released, .snoozed(for: .zero)] {
                 let job = try #require(try await worker.claim(1).first)
                 #expect(try await job.payload.text == database.largeText())
                 try await worker.end([job], ending)

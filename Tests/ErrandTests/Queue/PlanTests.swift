@@ -22,7 +22,7 @@ import Testing
                 case "succeeded": settling(jobs, .succeeded(output: nil))
                 case "succeeded with an output": settling(jobs, .succeeded(output: JSONB("1")))
                 case "committed by its handler":
-                    [Settlement(job: jobs[0], ending: .succeeded(output: nil), took: .zero).commitStatement]
+                    [Completion(job: jobs[0], result: .succeeded(output: nil), took: .zero).commitStatement]
                 default:
                     [
                         Statement(
@@ -69,8 +69,8 @@ import Testing
         }
     }
 
-    private func settling(_ jobs: [ClaimedJob], _ ending: Settlement.Ending) -> [Statement] {
-        Settlement.statements(for: jobs.map { Settlement(job: $0, ending: ending, took: .zero) })
+    private func settling(_ jobs: [ClaimedJob], _ ending: AttemptResult) -> [Statement] {
+        Completion.statements(for: jobs.map { Completion(job: $0, result: ending, took: .zero) })
     }
 }
 

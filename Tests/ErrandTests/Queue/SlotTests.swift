@@ -316,10 +316,10 @@ extension HandWorker {
     fileprivate func turn(
         _ ended: [ClaimedJob], claiming limit: Int, from mark: inout LowWaterMark, at now: Duration
     ) async throws -> [ClaimedJob] {
-        let settlements = ended.map { Settlement(job: $0, ending: .succeeded(output: nil), took: .zero) }
+        let completions = ended.map { Completion(job: $0, result: .succeeded(output: nil), took: .zero) }
         let claim = claiming(limit, from: mark.starts)
         let results = try await database.pipeline(
-            Settlement.statements(for: settlements) + [Settlement.release(after: settlements)].compactMap { $0 }
+            Completion.statements(for: completions) + [Completion.release(after: completions)].compactMap { $0 }
                 + [claim.statement])
         let answer = try claim.answer(results[results.count - 1])
         if let observation = answer.observation { mark.observe(observation, at: now) }
