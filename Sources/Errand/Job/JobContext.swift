@@ -1,21 +1,20 @@
 import Logging
 import Postgres
-import Synchronization
 
 /// What an attempt knows of itself and of the worker that runs it.
 public struct JobContext: Sendable {
     let job: ClaimedJob
-    let worker: WorkerState
+    let environment: AttemptEnvironment
     let control: AttemptControl
 
     /// The worker's database, for reads and writes of the handler's own.
-    public var database: Database { worker.database }
+    public var database: Database { environment.database }
 
     /// Carries `job_id`, `kind`, `queue`, `attempt`, `worker_id` and, where there is a trace, `trace_id` with every line.
-    /// Its last lines are kept with the job: at most 50 from `info` on, and 8 KB.
+    /// Its last lines are stored with the job: at most 50 from `info` on, and 8 KB.
     public var logger: Logger {
-        var logger = worker.logger
-        logger.handler = KeptLines(inner: logger.handler, notes: worker.notes, job: job)
+        var logger = environment.logger
+        logger.handler = JobLog(inner: logger.handler, progress: environment.progress, job: job)
         logger[metadataKey: "job_id"] = "\(id)"
         logger[metadataKey: "kind"] = "\(kind)"
         logger[metadataKey: "queue"] = "\(queue)"
@@ -44,7 +43,7 @@ public struct JobContext: Sendable {
 
     /// The trace of this attempt where the program has a tracer, else that of the enqueue.
     private var traceID: String? {
-        let own = worker.tracer == nil ? nil : TraceParent.current
+        let own = environment.tracer == nil ? nil : TraceParent.current
         return (own ?? traceparent.flatMap(TraceParent.init))?.traceID
     }
 
@@ -60,25 +59,25 @@ extension JobContext {
     ///   - fraction: how much is done, 0 to 1; what is beyond counts as that.
     ///   - message: what it is doing, up to 1,000 characters; nil leaves the last one.
     public func progress(_ fraction: Double, _ message: String? = nil) {
-        worker.notes.note(job) { note in
-            note.fraction = min(1, max(0, fraction))
-            note.message = message ?? note.message
+        environment.progress.update(job) { report in
+            report.fraction = min(1, max(0, fraction))
+            report.message = message ?? report.message
         }
     }
 
-    /// Shows what the attempt has found so far, as JSON of at most 256 KB. What it answers at its end is kept elsewhere.
+    /// Shows what the attempt has found so far, as JSON of at most 256 KB. What it returns at its end is stored elsewhere.
     public func output(_ output: some Encodable) throws {
         let output = try JSONB(encoding: output)
-        worker.notes.note(job) { $0.output = output }
+        environment.progress.update(job) { $0.output = output }
     }
 
     /// Runs `body` once so many bytes of the worker's memory budget are free; more than all of it waits until it is alone.
     ///
     /// For a need that the attempt has to compute, such as from a picture's header; what is the same for each attempt
-    /// stands in the policy. Who asks first is served first.
-    /// - Throws: what `body` throws; a `CancellationError` where the attempt was stopped before.
+    /// stands in the policy. First come, first served.
+    /// - Throws: what `body` throws; a `CancellationError` if the attempt was stopped before.
     public func withMemory<T: Sendable>(_ bytes: Int, _ body: () async throws -> T) async throws -> T {
-        try await worker.memory.with(bytes, body)
+        try await environment.memory.with(bytes, body)
     }
 }
 
@@ -92,48 +91,4 @@ public enum Interruption: String, Sendable, Hashable {
     case leaseLost = "lease lost"
     /// The worker stops, and its grace period is over.
     case shutdown
-}
-
-/// The switch that stops one attempt.
-final class AttemptControl: Sendable {
-    private struct State {
-        var interruption: Interruption?
-        var task: Task<Void, Never>?
-        var begunAt: ContinuousClock.Instant?
-        /// The end that is written already, with what the handler wrote.
-        var commit: HandlerCommit?
-    }
-
-    private let state = Mutex(State())
-
-    var interruption: Interruption? { state.withLock { $0.interruption } }
-
-    /// When the attempt began; nil while it waits for a slot.
-    var begunAt: ContinuousClock.Instant? { state.withLock(\.begunAt) }
-
-    func begin(at now: ContinuousClock.Instant) { state.withLock { $0.begunAt = now } }
-
-    /// The end that was committed together with the handler's writes; nil while there is none.
-    var commit: HandlerCommit? {
-        get { state.withLock { $0.commit } }
-        set { state.withLock { $0.commit = newValue } }
-    }
-
-    /// Names the task that runs the attempt; one that was interrupted before is cancelled here.
-    func attach(_ task: Task<Void, Never>) {
-        let isInterrupted = state.withLock { state in
-            state.task = task
-            return state.interruption != nil
-        }
-        if isInterrupted { task.cancel() }
-    }
-
-    /// Asks the attempt to stop. The first reason stays.
-    func interrupt(_ interruption: Interruption) {
-        let task = state.withLock { state in
-            state.interruption = state.interruption ?? interruption
-            return state.task
-        }
-        task?.cancel()
-    }
 }

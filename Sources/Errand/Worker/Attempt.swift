@@ -29,7 +29,7 @@ final class Attempt: Sendable {
     func run() async -> Completion {
         let start = ContinuousClock.now
         let result =
-            if let tracer = context.worker.tracer {
+            if let tracer = context.environment.tracer {
                 await AttemptSpan(of: job, by: tracer).around { await self.result(in: $0) }
             } else {
                 await result(in: nil)

@@ -16,8 +16,8 @@ extension ClaimLoop {
         let now = ContinuousClock.now
         let attempts = jobs.map { job in
             Attempt(
-                job, entry: shared.handlers[job.kind],
-                context: JobContext(job: job, worker: shared, control: AttemptControl()), claimedAt: now, loop: self)
+                job, entry: shared.environment.handlers[job.kind],
+                context: JobContext(job: job, environment: shared.environment, control: AttemptControl()), claimedAt: now, loop: self)
         }
         shared.running.insert(attempts)
         shared.keeper.stir()

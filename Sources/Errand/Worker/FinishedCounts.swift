@@ -2,7 +2,7 @@ import Postgres
 import Synchronization
 
 /// Ended attempts since the last flush, by queue, kind and outcome.
-final class FinishedCounts: Sendable {
+final class FinishedCounts: CommitTickets {
     struct Key: Hashable, Sendable {
         let queue: String
         let kind: String
@@ -52,7 +52,6 @@ final class FinishedCounts: Sendable {
 
     private let state = Mutex(State())
 
-    /// Call before a transaction begins that ends jobs, and ``end(_:)`` once they are added, or it has failed.
     func begin() -> CountedTransactions.Ticket { state.withLock { $0.transactions.begin() } }
 
     func end(_ ticket: CountedTransactions.Ticket) { state.withLock { $0.transactions.end(ticket) } }

@@ -65,7 +65,7 @@ extension LoneAttempt {
         case .deadline, .shutdown, nil: break
         }
         let completion = await completion(of: job, interruption: interruption)
-        let note = shared.notes.take(running: []).first
+        let note = shared.environment.progress.take(running: []).first
         let isRefused = try await write(completion, note: note)
         try await database.execute(Statement("select errand.leave_v1($1, false)", [worker]))
         return Report(
@@ -106,7 +106,7 @@ extension LoneAttempt {
     private func completion(of job: ClaimedJob, interruption: Interruption?) async -> Completion {
         let loop = ClaimLoop(queue: job.queue, slots: 1, shared: shared)
         let attempt = Attempt(
-            job, entry: remembering, context: JobContext(job: job, worker: shared, control: AttemptControl()),
+            job, entry: remembering, context: JobContext(job: job, environment: shared.environment, control: AttemptControl()),
             claimedAt: .now, loop: loop)
         if let interruption { attempt.control.interrupt(interruption) }
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
@@ -151,10 +151,10 @@ extension LoneAttempt {
     }
 
     /// Answers whether the end was refused.
-    private func write(_ completion: Completion, note: NoteBook.Note?) async throws -> Bool {
+    private func write(_ completion: Completion, note: ProgressBuffer.Report?) async throws -> Bool {
         let ends = Completion.statements(for: [completion])
         let release = [Completion.release(after: [completion])].compactMap(\.self)
-        let notes = try note.map { [try NoteBook.statement(for: [$0])] } ?? []
+        let notes = try note.map { [try ProgressBuffer.statement(for: [$0])] } ?? []
         let statements = ends + release + notes
         guard !statements.isEmpty else { return false }
         let answers = try await database.pipeline(statements)

@@ -8,7 +8,7 @@ extension WorkerState {
                 "select * from errand.register_worker_v1($1, $2, $3 * interval '1 microsecond', $4, $5)",
                 [
                     configuration.name, configuration.version, configuration.lease.wholeMicroseconds,
-                    configuration.queues.keys.sorted(), try handlers.known,
+                    configuration.queues.keys.sorted(), try environment.handlers.known,
                 ])
         }
     }

@@ -18,7 +18,7 @@ struct Wakeup {
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "listen"))
         while !Task.isCancelled {
             do {
-                let connection = try await shared.database.makeConnection()
+                let connection = try await shared.environment.database.makeConnection()
                 guard try await connection.listenIsDelivered(from: shared.control) else {
                     shared.logger.warning(
                         "LISTEN is not delivered on this connection (a transaction pooler?): polling only",

@@ -163,14 +163,14 @@ private struct Engine {
     }
 
     private func flushNotes() async {
-        guard !shared.notes.isEmpty else { return }
-        let notes = shared.notes.take(running: Set(shared.running.held().map(\.id)))
+        guard !shared.environment.progress.isEmpty else { return }
+        let notes = shared.environment.progress.take(running: Set(shared.running.held().map(\.id)))
         guard !notes.isEmpty else { return }
         do {
-            try await shared.control.execute(NoteBook.statement(for: notes))
+            try await shared.control.execute(ProgressBuffer.statement(for: notes))
         } catch {
             // What the database refuses it would refuse again.
-            if (error as? PostgresError)?.isTransient == true { shared.notes.put(back: notes) }
+            if (error as? PostgresError)?.isTransient == true { shared.environment.progress.put(back: notes) }
             shared.logger.warning("what jobs report could not be written", metadata: ["error": "\(error)"])
         }
     }

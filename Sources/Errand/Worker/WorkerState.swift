@@ -6,10 +6,9 @@ import Tracing
 /// What the parts of one worker share.
 final class WorkerState: Sendable {
     let configuration: WorkerConfiguration
-    let handlers: Handlers
     let kinds: [String]
     /// For the handlers.
-    let database: Database
+    let environment: AttemptEnvironment
     /// For claims and completions, shared by all queues: two connections while there is little to do.
     let claims: Database
     /// For heartbeats and all that must not wait behind a claim.
@@ -27,10 +26,6 @@ final class WorkerState: Sendable {
     let failures = FailureLog()
     /// Nil where nobody collects metrics.
     let metrics: WorkerMetrics?
-    /// Nil where nobody collects traces.
-    let tracer = InstrumentationSystem.tracerIfAny
-    let notes = NoteBook()
-    let memory: MemoryBudget
     /// Rings when a queue has fallen asleep.
     let dozed = Signal()
     let doze: Mutex<DozePolicy>
@@ -51,11 +46,11 @@ final class WorkerState: Sendable {
 
     init(database: Database, handlers: Handlers, configuration: WorkerConfiguration, logger: Logger) {
         self.configuration = configuration
-        self.handlers = handlers
-        self.kinds = handlers.kinds.map(\.rawValue)
-        self.database = database
+        kinds = handlers.kinds.map(\.rawValue)
+        environment = AttemptEnvironment(
+            database: database, handlers: handlers, memory: configuration.memory, commits: counts,
+            tracer: InstrumentationSystem.tracerIfAny, logger: logger)
         self.logger = logger
-        memory = MemoryBudget(bytes: configuration.memory)
         doze = Mutex(DozePolicy(interval: configuration.pollInterval))
         metrics = WorkerMetrics(queues: configuration.queues.keys)
         // A claim or a heartbeat that waits behind somebody's lock is better tried again than ended at the statement timeout.

@@ -176,7 +176,7 @@ import Testing
                     createdAt: .infinity, runAt: .infinity, startedAt: .infinity, payload: JSONB("{}"), options: nil,
                     workerID: 1)
                 return Attempt(
-                    job, entry: nil, context: JobContext(job: job, worker: shared, control: AttemptControl()),
+                    job, entry: nil, context: JobContext(job: job, environment: shared.environment, control: AttemptControl()),
                     claimedAt: .now, loop: loop)
             }
             let first = attempt(line: 1)

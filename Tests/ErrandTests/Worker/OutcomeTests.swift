@@ -100,10 +100,10 @@ import Testing
     @Test("a long log is kept to its last 8 KB")
     func longLog() {
         let job = ClaimedJob.sample
-        var note = NoteBook.Note(of: job)
-        for number in 0..<40 { note.keep("\(number)" + String(repeating: "x", count: 900)) }
-        #expect(note.log.reduce(0) { $0 + $1.utf8.count } <= 8192)
-        #expect(note.log.last?.hasPrefix("39x") == true)
+        var report = ProgressBuffer.Report(of: job)
+        for number in 0..<40 { report.append("\(number)" + String(repeating: "x", count: 900)) }
+        #expect(report.log.reduce(0) { $0 + $1.utf8.count } <= 8192)
+        #expect(report.log.last?.hasPrefix("39x") == true)
     }
 
     @Test("a handler's writes and its job's end commit together: with sessions killed at random, each exactly once")

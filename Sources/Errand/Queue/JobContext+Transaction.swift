@@ -21,14 +21,14 @@ extension JobContext {
     public func transaction(
         _ body: @Sendable (Transaction) async throws -> Outcome
     ) async throws -> Outcome {
-        let policy = worker.handlers[kind]?.policy ?? JobPolicy()
-        let ticket = worker.counts.begin()
+        let policy = environment.handlers[kind]?.policy ?? JobPolicy()
+        let ticket = environment.commits.begin()
         do {
             let (outcome, commit) = try await committing(body, policy: policy, ticket: ticket)
             control.commit = commit
             return outcome
         } catch {
-            worker.counts.end(ticket)
+            environment.commits.end(ticket)
             throw error
         }
     }
@@ -39,16 +39,16 @@ extension JobContext {
         try await database.transaction { transaction in
             let outcome = try await body(transaction)
             let completion = Completion(job: job, result: AttemptResult(outcome, of: job, policy), took: .zero)
-            var (answer, number) = try await transaction.end(by: completion)
+            var (state, number) = try await transaction.write(completion)
             // Another session has the job's row, such as one that cancels it and has not committed. The attempt's deadline
             // ends this too.
             var delay: Duration = .milliseconds(5)
-            while answer == "locked" {
+            while state == "locked" {
                 try await Task.sleep(for: delay)
                 delay = min(delay * 2, .milliseconds(100))
-                (answer, number) = try await transaction.end(by: completion)
+                (state, number) = try await transaction.write(completion)
             }
-            guard answer == "ended", let number else { throw EndRefused(isUnwanted: answer == "unwanted") }
+            guard state == "ended", let number else { throw EndRefused(isUnwanted: state == "unwanted") }
             return (outcome, HandlerCommit(outcome: completion.outcome, transaction: number, ticket: ticket))
         }
     }
@@ -56,7 +56,7 @@ extension JobContext {
 
 extension Transaction {
     /// Returns the state that errand.commit_v1 returns, and the transaction's number where that is `ended`.
-    fileprivate func end(by completion: Completion) async throws -> (state: String, number: Int64?) {
+    fileprivate func write(_ completion: Completion) async throws -> (state: String, number: Int64?) {
         guard let row = try await query(completion.commitStatement).first else {
             throw UnexpectedAnswer("errand.commit_v1", expected: "one row", came: "none")
         }

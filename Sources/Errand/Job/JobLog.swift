@@ -1,11 +1,11 @@
 import Foundation
 import Logging
 
-/// A job's log: each line goes where all lines go, and from `info` on it is kept with the job too, whatever level the
+/// A job's log: each line goes where all lines go, and from `info` on it is stored with the job too, whatever level the
 /// program's log has.
-struct KeptLines: LogHandler {
+struct JobLog: LogHandler {
     var inner: any LogHandler
-    let notes: NoteBook
+    let progress: ProgressBuffer
     let job: ClaimedJob
 
     var logLevel: Logger.Level {
@@ -33,6 +33,6 @@ struct KeptLines: LogHandler {
         guard event.level >= .info else { return }
         let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         let pairs = (event.metadata ?? [:]).sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value)" }.joined()
-        notes.note(job) { $0.keep("\(time) \(event.level) \(event.message)\(pairs)") }
+        progress.update(job) { $0.append("\(time) \(event.level) \(event.message)\(pairs)") }
     }
 }

@@ -1,0 +1,44 @@
+import Synchronization
+
+/// The switch that stops one attempt, and what is known of it while it runs.
+final class AttemptControl: Sendable {
+    private struct State {
+        var interruption: Interruption?
+        var task: Task<Void, Never>?
+        var begunAt: ContinuousClock.Instant?
+        var commit: HandlerCommit?
+    }
+
+    private let state = Mutex(State())
+
+    var interruption: Interruption? { state.withLock { $0.interruption } }
+
+    /// When the attempt began; nil while it waits for a slot.
+    var begunAt: ContinuousClock.Instant? { state.withLock(\.begunAt) }
+
+    func begin(at now: ContinuousClock.Instant) { state.withLock { $0.begunAt = now } }
+
+    /// The completion that was committed together with the handler's writes; nil while there is none.
+    var commit: HandlerCommit? {
+        get { state.withLock { $0.commit } }
+        set { state.withLock { $0.commit = newValue } }
+    }
+
+    /// Names the task that runs the attempt; one that was interrupted before is cancelled here.
+    func attach(_ task: Task<Void, Never>) {
+        let isInterrupted = state.withLock { state in
+            state.task = task
+            return state.interruption != nil
+        }
+        if isInterrupted { task.cancel() }
+    }
+
+    /// Asks the attempt to stop. The first reason stays.
+    func interrupt(_ interruption: Interruption) {
+        let task = state.withLock { state in
+            state.interruption = state.interruption ?? interruption
+            return state.task
+        }
+        task?.cancel()
+    }
+}

@@ -1,0 +1,29 @@
+import Postgres
+
+extension ProgressBuffer {
+    /// The statement that writes them.
+    static func statement(for reports: [Report]) throws -> Statement {
+        Statement("select errand.note_v1($1)", [try JSONB(encoding: reports.map(Row.init))])
+    }
+
+    /// One element of what errand.note_v1 takes.
+    private struct Row: Encodable {
+        let job_id: Int64
+        let line: Int64
+        let attempt: Int
+        let fraction: Double?
+        let message: String?
+        let output: JSONValue?
+        let log: [String]?
+
+        init(_ report: Report) throws {
+            job_id = report.job.id
+            line = report.job.line
+            attempt = report.job.attempt
+            fraction = report.fraction
+            message = report.message?.storable
+            output = try report.output?.decode(JSONValue.self)
+            log = report.log.isEmpty ? nil : report.log.map(\.storable)
+        }
+    }
+}
