@@ -37,7 +37,7 @@ final class Load: Sendable {
 
     func enqueued(_ count: Int) { state.withLock { $0.enqueued += count } }
 
-    func record(_ trip: RoundTrip) {
+    func record(_ trip: RoundTripReport) {
         state.withLock { state in
             state.finished += trip.finished
             if trip.claimed > 0 { state.claims.append(trip.took) }

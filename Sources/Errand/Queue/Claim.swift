@@ -1,6 +1,6 @@
 import Postgres
 
-/// One claim: its statement, and what the answer says.
+/// One claim: its statement, and what comes back.
 struct Claim {
     var queue: String
     var kinds: [String]
@@ -32,13 +32,16 @@ struct Claim {
         ).kept
     }
 
-    struct Answer {
+    struct Reply {
         var jobs: [ClaimedJob] = []
         /// Jobs that were claimed and can't be read: their ends.
         var unreadable: [Completion] = []
         /// Nil where the queue is paused or the lease is lost: nothing was read, so nothing may be concluded.
         var observation: LowWaterMark.Observation?
         var rest: Rest?
+
+        /// How many jobs were claimed.
+        var count: Int { jobs.count + unreadable.count }
     }
 
     /// What a claim has left in line for the next one.
@@ -49,8 +52,8 @@ struct Claim {
         case slots
     }
 
-    func answer(_ rows: Rows) throws -> Answer {
-        guard let first = rows.first else { return Answer() }
+    func reply(_ rows: Rows) throws -> Reply {
+        guard let first = rows.first else { return Reply() }
         let (firstID, _, _, _, _, _, _, _, _, _, _, _, high, latest, snapshot, asked, rest) = try first.decode(
             Int64?.self, Ignored.self, Ignored.self, Ignored.self, Ignored.self, Ignored.self, Ignored.self,
             Ignored.self, Ignored.self, Ignored.self, Ignored.self, Ignored.self, Int64.self, Int64.self, Snapshot.self,
@@ -71,7 +74,7 @@ struct Claim {
         // The queue's rate may have had room for fewer than the limit.
         let isFull = jobs.count + unreadable.count == asked
         let isUnclear = isFull && lines.allSatisfy(\.isEmpty)
-        return Answer(
+        return Reply(
             jobs: jobs, unreadable: unreadable,
             observation: .init(
                 // The priority of a job that can't be read isn't known, so nothing may be concluded.

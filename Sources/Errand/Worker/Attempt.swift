@@ -7,18 +7,12 @@ final class Attempt: Sendable {
     let entry: Handlers.Entry?
     let context: JobContext
     let claimedAt: ContinuousClock.Instant
-    /// Takes its end, and its slot where it is dropped.
-    let loop: ClaimLoop
 
-    init(
-        _ job: ClaimedJob, entry: Handlers.Entry?, context: JobContext, claimedAt: ContinuousClock.Instant,
-        loop: ClaimLoop
-    ) {
+    init(_ job: ClaimedJob, entry: Handlers.Entry?, context: JobContext, claimedAt: ContinuousClock.Instant) {
         self.job = job
         self.entry = entry
         self.context = context
         self.claimedAt = claimedAt
-        self.loop = loop
     }
 
     var control: AttemptControl { context.control }
@@ -82,7 +76,8 @@ final class Attempt: Sendable {
 }
 
 extension Attempt {
-    /// What becomes of a job whose attempt did not stop though it was asked to: its task goes on, but nothing it does counts.
+    /// What becomes of a job whose attempt did not stop though it was asked to: its task goes on, and nothing it does
+    /// counts.
     func abandoned(because interruption: Interruption) -> AttemptResult {
         switch interruption {
         case .deadline:

@@ -3,15 +3,16 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Keeps the worker's lease: registers it, beats for all of its jobs at once, and drops what it has lost.
+/// Keeps the worker's lease: registers it, sends heartbeats for all of its jobs at once, and drops what it has lost.
 struct LeaseKeeper {
     let shared: WorkerState
-    let loops: [ClaimLoop]
+    let queues: [QueueState]
+    let runner: AttemptRunner
 
-    /// Runs until its task is cancelled, after the claim loops have ended.
+    /// Runs until its task is cancelled, after the queues' loops have ended.
     func run() async {
-        var lastBeat = ContinuousClock.now - shared.configuration.beat
-        var isHurried = false
+        var lastHeartbeat = ContinuousClock.now - shared.configuration.beat
+        var isRequested = false
         var serverStart: String?
         var lastRan = ContinuousClock.now
         var nextTry = ContinuousClock.now
@@ -23,11 +24,11 @@ struct LeaseKeeper {
             if nextTry <= .now {
                 do {
                     // First: ids that are in doubt keep their leases while no new one can be registered.
-                    if lastBeat + pause <= .now || isHurried {
-                        try await beat(&serverStart)
+                    if lastHeartbeat + heartbeatInterval <= .now || isRequested {
+                        try await sendHeartbeat(&serverStart)
                         reconnects.succeeded()
-                        lastBeat = .now
-                        isHurried = false
+                        lastHeartbeat = .now
+                        isRequested = false
                         shared.beats.add(1, ordering: .relaxed)
                         try await pruneClaims()
                     }
@@ -45,27 +46,25 @@ struct LeaseKeeper {
                     }
                 }
             }
-            shared.running.enforceDeadlines(at: .now)
-            for loop in loops { loop.handBackStalled(at: .now) }
+            runner.enforceDeadlines(at: .now)
+            runner.handBackStalled(at: .now)
             let isOnTrial = shared.suspects.isOnTrial
             // Alone as the database sees it too: without a claim or an outcome that is on its way there.
-            if isOnTrial, loops.reduce(0, { $0 + $1.unsettled }) == 1 {
-                for loop in loops { loop.beginTrial() }
-            }
+            if isOnTrial, queues.reduce(0, { $0 + $1.unsettled }) == 1 { runner.beginTrial() }
             // They have claimed nothing meanwhile.
-            for loop in loops where wasOnTrial && !isOnTrial { loop.wake() }
+            for queue in queues where wasOnTrial && !isOnTrial { queue.wake() }
             wasOnTrial = isOnTrial
             if !isIdle { lastRan = .now }
             let rests = lastRan + Self.rest <= .now
-            let limit = rests ? min(Self.rest, lastBeat + pause - .now) : Self.interval
-            let news = await shared.keeper.wait(atMost: max(Self.interval, limit), resting: rests)
-            if news.hurries {
-                isHurried = true
+            let limit = rests ? min(Self.rest, lastHeartbeat + heartbeatInterval - .now) : Self.interval
+            let events = await shared.keeper.wait(atMost: max(Self.interval, limit), resting: rests)
+            if events.needsHeartbeat {
+                isRequested = true
                 // Any role may send a NOTIFY, as often as it likes.
-                try? await Task.sleep(until: lastBeat + Self.interval, clock: .continuous)
+                try? await Task.sleep(until: lastHeartbeat + Self.interval, clock: .continuous)
             }
             // What begins and ends between two looks isn't seen running.
-            if news.stirred { lastRan = .now }
+            if events.hasBegun { lastRan = .now }
         }
     }
 
@@ -79,8 +78,8 @@ struct LeaseKeeper {
         shared.running.count == 0 && shared.identity.current != nil && shared.identity.retiring.isEmpty
     }
 
-    /// Between two beats. Where wake-ups don't arrive, a cancellation is found by asking: twice a second.
-    private var pause: Duration {
+    /// Between two heartbeats. If wake-ups don't arrive, a cancellation is found by asking: twice a second.
+    private var heartbeatInterval: Duration {
         shared.listens || shared.running.count == 0
             ? shared.configuration.beat : min(.milliseconds(500), shared.configuration.beat)
     }
@@ -91,19 +90,19 @@ struct LeaseKeeper {
             throw UnexpectedAnswer("errand.register_worker_v1", expected: "one row", came: "none")
         }
         let marks = try published.decode([String: [Int64]].self)
-        for loop in loops { loop.begin(at: marks[loop.queue]) }
+        for queue in queues { queue.restart(at: marks[queue.name]) }
         serverStart = started
         shared.identity.adopt(id)
         shared.logger.info("registered", metadata: ["worker_id": "\(id)", "queues": "\(shared.configuration.queues)"])
-        for loop in loops { loop.wake() }
+        for queue in queues { queue.wake() }
     }
 
     /// - Parameter serverStart: the start of the server under which the marks were taken.
-    private func beat(_ serverStart: inout String?) async throws {
+    private func sendHeartbeat(_ serverStart: inout String?) async throws {
         let ids = shared.identity.all
         guard !ids.isEmpty else { return }
         let held = shared.running.held()
-        let own = Dictionary(uniqueKeysWithValues: loops.map { ($0.queue, $0.marks) })
+        let own = Dictionary(uniqueKeysWithValues: queues.map { ($0.name, $0.marks) })
         let rows = try await shared.control.query(
             Statement(
                 "select * from errand.beat_v2($1, $2::int4, $3, $4)",
@@ -114,18 +113,18 @@ struct LeaseKeeper {
             // Positions that were drawn before may be drawn again, below the marks. The connections that lie idle are
             // replaced without a claim that fails.
             shared.logger.notice("the database was started anew: claims read the queues from their beginning")
-            for loop in loops {
-                loop.begin(at: nil)
-                loop.wake()
+            for queue in queues {
+                queue.restart(at: nil)
+                queue.wake()
             }
             serverStart = started
         }
         let marks = try published.decode([String: [Int64]].self)
-        for loop in loops {
-            if let marks = marks[loop.queue] { loop.catchUp(with: marks) }
+        for queue in queues {
+            if let marks = marks[queue.name] { queue.catchUp(with: marks) }
         }
         for id in Set(ids).subtracting(alive) {
-            let dropped = shared.running.drop(held.filter { $0.workerID == id }, because: .leaseLost)
+            let dropped = runner.drop(held.filter { $0.workerID == id }, because: .leaseLost)
             shared.identity.forget(id)
             shared.counts.drop()
             shared.epochs.withLock { $0.left(id) }
@@ -143,7 +142,7 @@ struct LeaseKeeper {
             let rows = try await shared.control.query(
                 Statement("select errand.lost_jobs_v1($1, $2)", [held.map(\.id), held.map(\.line)]))
             let lost = Set(try rows.scalar([Int64].self))
-            let cancelled = shared.running.drop(held.filter { lost.contains($0.id) }, because: .cancelled)
+            let cancelled = runner.drop(held.filter { lost.contains($0.id) }, because: .cancelled)
             if cancelled > 0 {
                 shared.logger.notice("jobs cancelled while running", metadata: ["jobs": "\(lost.sorted())"])
             }
@@ -171,7 +170,7 @@ struct LeaseKeeper {
     private func retire() async throws {
         for id in shared.identity.retiring where !shared.running.held().contains(where: { $0.workerID == id }) {
             // An end under this id that isn't written yet would be refused afterwards.
-            guard loops.allSatisfy({ !$0.owes(id) }) else { continue }
+            guard queues.allSatisfy({ !$0.owes(id) }) else { continue }
             let rows = try await shared.control.query(Statement("select errand.leave_v1($1, true)", [id]))
             let released = try rows.scalar(Int32.self)
             shared.identity.forget(id)

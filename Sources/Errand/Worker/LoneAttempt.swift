@@ -104,10 +104,9 @@ extension LoneAttempt {
     }
 
     private func completion(of job: ClaimedJob, interruption: Interruption?) async -> Completion {
-        let loop = ClaimLoop(queue: job.queue, slots: 1, shared: shared)
         let attempt = Attempt(
-            job, entry: remembering, context: JobContext(job: job, environment: shared.environment, control: AttemptControl()),
-            claimedAt: .now, loop: loop)
+            job, entry: remembering,
+            context: JobContext(job: job, environment: shared.environment, control: AttemptControl()), claimedAt: .now)
         if let interruption { attempt.control.interrupt(interruption) }
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         let ended = Signal()

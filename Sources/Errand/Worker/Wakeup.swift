@@ -3,10 +3,10 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Listens for wake-ups and cancellations, on a connection of its own. Both are hints: the poll and the beat find out.
+/// Listens for wake-ups and cancellations, on a connection of its own. Both are hints: polls and heartbeats find out.
 struct Wakeup {
     let shared: WorkerState
-    let loops: [ClaimLoop]
+    let queues: [QueueState]
     /// A probe of all queues costs a third of a claim.
     private static let fewQueues = 2
 
@@ -32,7 +32,7 @@ struct Wakeup {
                 backoff.reset()
                 reconnects.succeeded()
                 shared.set(listens: true)
-                // What was sent while nobody listened is gone: look once.
+                // What was sent while nobody listened is gone: claim once.
                 wakeAll()
                 await withTaskCancellationHandler {
                     for await notification in connection.notifications { await receive(notification) }
@@ -45,32 +45,32 @@ struct Wakeup {
                 if pace.allowsLine() {
                     shared.logger.warning("listening is interrupted", metadata: ["error": "\(error)"])
                 }
-            } catch {}  // the worker stops: no fault, and nothing to mend
+            } catch {}  // the worker stops: nothing has failed
             shared.set(listens: false)
             try? await Task.sleep(for: backoff.next())
         }
     }
 
     private func receive(_ notification: PostgresNotification) async {
-        if notification.channel == "errand_cancel" { return shared.keeper.hurry() }
+        if notification.channel == "errand_cancel" { return shared.keeper.requestHeartbeat() }
         // Another worker has lowered the flag: the probes begin again.
         if notification.payload == "lowered" {
-            shared.doze.withLock { $0.lowered(at: shared.uptime) }
-            return shared.dozed.raise()
+            shared.idlePolling.withLock { $0.lowered(at: shared.uptime) }
+            return shared.fellAsleep.raise()
         }
         shared.metrics?.wakeUps.increment()
-        let wakeUp = shared.doze.withLock { $0.woken(at: shared.uptime) }
+        let wakeUp = shared.idlePolling.withLock { $0.woken(at: shared.uptime) }
         if wakeUp.claims { claim() }
         if wakeUp.lowers { await lowerFlag() }
     }
 
     /// Something may be due in any queue. A few queues are claimed from; of many, a probe finds those that have something.
     private func claim() {
-        guard loops.count > Self.fewQueues else { return wakeAll() }
+        guard queues.count > Self.fewQueues else { return wakeAll() }
         // A claim that is under way may have begun before the job was there, and the probe asks only for queues that sleep.
-        for loop in loops where loop.isAwake { loop.wake() }
-        shared.doze.withLock { $0.expects(workAt: shared.uptime) }
-        shared.dozed.raise()
+        for queue in queues where queue.isAwake { queue.wake() }
+        shared.idlePolling.withLock { $0.expects(workAt: shared.uptime) }
+        shared.fellAsleep.raise()
     }
 
     /// The other workers are told by it: those that sleep probe by themselves then.
@@ -83,6 +83,6 @@ struct Wakeup {
     }
 
     private func wakeAll() {
-        for loop in loops { loop.wake() }
+        for queue in queues { queue.wake() }
     }
 }

@@ -1,19 +1,19 @@
 import Foundation
 import Synchronization
 
-/// Looks after the claim loops on a thread of its own, which runs also where handlers block all of Swift's.
+/// Watches the queues' loops on a thread of its own, which runs even if handlers block all of Swift's.
 final class WatchdogThread: Sendable {
     private let shared: WorkerState
-    private let loops: [ClaimLoop]
+    private let queues: [QueueState]
     private let pulses = Atomic<Int>(0)
     private let isStopped = Atomic<Bool>(false)
 
-    init(shared: WorkerState, loops: [ClaimLoop]) {
+    init(shared: WorkerState, queues: [QueueState]) {
         self.shared = shared
-        self.loops = loops
+        self.queues = queues
     }
 
-    /// Looks until ``stop()``, or until something stands still: then it says so, once.
+    /// Watches until ``stop()``, or until something stands still: then it reports that, once.
     func start() {
         guard let onStandstill = shared.configuration.onStandstill else { return }
         Thread.detachNewThread { [self] in
@@ -37,6 +37,6 @@ final class WatchdogThread: Sendable {
     private var sight: Watchdog.Sight {
         Watchdog.Sight(
             pulses: pulses.load(ordering: .relaxed), beats: shared.beats.load(ordering: .relaxed),
-            loops: Dictionary(uniqueKeysWithValues: loops.map { ($0.queue, $0.sight) }))
+            loops: Dictionary(uniqueKeysWithValues: queues.map { ($0.name, $0.sight) }))
     }
 }

@@ -34,7 +34,7 @@ public struct WorkerConfiguration: Sendable {
     public var onStandstill: (@Sendable (_ reason: String) -> Void)?
 
     /// Told of every round trip that a claim loop has made; for measuring.
-    package var onRoundTrip: (@Sendable (RoundTrip) -> Void)?
+    package var onRoundTrip: (@Sendable (RoundTripReport) -> Void)?
     /// Told of every attempt whose end was written, in the order in which they were; for tests.
     package var onEnds: (@Sendable ([AttemptEnd]) -> Void)?
 
@@ -42,7 +42,7 @@ public struct WorkerConfiguration: Sendable {
 }
 
 /// What one round trip of a claim loop did: ends written and jobs claimed, in one transaction.
-package struct RoundTrip: Sendable {
+package struct RoundTripReport: Sendable {
     package let finished: Int
     package let claimed: Int
     package let took: Duration

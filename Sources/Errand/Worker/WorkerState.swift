@@ -26,10 +26,10 @@ final class WorkerState: Sendable {
     let failures = FailureLog()
     /// Nil where nobody collects metrics.
     let metrics: WorkerMetrics?
-    /// Rings when a queue has fallen asleep.
-    let dozed = Signal()
-    let doze: Mutex<DozePolicy>
-    let keeper = KeeperBell()
+    /// Raised when a queue has fallen asleep.
+    let fellAsleep = Signal()
+    let idlePolling: Mutex<IdlePollingPolicy>
+    let keeper = LeaseKeeperSignal()
     private let start = ContinuousClock.now
     /// How long a statement of the worker's own waits for a lock.
     private static let lockTimeout: Duration = .seconds(2)
@@ -51,15 +51,15 @@ final class WorkerState: Sendable {
             database: database, handlers: handlers, memory: configuration.memory, commits: counts,
             tracer: InstrumentationSystem.tracerIfAny, logger: logger)
         self.logger = logger
-        doze = Mutex(DozePolicy(interval: configuration.pollInterval))
+        idlePolling = Mutex(IdlePollingPolicy(interval: configuration.pollInterval))
         metrics = WorkerMetrics(queues: configuration.queues.keys)
-        // A claim or a heartbeat that waits behind somebody's lock is better tried again than ended at the statement timeout.
+        // A claim or a heartbeat that waits behind somebody's lock is better retried than ended at the statement timeout.
         var own = database.configuration
         own.lockTimeout = Self.lockTimeout
         claims = Database(
             configuration: own,
             maximumConnections: min(
-                configuration.claimConnections, configuration.queues.count * ClaimLoop.Turn.allCases.count),
+                configuration.claimConnections, configuration.queues.count * ClaimPlan.Connection.allCases.count),
             eagerConnections: 2, waitLimit: Self.claimWait, logger: logger)
         control = Database(configuration: own, maximumConnections: 1, logger: logger)
     }
@@ -74,7 +74,7 @@ final class WorkerState: Sendable {
     var listens: Bool { flags.withLock(\.listens) }
 
     /// New jobs are announced: nothing needs to be claimed before a wake-up comes.
-    var isArmed: Bool { listens && doze.withLock(\.isArmed) }
+    var isArmed: Bool { listens && idlePolling.withLock(\.isArmed) }
 
     /// From now on nothing is claimed; with `force`, what runs gets no grace.
     func stop(force: Bool = false) {

@@ -160,7 +160,7 @@ import Testing
                 ["set local deadlock_timeout = '20ms'"] + ends + [release].compactMap { $0 } + [claim.statement]
             let answers = try await database.pipeline(statements)
             ended += completions.count
-            held = try claim.answer(answers[answers.count - 1]).jobs
+            held = try claim.reply(answers[answers.count - 1]).jobs
         }
         return ended
     }

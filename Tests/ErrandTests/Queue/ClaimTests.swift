@@ -178,10 +178,10 @@ extension Database {
 
     fileprivate func claim(
         _ limit: Int, as worker: Int64, starts: [Int64] = [0, 0, 0, 0], lanes: [Int] = [1, 2, 3, 4]
-    ) async throws -> Claim.Answer {
+    ) async throws -> Claim.Reply {
         let claim = Claim(
             queue: "default", kinds: ["noop"], workerID: worker, limit: limit, starts: starts, lanes: lanes,
             isDurable: true, beginsNow: limit, takesSuspect: true, epoch: 0)
-        return try claim.answer(await query(claim.statement))
+        return try claim.reply(await query(claim.statement))
     }
 }

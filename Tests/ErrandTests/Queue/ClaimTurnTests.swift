@@ -50,8 +50,8 @@ import Testing
                 return claim
             }
             let ids = try await database.transaction { transaction in
-                let first = try claims[0].answer(try await transaction.query(claims[0].statement)).jobs
-                let second = try claims[1].answer(try await database.query(claims[1].statement)).jobs
+                let first = try claims[0].reply(try await transaction.query(claims[0].statement)).jobs
+                let second = try claims[1].reply(try await database.query(claims[1].statement)).jobs
                 return (first + second).map(\.id)
             }
             #expect(ids.count == 20)

@@ -28,7 +28,7 @@ struct HandWorker {
     /// Claims up to `limit` jobs of any of `kinds`.
     func claim(_ limit: Int, kinds: [String] = ["noop"]) async throws -> [ClaimedJob] {
         let claim = claiming(limit, kinds: kinds)
-        return try claim.answer(await database.query(claim.statement)).jobs
+        return try claim.reply(await database.query(claim.statement)).jobs
     }
 
     /// A claim that is still to be made.

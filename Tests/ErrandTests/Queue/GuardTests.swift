@@ -120,7 +120,7 @@ import Testing
             var ended = 0
             while ended < 100 {
                 let claim = worker.claiming(200)
-                let answer = try claim.answer(await quick.query(claim.statement))
+                let answer = try claim.reply(await quick.query(claim.statement))
                 let isLast = ended + answer.jobs.count == 100
                 #expect(!answer.jobs.isEmpty)
                 #expect(isLast || answer.rest == .more && answer.observation?.high == 0)

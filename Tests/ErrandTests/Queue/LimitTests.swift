@@ -265,7 +265,7 @@ import Testing
                 let claim = Claim(
                     queue: "default", kinds: ["noop"], workerID: worker.id, limit: 10, starts: mark.starts,
                     lanes: [1, 2, 3, 4], isDurable: true, beginsNow: 10, takesSuspect: true, epoch: 0)
-                let answer = try claim.answer(await database.query(claim.statement))
+                let answer = try claim.reply(await database.query(claim.statement))
                 if let observation = answer.observation { mark.observe(observation, at: .seconds(round)) }
                 found += answer.jobs.map(\.id)
             }
@@ -325,7 +325,7 @@ import Testing
                                 claim.statement,
                                 "select coalesce(max(last), '-infinity') from errand.rate_log, unnest(last_at) as last",
                             ])
-                            let (jobs, at) = (try claim.answer(answers[0]).jobs, try answers[1].scalar(Timestamp.self))
+                            let (jobs, at) = (try claim.reply(answers[0]).jobs, try answers[1].scalar(Timestamp.self))
                             if !jobs.isEmpty { starts.with { $0.append((at, jobs.count)) } }
                         }
                     }
@@ -372,7 +372,7 @@ import Testing
             while mark.starts[1] == 0, .now - start < .seconds(60) {
                 try await Queue(database: database).enqueue(Noop())
                 let claim = worker.claiming(10_000, from: mark.starts)
-                let answer = try claim.answer(await database.query(claim.statement))
+                let answer = try claim.reply(await database.query(claim.statement))
                 if let observation = answer.observation { mark.observe(observation, at: .now - start) }
                 try await Task.sleep(for: .milliseconds(20))
             }

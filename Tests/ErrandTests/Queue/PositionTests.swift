@@ -72,7 +72,7 @@ import Testing
             #expect(try looked.scalar([String].self) == queues)
             let second = try await HandWorker(database)
             let claim = second.claiming(4, from: [7, 7, 7, 7])
-            let answer = try claim.answer(await database.query(claim.statement))
+            let answer = try claim.reply(await database.query(claim.statement))
             #expect(answer.jobs.map(\.id) == [3, 4, 5, 8])
             #expect(answer.observation?.high == 0)
             // The outcome of the first attempt comes late, under the same position.
@@ -113,7 +113,7 @@ import Testing
                 var claim = worker.claiming(100, from: mark.starts)
                 // Not the priorities behind: the job is to stay there.
                 claim.lanes = [1, 2]
-                let answer = try claim.answer(await database.query(claim.statement))
+                let answer = try claim.reply(await database.query(claim.statement))
                 if let observation = answer.observation { mark.observe(observation, at: .now - start) }
                 return answer.jobs
             }

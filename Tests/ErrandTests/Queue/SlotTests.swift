@@ -321,7 +321,7 @@ extension HandWorker {
         let results = try await database.pipeline(
             Completion.statements(for: completions) + [Completion.release(after: completions)].compactMap { $0 }
                 + [claim.statement])
-        let answer = try claim.answer(results[results.count - 1])
+        let answer = try claim.reply(results[results.count - 1])
         if let observation = answer.observation { mark.observe(observation, at: now) }
         return answer.jobs
     }

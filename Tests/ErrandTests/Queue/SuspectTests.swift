@@ -169,30 +169,23 @@ import Testing
             let shared = WorkerState(
                 database: database, handlers: Handlers([]), configuration: WorkerConfiguration(),
                 logger: .init(label: "test"))
-            let loop = ClaimLoop(queue: "default", slots: 1, shared: shared)
-            func attempt(line: Int64) -> Attempt {
-                let job = ClaimedJob(
-                    id: 1, line: line, kind: "noop", queue: "default", priority: 2, attempt: 1, maxAttempts: 2,
-                    createdAt: .infinity, runAt: .infinity, startedAt: .infinity, payload: JSONB("{}"), options: nil,
-                    workerID: 1)
-                return Attempt(
-                    job, entry: nil, context: JobContext(job: job, environment: shared.environment, control: AttemptControl()),
-                    claimedAt: .now, loop: loop)
-            }
-            let first = attempt(line: 1)
-            shared.running.insert([first])
+            let queue = QueueState(name: "default", slots: 1, shared: shared)
+            let runner = AttemptRunner(shared: shared, queues: [queue])
+            let samples = try SampleAttempts()
+            let first = samples.attempt(.sample(1, line: 1))
+            #expect(shared.running.insert([first]).isEmpty)
             let held = shared.running.held()
             #expect(shared.running.remove(first))
-            shared.running.insert([attempt(line: 2)])
-            #expect(shared.running.drop(held, because: .cancelled) == 0)
+            #expect(shared.running.insert([samples.attempt(.sample(1, line: 2))]).isEmpty)
+            #expect(runner.drop(held, because: .cancelled) == 0)
             #expect(shared.running.held().map(\.line) == [2])
-            #expect(shared.running.drop(shared.running.held(), because: .cancelled) == 1)
+            #expect(runner.drop(shared.running.held(), because: .cancelled) == 1)
         }
     }
 }
 
 extension HandWorker {
-    fileprivate func answer(to claim: Claim) async throws -> Claim.Answer {
-        try claim.answer(await database.query(claim.statement))
+    fileprivate func answer(to claim: Claim) async throws -> Claim.Reply {
+        try claim.reply(await database.query(claim.statement))
     }
 }

@@ -256,10 +256,3 @@ final class Counter: Sendable {
 
     func leave() { state.withLock { $0.now -= 1 } }
 }
-
-extension ClaimedJob {
-    static let sample = ClaimedJob(
-        id: 1, line: 1, kind: "noop", queue: "default", priority: 2, attempt: 1, maxAttempts: 1,
-        createdAt: .init(microseconds: 0), runAt: .init(microseconds: 0), startedAt: .init(microseconds: 0),
-        payload: JSONB("{}"), options: nil, workerID: 1)
-}

@@ -2,11 +2,11 @@ import Testing
 
 @testable import Errand
 
-@Suite("When a worker looks at sleeping queues") struct DozePolicyTests {
-    private let policy = DozePolicy(interval: .milliseconds(250))
+@Suite("When a worker looks at sleeping queues") struct IdlePollingPolicyTests {
+    private let policy = IdlePollingPolicy(interval: .milliseconds(250))
 
     /// One that has been asleep since then, with the flag up; its last probe was at that time.
-    private func armedPolicy(at now: Duration) -> DozePolicy {
+    private func armedPolicy(at now: Duration) -> IdlePollingPolicy {
         var policy = policy
         for millisecond in stride(from: 2000, through: 0, by: -10) {
             _ = policy.next(at: now - .milliseconds(millisecond), isBusy: false, listens: true)
@@ -19,13 +19,13 @@ import Testing
         var policy = policy
         var now: Duration = .seconds(1)
         for pause in [5, 10, 20, 40, 80, 160, 320, 500, 500] {
-            #expect(policy.next(at: now, isBusy: false, listens: true) == .look(arms: true))
+            #expect(policy.next(at: now, isBusy: false, listens: true) == .probe(arms: true))
             #expect(policy.next(at: now, isBusy: false, listens: true) == .wait(.milliseconds(pause)))
             now += .milliseconds(pause)
         }
         // What is found by itself leaves the flag up.
         policy.worked(at: now)
-        #expect(policy.next(at: now, isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: now, isBusy: false, listens: true) == .probe(arms: true))
         #expect(policy.next(at: now + .milliseconds(1), isBusy: false, listens: true) == .wait(.milliseconds(499)))
     }
 
@@ -34,27 +34,27 @@ import Testing
         var policy = policy
         var now: Duration = .seconds(1)
         for pause in [5, 10, 20, 40, 80, 160] {
-            #expect(policy.next(at: now, isBusy: false, listens: true) == .look(arms: true))
+            #expect(policy.next(at: now, isBusy: false, listens: true) == .probe(arms: true))
             now += .milliseconds(pause)
         }
         now -= .milliseconds(130)
         policy.expects(workAt: now + .milliseconds(30))
         #expect(policy.next(at: now, isBusy: false, listens: true) == .wait(.milliseconds(30)))
         now += .milliseconds(30)
-        #expect(policy.next(at: now, isBusy: false, listens: true) == .look(arms: true))
-        #expect(policy.next(at: now, isBusy: false, listens: true) != .look(arms: true))
+        #expect(policy.next(at: now, isBusy: false, listens: true) == .probe(arms: true))
+        #expect(policy.next(at: now, isBusy: false, listens: true) != .probe(arms: true))
     }
 
     @Test("after work it looks every 5 ms, and raises the flag after 10 ms of calm")
     func worked() {
         var policy = policy
         policy.worked(at: .seconds(2))
-        #expect(policy.next(at: .seconds(2), isBusy: false, listens: true) == .look(arms: false))
+        #expect(policy.next(at: .seconds(2), isBusy: false, listens: true) == .probe(arms: false))
         #expect(policy.next(at: .milliseconds(2001), isBusy: false, listens: true) == .wait(.milliseconds(4)))
-        #expect(policy.next(at: .milliseconds(2007), isBusy: false, listens: true) == .look(arms: false))
+        #expect(policy.next(at: .milliseconds(2007), isBusy: false, listens: true) == .probe(arms: false))
         // The calm is over before the next look would be due.
         #expect(policy.next(at: .milliseconds(2008), isBusy: false, listens: true) == .wait(.milliseconds(2)))
-        #expect(policy.next(at: .milliseconds(2010), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: .milliseconds(2010), isBusy: false, listens: true) == .probe(arms: true))
     }
 
     @Test("while wake-ups are few the flag stays up: a job is one wake-up and one claim, without a probe")
@@ -66,7 +66,7 @@ import Testing
             #expect(policy.woken(at: now) == .init(claims: true, lowers: false))
             policy.worked(at: now + .milliseconds(1))
             #expect(policy.isArmed)
-            if case .look = policy.next(at: now + .milliseconds(2), isBusy: false, listens: true) { looks += 1 }
+            if case .probe = policy.next(at: now + .milliseconds(2), isBusy: false, listens: true) { looks += 1 }
         }
         // The safety net: two a second.
         #expect((18...21).contains(looks))
@@ -88,8 +88,8 @@ import Testing
         }
         #expect(lowered < .milliseconds(10_150))
         #expect(!policy.isArmed)
-        #expect(policy.next(at: lowered + .milliseconds(9), isBusy: false, listens: true) == .look(arms: false))
-        #expect(policy.next(at: lowered + .milliseconds(11), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: lowered + .milliseconds(9), isBusy: false, listens: true) == .probe(arms: false))
+        #expect(policy.next(at: lowered + .milliseconds(11), isBusy: false, listens: true) == .probe(arms: true))
         // It was raised too early: the next wake-up lowers it at once.
         #expect(policy.woken(at: lowered + .milliseconds(12)) == .init(claims: true, lowers: true))
     }
@@ -109,8 +109,8 @@ import Testing
         // After a spurious one the quiet period lasts 100 ms.
         var policy = armedPolicy(at: .seconds(10))
         while !policy.woken(at: .seconds(11)).lowers {}
-        #expect(policy.next(at: .milliseconds(11_050), isBusy: false, listens: true) == .look(arms: false))
-        #expect(policy.next(at: .milliseconds(11_100), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: .milliseconds(11_050), isBusy: false, listens: true) == .probe(arms: false))
+        #expect(policy.next(at: .milliseconds(11_100), isBusy: false, listens: true) == .probe(arms: true))
     }
 
     @Test("where another worker lowers the flag it probes again, and raises the flag after 10 ms")
@@ -118,9 +118,9 @@ import Testing
         var policy = armedPolicy(at: .seconds(10))
         policy.lowered(at: .seconds(11))
         #expect(!policy.isArmed)
-        #expect(policy.next(at: .milliseconds(11_001), isBusy: false, listens: true) == .look(arms: false))
-        #expect(policy.next(at: .milliseconds(11_006), isBusy: false, listens: true) == .look(arms: false))
-        #expect(policy.next(at: .milliseconds(11_010), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: .milliseconds(11_001), isBusy: false, listens: true) == .probe(arms: false))
+        #expect(policy.next(at: .milliseconds(11_006), isBusy: false, listens: true) == .probe(arms: false))
+        #expect(policy.next(at: .milliseconds(11_010), isBusy: false, listens: true) == .probe(arms: true))
         #expect(policy.isArmed)
     }
 
@@ -131,12 +131,12 @@ import Testing
         for millisecond in 1000..<11_000 {
             let now: Duration = .milliseconds(millisecond)
             if policy.woken(at: now).claims { claims += 1 }
-            if case .look = policy.next(at: now, isBusy: false, listens: true) { looks += 1 }
+            if case .probe = policy.next(at: now, isBusy: false, listens: true) { looks += 1 }
         }
-        #expect(looks <= DozePolicy.vainLooks + 200)
+        #expect(looks <= IdlePollingPolicy.vainLooks + 200)
         #expect(claims <= 350)
         // Its next probe asks to be woken at once, and each of the next jobs finds it that way.
-        #expect(policy.next(at: .milliseconds(11_200), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: .milliseconds(11_200), isBusy: false, listens: true) == .probe(arms: true))
         #expect(policy.woken(at: .milliseconds(11_201)).claims)
     }
 
@@ -146,9 +146,9 @@ import Testing
         var looks = 0
         for millisecond in 1000..<11_000 {
             policy.lowered(at: .milliseconds(millisecond))
-            if case .look = policy.next(at: .milliseconds(millisecond), isBusy: false, listens: true) { looks += 1 }
+            if case .probe = policy.next(at: .milliseconds(millisecond), isBusy: false, listens: true) { looks += 1 }
         }
-        #expect(looks <= DozePolicy.vainLooks + 200)
+        #expect(looks <= IdlePollingPolicy.vainLooks + 200)
     }
 
     @Test("a wake-up that it hasn't asked for makes it claim nothing; many lower the flag, ten times a second at most")
@@ -163,7 +163,7 @@ import Testing
         }
         #expect((1...10).contains(lowerings))
         // The calm goes on as if nothing had come.
-        #expect(policy.next(at: .milliseconds(2100), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: .milliseconds(2100), isBusy: false, listens: true) == .probe(arms: true))
     }
 
     @Test("a probe that a wake-up asks for comes at once, though a rate is expected to have room later")
@@ -171,17 +171,17 @@ import Testing
         var policy = armedPolicy(at: .seconds(10))
         policy.expects(workAt: .milliseconds(10_001))
         policy.expects(workAt: .milliseconds(10_300))
-        #expect(policy.next(at: .milliseconds(10_001), isBusy: false, listens: true) == .look(arms: true))
+        #expect(policy.next(at: .milliseconds(10_001), isBusy: false, listens: true) == .probe(arms: true))
     }
 
     @Test("while another queue is claimed from it probes every 10 ms and raises no flag; one that is up stays up")
     func busy() {
         var policy = policy
-        #expect(policy.next(at: .seconds(1), isBusy: true, listens: true) == .look(arms: false))
+        #expect(policy.next(at: .seconds(1), isBusy: true, listens: true) == .probe(arms: false))
         #expect(policy.next(at: .milliseconds(1004), isBusy: true, listens: true) == .wait(.milliseconds(6)))
-        #expect(policy.next(at: .milliseconds(1010), isBusy: true, listens: true) == .look(arms: false))
-        #expect(policy.next(at: .milliseconds(1011), isBusy: false, listens: true) == .look(arms: true))
-        #expect(policy.next(at: .milliseconds(1016), isBusy: true, listens: true) == .look(arms: true))
+        #expect(policy.next(at: .milliseconds(1010), isBusy: true, listens: true) == .probe(arms: false))
+        #expect(policy.next(at: .milliseconds(1011), isBusy: false, listens: true) == .probe(arms: true))
+        #expect(policy.next(at: .milliseconds(1016), isBusy: true, listens: true) == .probe(arms: true))
         #expect(policy.next(at: .milliseconds(1017), isBusy: true, listens: true) == .wait(.milliseconds(9)))
     }
 
@@ -189,9 +189,9 @@ import Testing
     func polling() {
         var policy = policy
         policy.worked(at: .seconds(1))
-        #expect(policy.next(at: .seconds(1), isBusy: false, listens: false) == .look(arms: false))
-        #expect(policy.next(at: .milliseconds(1090), isBusy: false, listens: false) == .look(arms: false))
+        #expect(policy.next(at: .seconds(1), isBusy: false, listens: false) == .probe(arms: false))
+        #expect(policy.next(at: .milliseconds(1090), isBusy: false, listens: false) == .probe(arms: false))
         #expect(policy.next(at: .milliseconds(1100), isBusy: false, listens: false) == .wait(.milliseconds(240)))
-        #expect(policy.next(at: .milliseconds(1340), isBusy: false, listens: false) == .look(arms: false))
+        #expect(policy.next(at: .milliseconds(1340), isBusy: false, listens: false) == .probe(arms: false))
     }
 }

@@ -1,12 +1,12 @@
-/// How many jobs a worker claims beyond those that it can begin at once.
+/// How many jobs a worker prefetches: claims beyond those that it can begin at once.
 ///
 /// With ten slots and jobs that take no time a worker would claim ten jobs, write ten ends, and commit for both: the commits
-/// were all that it did. So it claims as many ahead as begin within a ``moment``, judged by the slowest group of attempts of
-/// late. One job of seconds is enough to claim none ahead: what waits here behind it could run elsewhere. One of
+/// were all that it did. So it prefetches as many as begin within a ``moment``, judged by the slowest group of attempts of
+/// late. One job of seconds is enough to prefetch none: what waits here behind it could run elsewhere. One of
 /// milliseconds isn't, since any attempt may be held up for as long on a busy machine. And what waits takes memory: large
 /// payloads are claimed a few at a time.
-package struct ClaimAhead {
-    /// The longest that a job claimed ahead should wait for its slot.
+package struct Prefetch {
+    /// The longest that a prefetched job should wait for its slot.
     package static let moment: Duration = .milliseconds(20)
     /// The most bytes of payloads that wait.
     package static let bytes = 16 << 20
@@ -27,15 +27,15 @@ package struct ClaimAhead {
     }
 
     /// So many attempts have ended, which took so long all together.
-    package mutating func ended(_ count: Int, tookTogether total: Duration) {
+    package mutating func completed(_ count: Int, tookTogether total: Duration) {
         guard count > 0 else { return }
         slowest = max(total / count, (slowest ?? .zero) * Self.memory)
     }
 
-    /// Jobs claimed ahead did wait long: until attempts end again, none are.
+    /// Prefetched jobs did wait long: until attempts end again, there are none.
     package mutating func stalled() { slowest = nil }
 
-    /// The most jobs that a queue claims ahead, where the other queues of its worker hold so many.
+    /// The most jobs that a queue prefetches if the other queues of its worker hold so many.
     ///
     /// Of one queue four batches: two on their way, one that runs and one that has ended; more would only wait. Of all
     /// queues sixty-four: 40 MB of jobs with the default batch.

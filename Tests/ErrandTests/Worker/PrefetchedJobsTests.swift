@@ -11,8 +11,8 @@ private struct Mixed: Job {
     var waits = false
 }
 
-@Suite("Jobs claimed ahead") struct AheadTests {
-    @Test("however many are claimed ahead, never more run at once than there are slots")
+@Suite("Prefetched jobs") struct PrefetchedJobsTests {
+    @Test("however many are prefetched, never more run at once than there are slots")
     func slots() async throws {
         let running = Mutex((now: 0, most: 0))
         let largest = Mutex(0)

@@ -18,10 +18,10 @@
 /// A transaction that enqueued before the flag was raised, and commits after the probe that came with it, announces
 /// nothing. So that probe is followed by others, each after twice the pause of the one before: such a job is found at the
 /// latest when it has waited as long as its commit was away from the flag.
-package struct DozePolicy {
+package struct IdlePollingPolicy {
     package enum Next: Equatable {
         /// Probe now; with `arms`, and raise the flag before.
-        case look(arms: Bool)
+        case probe(arms: Bool)
         case wait(Duration)
     }
 
@@ -143,7 +143,7 @@ package struct DozePolicy {
         self.soonLooks = max(0, soonLooks - 1)
         armedPause = arms && isArmed ? min(armedPause * 2, longest) : Self.shortPause
         isArmed = arms
-        return .look(arms: arms)
+        return .probe(arms: arms)
     }
 
     private func soonLooks(at now: Duration) -> Double {

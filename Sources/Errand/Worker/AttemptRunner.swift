@@ -1,0 +1,113 @@
+import Synchronization
+
+/// Runs the attempts of a worker: begins them, stops them, and hands each completion to its queue.
+///
+/// Each attempt has a task of its own, which begins at once on the thread of the starter that took it. One that never waits
+/// has ended before the next one begins, and no thread is woken for it. One that computes for long holds up one starter.
+final class AttemptRunner: Sendable {
+    private let shared: WorkerState
+    private let queues: [String: QueueState]
+
+    init(shared: WorkerState, queues: [QueueState]) {
+        self.shared = shared
+        self.queues = Dictionary(uniqueKeysWithValues: queues.map { ($0.name, $0) })
+    }
+
+    /// Begins jobs that were claimed from `queue`, now or when there are slots.
+    func begin(_ jobs: [ClaimedJob], of queue: QueueState) {
+        guard !jobs.isEmpty else { return }
+        let now = ContinuousClock.now
+        let attempts = jobs.map { job in
+            Attempt(
+                job, entry: shared.environment.handlers[job.kind],
+                context: JobContext(job: job, environment: shared.environment, control: AttemptControl()),
+                claimedAt: now)
+        }
+        for older in shared.running.insert(attempts) { drop(older, because: .leaseLost) }
+        shared.keeper.notifyBegun()
+        start(queue.add(attempts), of: queue)
+    }
+
+    /// Begins the job on trial, if there is one that waits and nothing else is held.
+    func beginTrial() {
+        for queue in queues.values {
+            if let trial = queue.nextTrial() { run(trial, of: queue) }
+        }
+    }
+
+    private func start(_ starters: Int, of queue: QueueState) {
+        for _ in 0..<starters {
+            Task {
+                while let attempt = queue.next() { run(attempt, of: queue) }
+            }
+        }
+    }
+
+    /// Not a child of the caller's task: a handler that ignores its cancellation may outlive the worker's stop, and must
+    /// not hold it up. `Running` owns it.
+    private func run(_ attempt: Attempt, of queue: QueueState) {
+        attempt.control.attach(
+            Task.immediate {
+                let completion = await attempt.run()
+                if shared.running.remove(attempt) { complete(attempt, completion, of: queue) }
+            })
+    }
+
+    private func complete(_ attempt: Attempt, _ completion: Completion, of queue: QueueState) {
+        start(queue.complete(attempt, completion), of: queue)
+        queue.work.raise()
+    }
+}
+
+// MARK: - Stopping
+extension AttemptRunner {
+    /// Hands jobs back that have waited too long for a slot since they were prefetched. All that wait if the worker stops, or
+    /// if a job on trial is to run alone.
+    func handBackStalled(at now: ContinuousClock.Instant) {
+        for queue in queues.values {
+            for attempt in queue.takeStalled(at: now) where shared.running.remove(attempt) {
+                complete(attempt, Completion(job: attempt.job, result: .released, took: .zero), of: queue)
+            }
+        }
+    }
+
+    /// Stops the attempts of these jobs and forgets them: others have written their outcome, or will. Returns how many.
+    func drop(_ jobs: some Sequence<ClaimedJob>, because interruption: Interruption) -> Int {
+        let dropped = shared.running.remove(jobs)
+        for attempt in dropped { drop(attempt, because: interruption) }
+        return dropped.count
+    }
+
+    private func drop(_ attempt: Attempt, because interruption: Interruption) {
+        attempt.control.interrupt(interruption)
+        shared.epochs.withLock { $0.ended(attempt.job) }
+        // It may be another queue's than the one that has claimed its job again.
+        guard let queue = queues[attempt.job.queue] else { return }
+        start(queue.drop(attempt), of: queue)
+        queue.work.raise()
+    }
+
+    /// Stops attempts whose deadline has passed, and completes those that go on for `timeout` after that.
+    func enforceDeadlines(at now: ContinuousClock.Instant, timeout: Duration = .seconds(5)) {
+        let late = shared.running.late(at: now)
+        for (attempt, _) in late where attempt.control.interruption == nil { attempt.control.interrupt(.deadline) }
+        abandon(late.filter { $0.deadline + timeout <= now }.map(\.attempt))
+    }
+
+    /// Asks all attempts to stop.
+    func interruptAll(because interruption: Interruption) {
+        for attempt in shared.running.all { attempt.control.interrupt(interruption) }
+    }
+
+    /// Completes every attempt that is still there.
+    func abandonAll() { abandon(shared.running.all) }
+
+    private func abandon(_ stubborn: [Attempt]) {
+        for attempt in stubborn where shared.running.remove(attempt) {
+            guard let queue = queues[attempt.job.queue] else { continue }
+            let result = attempt.abandoned(because: attempt.control.interruption ?? .shutdown)
+            let took: Duration = attempt.control.begunAt.map { .now - $0 } ?? .zero
+            complete(attempt, Completion(job: attempt.job, result: result, took: took), of: queue)
+        }
+    }
+}

@@ -1,0 +1,86 @@
+import Logging
+import Postgres
+
+/// The services of a running worker, from start to stop.
+struct Engine {
+    let shared: WorkerState
+    let stop: Signal
+    private let queues: [QueueState]
+    private let runner: AttemptRunner
+
+    init(shared: WorkerState, stop: Signal) {
+        self.shared = shared
+        self.stop = stop
+        queues = shared.configuration.queues.sorted { $0.key < $1.key }.map { name, slots in
+            QueueState(name: name, slots: slots, shared: shared)
+        }
+        runner = AttemptRunner(shared: shared, queues: queues)
+    }
+
+    func run() async {
+        let reports = WorkerReports(shared: shared)
+        await withTaskGroup { group in
+            let lease = LeaseKeeper(shared: shared, queues: queues, runner: runner)
+            let wakeup = Wakeup(shared: shared, queues: queues)
+            let watchdog = WatchdogThread(shared: shared, queues: queues)
+            watchdog.start()
+            defer { watchdog.stop() }
+            group.addTask { await lease.run() }
+            group.addTask { await wakeup.run() }
+            group.addTask { await IdlePolling(shared: shared, queues: queues).run() }
+            group.addTask { await reports.run() }
+            group.addTask { await MarkScan(shared: shared, queues: queues).run() }
+            async let claiming: Void = claim()
+            await drain()
+            await claiming
+            group.cancelAll()
+            shared.fellAsleep.raise()
+            shared.keeper.notifyBegun()
+        }
+        await reports.writeRest()
+        await leave()
+    }
+
+    /// Runs the loops of all queues until every outcome is written.
+    private func claim() async {
+        await withTaskGroup { group in
+            for queue in queues { group.addTask { await QueueLoop(queue: queue, runner: runner).run() } }
+        }
+    }
+
+    /// Waits for the stop, then for running jobs, no longer than the grace period; hands the rest back.
+    private func drain() async {
+        await stop.wait()
+        runner.handBackStalled(at: .now)
+        for queue in queues { queue.wake() }
+        let stopped = ContinuousClock.now
+        while shared.running.count > 0, !shared.isGraceOver(since: stopped) {
+            await stop.wait(atMost: .milliseconds(20))
+        }
+        guard shared.running.count > 0 else { return }
+        shared.logger.notice("grace is over: handing jobs back", metadata: ["running": "\(shared.running.count)"])
+        runner.interruptAll(because: .shutdown)
+        // A handler that heeds its cancellation ends within this; whatever it returns is written.
+        let interrupted = ContinuousClock.now
+        while shared.running.count > 0, ContinuousClock.now - interrupted < .milliseconds(500) {
+            await stop.wait(atMost: .milliseconds(10))
+        }
+        runner.abandonAll()
+    }
+
+    private func leave() async {
+        for id in shared.identity.all {
+            let isInDoubt = shared.identity.retiring.contains(id)
+            do {
+                try await shared.control.execute(Statement("select errand.leave_v1($1, $2)", [id, isInDoubt]))
+            } catch {
+                shared.logger.warning(
+                    "could not say goodbye: the lease ends by itself",
+                    metadata: ["worker_id": "\(id)", "error": "\(error)"])
+            }
+        }
+        await shared.claims.close()
+        await shared.control.close()
+        shared.logger.info("stopped")
+    }
+}

@@ -1,0 +1,48 @@
+import Logging
+import Postgres
+import Synchronization
+
+/// Probes the queues that sleep, with one question for all of them; see ``IdlePollingPolicy``.
+struct IdlePolling {
+    let shared: WorkerState
+    let queues: [QueueState]
+
+    /// Runs until its task is cancelled.
+    func run() async {
+        while !Task.isCancelled {
+            guard queues.contains(where: { !$0.isAwake }), shared.identity.current != nil else {
+                await shared.fellAsleep.wait(atMost: shared.configuration.pollInterval)
+                continue
+            }
+            let isBusy = queues.contains(where: \.isClaiming)
+            switch shared.idlePolling.withLock({ $0.next(at: shared.uptime, isBusy: isBusy, listens: shared.listens) }) {
+            case .wait(let delay):
+                await shared.fellAsleep.wait(atMost: delay)
+            case .probe(let arms):
+                do {
+                    // Only now: a queue that fell asleep before a wake-up came is among them.
+                    try await probe(queues.filter { !$0.isAwake }, arms: arms)
+                } catch {
+                    shared.logger.debug("no probe of the sleeping queues", metadata: ["error": "\(error)"])
+                }
+            }
+        }
+    }
+
+    /// Wakes those of `asleep` that have jobs to claim. With `arms` it raises the wake-up flag first.
+    private func probe(_ asleep: [QueueState], arms: Bool) async throws {
+        let rows = try await shared.claims.query(
+            Statement(
+                "select * from errand.look_v1($1, $2, $3, $4)",
+                [asleep.map(\.name), shared.kinds, asleep.flatMap(\.starts), arms]
+            ).kept)
+        guard let (busy, roomIn) = try rows.first?.decode([String].self, Int64?.self) else {
+            throw UnexpectedAnswer("errand.look_v1", expected: "one row", came: "none")
+        }
+        if let roomIn {
+            let time = shared.uptime + .microseconds(roomIn)
+            shared.idlePolling.withLock { $0.expects(workAt: time) }
+        }
+        for queue in asleep where busy.contains(queue.name) { queue.wake() }
+    }
+}

@@ -1,0 +1,47 @@
+import Synchronization
+
+/// Attempts between their claim and their completion. ``AttemptRunner`` does what these say.
+extension QueueState {
+    /// Takes in attempts of jobs that were claimed. Returns how many starters to add.
+    func add(_ attempts: [Attempt]) -> Int { state.withLock { $0.slots.add(attempts) } }
+
+    /// The next attempt, which begins now; nil ends the starter that asks.
+    func next() -> Attempt? {
+        state.withLock { $0.slots.next(at: .now, isOnTrial: shared.suspects.isOnTrial) }
+    }
+
+    /// The job on trial, which begins now if nothing else runs on this worker.
+    func nextTrial() -> Attempt? {
+        state.withLock { state in shared.running.count == 1 ? state.slots.nextTrial(at: .now) : nil }
+    }
+
+    /// An attempt has ended. Returns how many starters to add.
+    func complete(_ attempt: Attempt, _ completion: Completion) -> Int {
+        state.withLock { state in
+            state.completions.add(completion)
+            return free(attempt, &state)
+        }
+    }
+
+    /// An attempt was dropped: there is no outcome to write. Returns how many starters to add.
+    func drop(_ attempt: Attempt) -> Int {
+        state.withLock { state in
+            hold(-1, &state)
+            return free(attempt, &state)
+        }
+    }
+
+    /// Attempts that have waited too long for their slot. Taken out under the lock: a slot that falls free meanwhile must
+    /// begin none of them.
+    func takeStalled(at now: ContinuousClock.Instant) -> ArraySlice<Attempt> {
+        let isOnTrial = shared.suspects.isOnTrial
+        return state.withLock { $0.slots.takeStalled(at: now, isStopping: shared.isStopping, isOnTrial: isOnTrial) }
+    }
+
+    private func free(_ attempt: Attempt, _ state: inout State) -> Int {
+        state.slots.remove(attempt)
+        // Before its slot is given away: behind a trial others may begin.
+        shared.suspects.ended(attempt.job)
+        return state.slots.addStarters()
+    }
+}

@@ -1,0 +1,178 @@
+import Logging
+import Postgres
+import Synchronization
+
+/// Writes completions and claims jobs in one pipeline and one commit: here alone the two meet.
+struct RoundTrip {
+    let queue: QueueState
+    let runner: AttemptRunner
+    let connection: ClaimPlan.Connection
+
+    private var shared: WorkerState { queue.shared }
+
+    /// The part of a round trip that one of its statements belongs to.
+    enum Part { case completions, release, claim }
+
+    /// What is sent: the completions' statements, then the release of limits, then the claim.
+    private struct Request {
+        var statements: [Statement]
+        let writes: Int
+        var claim: Claim?
+
+        func part(at index: Int) -> Part {
+            index < writes ? .completions : claim != nil && index == statements.count - 1 ? .claim : .release
+        }
+    }
+
+    /// Returns how many jobs came; nil if nothing was asked or read.
+    ///
+    /// - Throws: a ``PostgresError``, after the queue has taken back what was not written.
+    func run(_ task: RoundTripTask) async throws -> Int? {
+        // Until its jobs have begun, so that nobody takes the queue for empty meanwhile.
+        defer { queue.unhold(task.limit) }
+        let workerID = shared.identity.current
+        let request = request(for: task, under: workerID)
+        var isReserved = request.claim?.takesSuspect == true
+        defer { if isReserved { shared.suspects.claimed(nil, at: shared.uptime) } }
+        let ticket = request.writes > 0 ? shared.counts.begin() : nil
+        defer { ticket.map(shared.counts.end) }
+        guard !request.statements.isEmpty else {
+            // Nothing to ask, or nothing to write: what completed was committed with its handler's own writes.
+            try written(task.completions, as: [])
+            return nil
+        }
+        let start = ContinuousClock.now
+        var results = try await send(request, for: task, under: workerID)
+        let took: Duration = .now - start
+        let rows = request.claim == nil ? nil : results.removeLast()
+        try written(task.completions, as: results.prefix(request.writes))
+        let reply = try rows.flatMap { rows in try request.claim.map { try read(rows, of: $0, under: workerID) } }
+        if isReserved { shared.suspects.claimed(reply?.jobs.first { $0.crashes > 0 }, at: shared.uptime) }
+        isReserved = false
+        shared.configuration.onRoundTrip?(
+            RoundTripReport(finished: task.completions.count, claimed: reply?.jobs.count ?? 0, took: took))
+        guard let reply else { return nil }
+        queue.metrics?.claimed(reply.jobs.count, took: took)
+        return begin(reply, of: task.limit)
+    }
+}
+
+// MARK: - Asking
+extension RoundTrip {
+    private func request(for task: RoundTripTask, under workerID: Int64?) -> Request {
+        var statements = Completion.statements(for: task.completions)
+        let writes = statements.count
+        let claim = task.limit > 0 ? workerID.map { nextClaim(for: task, under: $0) } : nil
+        if !task.omitsRelease {
+            let limits = queue.limitsToRelease(task, isClaiming: claim != nil)
+            if let release = Completion.release(limits) { statements.append(release) }
+        }
+        if let claim { statements.append(claim.statement) }
+        return Request(statements: statements, writes: writes, claim: claim)
+    }
+
+    private func nextClaim(for task: RoundTripTask, under workerID: Int64) -> Claim {
+        let takesSuspect = shared.suspects.reserve(at: shared.uptime)
+        let epoch = shared.epochs.withLock { $0.claims(under: workerID) }
+        return queue.claim(for: task, under: workerID, epoch: epoch, takesSuspect: takesSuspect, on: connection)
+    }
+
+    private func send(
+        _ request: Request, for task: RoundTripTask, under workerID: Int64?
+    ) async throws(PostgresError) -> [Rows] {
+        do {
+            return try await ask(request.statements)
+        } catch {
+            queue.notWritten(
+                task, refused: error.statement.map(request.part),
+                isRejected: !error.isTransient && !error.isOutcomeUnknown)
+            forget(request, task, under: workerID, isOutcomeUnknown: error.isOutcomeUnknown)
+            throw error
+        }
+    }
+
+    private func ask(_ statements: [Statement]) async throws(PostgresError) -> [Rows] {
+        if connection == .first { queue.set(isAsking: true) }
+        defer { if connection == .first { queue.set(isAsking: false) } }
+        return try await shared.claims.pipeline(statements)
+    }
+
+    /// The claim of a round trip that failed has brought nothing, as far as anybody knows here.
+    private func forget(
+        _ request: Request, _ task: RoundTripTask, under workerID: Int64?, isOutcomeUnknown: Bool
+    ) {
+        if !isOutcomeUnknown {
+            if let claim = request.claim { shared.epochs.withLock { $0.claimed(0, in: claim.epoch) } }
+        } else if request.claim != nil || task.completions.contains(where: { $0.outcome == .released }), let workerID {
+            // A job that was handed back keeps its position. Were it claimed under this id again, a second try to
+            // hand it back would end that attempt.
+            shared.identity.doubt(workerID)
+        }
+    }
+}
+
+// MARK: - What was claimed
+extension RoundTrip {
+    private func read(_ rows: Rows, of claim: Claim, under workerID: Int64?) throws -> Claim.Reply {
+        let reply: Claim.Reply
+        do {
+            reply = try claim.reply(rows)
+        } catch {
+            // Its jobs are claimed, and nobody here knows of them: they become available again with the id.
+            if let workerID { shared.identity.doubt(workerID) }
+            throw error
+        }
+        shared.epochs.withLock { $0.claimed(reply.count, in: claim.epoch) }
+        return reply
+    }
+
+    private func begin(_ reply: Claim.Reply, of limit: Int) -> Int? {
+        let isDeep = queue.claimed(reply, limit: limit, on: connection)
+        guard reply.observation != nil else { return nil }
+        runner.begin(reply.jobs, of: queue)
+        if isDeep, connection == .first { queue.deep.raise() }
+        // There is more: as good as a whole batch.
+        return reply.rest == .more ? limit : reply.count
+    }
+}
+
+// MARK: - What was written
+extension RoundTrip {
+    private func written(_ batch: [Completion], as results: ArraySlice<Rows>) throws {
+        guard !batch.isEmpty else { return }
+        let reply = try CompletionReply(results)
+        let locked = reply.locked.isEmpty ? [] : batch.filter { reply.locked.contains($0.job.id) }
+        if let delay = queue.written(except: locked) { writeAgain(after: delay) }
+        shared.epochs.withLock { epochs in
+            for completion in batch where !reply.locked.contains(completion.job.id) { epochs.ended(completion.job) }
+        }
+        let missing = reply.refused.union(reply.locked)
+        record(missing.isEmpty ? batch : batch.filter { !missing.contains($0.job.id) }, by: reply.transactions)
+        for id in reply.refused.sorted() {
+            shared.logger.warning(
+                "late end not written: the job was cancelled, or its lease was lost", metadata: ["job_id": "\(id)"])
+        }
+    }
+
+    private func record(_ written: [Completion], by transactions: Set<Int64>) {
+        // What was held under an id that has lost its lease, housekeeping counts.
+        let ids = shared.identity.all
+        shared.counts.add(written.filter { ids.contains($0.job.workerID) }, by: transactions)
+        for commit in written.compactMap(\.commit) { shared.counts.end(commit.ticket) }
+        shared.metrics?.completed(written)
+        shared.failures.write(written, to: shared.logger, at: shared.uptime)
+        shared.configuration.onEnds?(written.map(AttemptEnd.init))
+    }
+
+    /// Writes the outcomes of jobs again that another session has locked, such as one that cancels them and has not
+    /// committed.
+    private func writeAgain(after delay: Duration) {
+        shared.logger.trace(
+            "jobs are locked by another session: their outcomes are written later", metadata: ["queue": "\(queue.name)"])
+        // It outlives the round trip; the worker's stop waits for it, since what is postponed counts as held.
+        Task {
+            try? await Task.sleep(for: delay)
+            queue.resumePostponed()
+        }
+    }
+}

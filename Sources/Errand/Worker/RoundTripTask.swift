@@ -1,0 +1,76 @@
+import Synchronization
+
+/// What one round trip is to do.
+struct RoundTripTask {
+    var completions: [Completion] = []
+    /// The most jobs to claim, for which there is room; 0 claims none.
+    var limit = 0
+    /// How many of them begin at once.
+    var beginsNow = 0
+    /// How long claims still wait after one that failed; nil if they don't.
+    var claimsIn: Duration?
+    /// Without releasing the limits of completed jobs.
+    var omitsRelease = false
+    /// The worker stops, and this queue has nothing left to write.
+    var isLast = false
+
+    var isNothing: Bool { completions.isEmpty && limit == 0 }
+}
+
+/// What there is to do for each connection of a queue.
+extension QueueState {
+    /// Whatever is due, however little.
+    func nextTask() -> RoundTripTask {
+        let isArmed = shared.isArmed
+        return state.withLock { state in
+            let completions = takeCompletions(&state)
+            let delay = state.claims.delay(at: .now)
+            let claims = delay == nil && mayClaim(behind: completions, isArmed: isArmed, state)
+            let beginsNow = state.slots.free
+            let limit = claims ? room(state) : 0
+            hold(limit, &state)
+            if limit > 0 { state.claims.asks() }
+            return RoundTripTask(
+                completions: completions, limit: limit, beginsNow: beginsNow, claimsIn: delay,
+                omitsRelease: state.completions.takeOmission(),
+                isLast: shared.isStopping && state.slots.held == 0 && state.completions.writes == 0)
+        }
+    }
+
+    /// A large batch for the second connection; nil if the first one is enough.
+    func nextLargeTask() -> RoundTripTask? {
+        state.withLock { state in
+            let limit = room(state)
+            guard state.claims.isDeep, !state.completions.isIsolating, !state.claims.isApart, limit >= largeClaim
+            else { return nil }
+            let beginsNow = state.slots.free
+            hold(limit, &state)
+            return RoundTripTask(
+                completions: takeCompletions(&state), limit: limit, beginsNow: beginsNow,
+                omitsRelease: state.completions.takeOmission())
+        }
+    }
+
+    /// From how many jobs on a claim is worth a connection of its own.
+    var largeClaim: Int { max(1, shared.configuration.batch / 4) }
+
+    /// Whether a claim may find a job; behind completions, one that no wake-up announces.
+    private func mayClaim(behind completions: [Completion], isArmed: Bool, _ state: borrowing State) -> Bool {
+        if completions.isEmpty { return state.claims.isAwake }
+        if state.claims.isApart { return false }
+        if !isArmed { return true }
+        if state.claims.isAwake { return true }
+        if state.slots.beginsOnly { return true }
+        if state.completions.hasUnreleased { return true }
+        return completions.contains(where: \.mayLeaveDueJob)
+    }
+
+    /// One step: what is taken is no longer held, but being written.
+    private func takeCompletions(_ state: inout State) -> [Completion] {
+        let batch = state.completions.take()
+        guard !batch.isEmpty else { return [] }
+        hold(-batch.count, &state)
+        state.slots.completed(batch)
+        return batch
+    }
+}

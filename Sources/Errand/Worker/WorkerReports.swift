@@ -1,0 +1,60 @@
+import Logging
+import Postgres
+
+/// Writes once a second what has come together: counts of completed attempts, and what running ones report and log.
+struct WorkerReports {
+    let shared: WorkerState
+
+    /// Runs until its task is cancelled.
+    func run() async {
+        var seconds = 0
+        while !Task.isCancelled {
+            try? await Task.sleep(for: .seconds(1))
+            seconds += 1
+            if seconds % 30 == 0 { await shared.claims.closeUnneeded() }
+            shared.metrics?.running(shared.running.held())
+            shared.failures.writeRest(to: shared.logger, at: shared.uptime)
+            // A task of its own, so that the stop doesn't cut it off: what was taken out and not written would be lost.
+            await Task {
+                await writeCounts()
+                await writeProgress()
+            }.value
+        }
+    }
+
+    /// Writes what is left when every outcome is written.
+    func writeRest() async {
+        shared.metrics?.running(shared.running.held())
+        await writeCounts()
+        await writeProgress()
+    }
+
+    private func writeCounts() async {
+        guard let id = shared.identity.current else { return }
+        let taken = shared.counts.take()
+        guard !taken.counts.isEmpty else { return }
+        do {
+            let ids = [id] + shared.identity.retiring.sorted()
+            try await shared.control.execute(
+                Statement(
+                    "select errand.count_finished_v1($1, $2, $3, $4)",
+                    [ids, try JSONB(encoding: taken.counts), taken.upTo, taken.beyond]))
+        } catch {
+            shared.counts.putBack(taken.counts)
+        }
+    }
+
+    private func writeProgress() async {
+        let progress = shared.environment.progress
+        guard !progress.isEmpty else { return }
+        let reports = progress.take(running: Set(shared.running.held().map(\.id)))
+        guard !reports.isEmpty else { return }
+        do {
+            try await shared.control.execute(ProgressBuffer.statement(for: reports))
+        } catch {
+            // What the database refuses it would refuse again.
+            if (error as? PostgresError)?.isTransient == true { progress.put(back: reports) }
+            shared.logger.warning("what jobs report could not be written", metadata: ["error": "\(error)"])
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import Testing
+
+@testable import Errand
+
+@Suite("When a queue claims") struct ClaimPlanTests {
+    private let now = ContinuousClock.now
+
+    @Test("a claim that gets less than it asked for puts the queue to sleep, unless a wake-up came since it asked")
+    func sleep() {
+        var plan = ClaimPlan()
+        #expect(plan.isAwake)
+        plan.asks()
+        plan.fallAsleep()
+        #expect(!plan.isAwake)
+        plan.wake()
+        plan.asks()
+        plan.wake()
+        plan.fallAsleep()
+        #expect(plan.isAwake)
+    }
+
+    @Test("one claim in sixteen reads the priorities in reverse")
+    func priorities() {
+        var plan = ClaimPlan()
+        let orders = (0..<32).map { _ in plan.nextPriorities() }
+        #expect(orders.filter { $0 == [4, 3, 2, 1] }.count == 2 && orders[15] == [4, 3, 2, 1])
+        #expect(orders.filter { $0 == [1, 2, 3, 4] }.count == 30)
+    }
+
+    @Test("only a claim that was refused itself is put off, until a claim gets through")
+    func refused() {
+        var plan = ClaimPlan()
+        plan.failed(retryAt: now + .seconds(1))
+        #expect(plan.delay(at: now) == nil && !plan.isApart)
+        plan.refused()
+        plan.failed(retryAt: now + .seconds(1))
+        #expect(plan.isApart && plan.delay(at: now) == .seconds(1))
+        #expect(plan.delay(at: now + .seconds(1)) == nil)
+        plan.succeeded()
+        #expect(!plan.isApart && plan.delay(at: now) == nil)
+    }
+
+    @Test("a connection adopts the marks of the other one before it claims, and a restart forgets those of both")
+    func marks() {
+        var plan = ClaimPlan()
+        plan.catchUp(with: [10, 20, 30, 40])
+        #expect(plan.starts(of: .first) == [10, 20, 30, 40] && plan.starts(of: .second) == [10, 20, 30, 40])
+        plan.observed(observation(high: 100), isDeep: true, on: .second, at: .zero)
+        plan.observed(observation(high: 200), isDeep: true, on: .second, at: .zero)
+        #expect(plan.isDeep && plan.starts(of: .second)[0] > 10)
+        #expect(plan.starts(of: .first) == plan.starts(of: .second))
+        plan.restart(at: nil)
+        #expect(plan.starts(of: .first) == [0, 0, 0, 0] && plan.starts(of: .second) == [0, 0, 0, 0])
+    }
+
+    @Test("positions that go back, as on a restored server, void the marks of both connections")
+    func restored() {
+        var plan = ClaimPlan()
+        plan.catchUp(with: [1000, 1000, 1000, 1000])
+        plan.observed(observation(high: 50, starts: [1000, 1000, 1000, 1000]), isDeep: false, on: .first, at: .zero)
+        #expect(plan.starts(of: .first).allSatisfy { $0 <= 50 } && plan.starts(of: .second).allSatisfy { $0 <= 50 })
+    }
+
+    private func observation(high: Int64, starts: [Int64] = [0, 0, 0, 0]) -> LowWaterMark.Observation {
+        .init(
+            high: high, latest: UInt64(high), xmax: 10_000, running: [], lines: [[], [], [], []], isFull: false,
+            starts: starts)
+    }
+}

@@ -1,0 +1,94 @@
+import Testing
+
+@testable import Errand
+
+@Suite("Completions that are to be written") struct CompletionBufferTests {
+    private func completion(
+        _ id: Int64, _ result: AttemptResult = .succeeded(output: nil), limitKey: String? = nil, workerID: Int64 = 1
+    ) -> Completion {
+        Completion(job: .sample(id, limitKey: limitKey, workerID: workerID), result: result, took: .zero)
+    }
+
+    @Test("a batch is all that has come since the last one, in its order")
+    func batches() {
+        var buffer = CompletionBuffer()
+        #expect(buffer.take().isEmpty && buffer.writes == 0)
+        for id in 1...3 { buffer.add(completion(Int64(id))) }
+        #expect(buffer.take().map(\.job.id) == [1, 2, 3] && buffer.writes == 1)
+        buffer.add(completion(4))
+        #expect(buffer.take().map(\.job.id) == [4] && buffer.writes == 2)
+        #expect(buffer.written(except: []) == nil && buffer.writes == 1)
+    }
+
+    @Test("outcomes of locked jobs are written again after 5 ms, and twice as long each time, up to 100 ms")
+    func locked() {
+        var buffer = CompletionBuffer()
+        var delays: [Duration?] = []
+        for _ in 0..<6 {
+            buffer.add(completion(1))
+            let batch = buffer.take()
+            delays.append(buffer.written(except: batch))
+            buffer.add(completion(2))
+            #expect(buffer.written(except: buffer.take()) == nil, "that is planned already")
+            #expect(buffer.isEmpty && buffer.owes(1))
+            buffer.resume()
+            #expect(buffer.take().map(\.job.id) == [1, 2])
+            _ = buffer.written(except: batch)
+            buffer.resume()
+            _ = buffer.take()
+        }
+        #expect(delays[0] == .milliseconds(5) && delays.last == .milliseconds(100))
+        #expect(buffer.written(except: []) == nil)
+        buffer.add(completion(3))
+        #expect(buffer.written(except: buffer.take()) == .milliseconds(5), "short again after a write without locked jobs")
+    }
+
+    @Test("a batch that is refused is written one by one, and the completion that is refused alone fails its job")
+    func refused() {
+        var buffer = CompletionBuffer()
+        for id in 1...3 { buffer.add(completion(Int64(id))) }
+        buffer.notWritten(buffer.take(), isRefused: true)
+        #expect(buffer.isIsolating)
+        #expect(buffer.take().map(\.job.id) == [1])
+        _ = buffer.written(except: [])
+        let second = buffer.take()
+        buffer.notWritten(second, isRefused: true)
+        let failed = buffer.take()
+        #expect(failed.map(\.job.id) == [2] && failed[0].outcome == .failed)
+        #expect(failed[0].result.error == "its end could not be written: succeeded was refused")
+        #expect(buffer.take().map(\.job.id) == [3] && !buffer.isIsolating)
+    }
+
+    @Test("a batch that could not be written for another reason is written again as it was, before later ones")
+    func lost() {
+        var buffer = CompletionBuffer()
+        for id in 1...2 { buffer.add(completion(Int64(id))) }
+        let batch = buffer.take()
+        buffer.add(completion(3))
+        buffer.notWritten(batch, isRefused: false)
+        #expect(buffer.writes == 0 && buffer.take().map(\.job.id) == [1, 2, 3])
+    }
+
+    @Test("limits are released behind the completions that a claim follows; without a claim the next one releases them")
+    func limits() {
+        var buffer = CompletionBuffer()
+        let batch = [completion(1, limitKey: "a"), completion(2)]
+        #expect(buffer.limitsToRelease(after: batch, isClaiming: false) == [] && buffer.hasUnreleased)
+        #expect(buffer.limitsToRelease(after: [completion(3, limitKey: "b")], isClaiming: true) == ["a", "b"])
+        #expect(!buffer.hasUnreleased)
+        buffer.omitRelease()
+        #expect(buffer.takeOmission() && !buffer.takeOmission())
+    }
+
+    @Test("a worker id is owed for as long as an outcome under it is not written")
+    func owes() {
+        var buffer = CompletionBuffer()
+        #expect(!buffer.owes(7))
+        buffer.add(completion(1, workerID: 7))
+        #expect(buffer.owes(7) && !buffer.owes(8))
+        let batch = buffer.take()
+        #expect(buffer.owes(7))
+        _ = buffer.written(except: batch)
+        #expect(buffer.owes(7) && !buffer.owes(8))
+    }
+}
