@@ -1,6 +1,6 @@
 """Checks of the source text: prints `file:line: what is wrong` for each finding, and ends with 1 if there is one.
 
-    python3 scripts/checks/source.py imports|folders|environment|ctypes|tests|jobs|words|length|links|snippets
+    python3 scripts/checks/source.py imports|folders|layers|environment|ctypes|tests|jobs|words|length|links|snippets
 """
 
 import re
@@ -27,6 +27,18 @@ ROOMS = {
 }
 OURS = {"AppSchemas", "CLibpq", "CProcess", "CVips", "CVipsSystem", "Command", "EmbedSQL", "EngineSchema", "Errand",
         "ErrandTestKit", "ImageProcess", "Images", "Jobs", "Outbound", "Postgres", "Web"}
+
+# The folders of the engine, lowest first, each with the folders below it that it may use.
+ENGINE = Path("Sources/Errand")
+LAYERS = {
+    "Policy": set(),
+    "Waiting": set(),
+    "Job": {"Policy", "Waiting"},
+    "Queue": {"Policy", "Job"},
+    "Telemetry": {"Policy", "Job", "Queue"},
+    "Worker": {"Policy", "Waiting", "Job", "Queue", "Telemetry"},
+    "Scheduler": {"Policy", "Waiting", "Job", "Queue", "Telemetry"},
+}
 
 # Words that no other queue uses for these things, as documents used to have them.
 HOUSE_WORDS = re.compile(
@@ -93,6 +105,30 @@ def folders():
             yield guide, number, f"does not have {name} in its table of folders"
         elif listed != allowed:
             yield guide, number, f"{name} may import {', '.join(sorted(allowed)) or 'nothing'}, says scripts/checks/source.py"
+
+
+def layers():
+    """Within the engine a folder names no type of a folder above it, and all of its types have a folder."""
+    declaration = re.compile(
+        r"^(?:@\w+\s+)*(?:(?:public|package|internal|final|indirect)\s+)*"
+        r"(?:struct|class|enum|protocol|actor|typealias)\s+(\w+)")
+    code = {path: [(number, re.sub(r'"[^"]*"', '""', line)) for number, line in code_lines(path)]
+            for path in files(f"{ENGINE}/*.swift")}
+    owners = {found[1]: path.parts[len(ENGINE.parts)]
+              for path, numbered in code.items() for _, line in numbered if (found := declaration.match(line))}
+    for path, numbered in code.items():
+        folder = path.parts[len(ENGINE.parts)]
+        if folder.endswith(".swift"):
+            continue
+        if folder not in LAYERS:
+            yield path, 1, f"{folder} is not among the layers of the engine, at the head of scripts/checks/source.py"
+            continue
+        # A name behind a dot is a member, and one before a colon a label.
+        closed = {name for name, owner in owners.items() if owner not in LAYERS[folder] | {folder}}
+        for number, line in numbered:
+            for name in re.findall(r"(?<![.\w`])([A-Z]\w*)\b", line):
+                if name in closed:
+                    yield path, number, f"{folder} may not use {name}, which is in {owners[name]}"
 
 
 def environment():
@@ -217,7 +253,7 @@ def snippets():
 
 
 CHECKS = {check.__name__: check
-          for check in (imports, folders, environment, ctypes, tests, jobs, words, length, links, snippets)}
+          for check in (imports, folders, layers, environment, ctypes, tests, jobs, words, length, links, snippets)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:
