@@ -13,11 +13,20 @@ public struct Rows: Sendable, RandomAccessCollection {
     }
 
     private let result: Result
+    /// The index of the first row in the result.
+    private let offset: Int32
     public let count: Int
 
     init(_ pointer: OpaquePointer) {
         result = Result(pointer)
+        offset = 0
         count = Int(PQntuples(pointer))
+    }
+
+    private init(_ result: Result, offset: Int32, count: Int) {
+        self.result = result
+        self.offset = offset
+        self.count = count
     }
 
     public var startIndex: Int { 0 }
@@ -25,7 +34,13 @@ public struct Rows: Sendable, RandomAccessCollection {
 
     public subscript(index: Int) -> Row {
         precondition(index >= 0 && index < count, "row \(index) of \(count)")
-        return Row(result: result, index: Int32(index))
+        return Row(result: result, index: offset + Int32(index))
+    }
+
+    /// One row as if the statement had returned no other.
+    package func only(_ index: Int) -> Rows {
+        precondition(index >= 0 && index < count, "row \(index) of \(count)")
+        return Rows(result, offset: offset + Int32(index), count: 1)
     }
 
     /// The first column of the first row: what a `select f(…)` answers.
@@ -70,14 +85,21 @@ public struct Row: Sendable {
     public func decode<each Value: PostgresDecodable>(
         _ types: repeat (each Value).Type
     ) throws(PostgresError) -> (repeat each Value) {
-        var cursor = Cursor(row: self)
+        try decode(from: 0, repeat each types)
+    }
+
+    /// The same from the column `first` on, counted from 0.
+    package func decode<each Value: PostgresDecodable>(
+        from first: Int32, _ types: repeat (each Value).Type
+    ) throws(PostgresError) -> (repeat each Value) {
+        var cursor = Cursor(row: self, column: first)
         return (repeat try cursor.next(each types))
     }
 
     /// Reads column after column.
     private struct Cursor {
         let row: Row
-        var column: Int32 = 0
+        var column: Int32
 
         mutating func next<V: PostgresDecodable>(_ type: V.Type) throws(PostgresError) -> V {
             defer { column += 1 }

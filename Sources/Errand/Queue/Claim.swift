@@ -54,10 +54,9 @@ struct Claim {
 
     func reply(_ rows: Rows) throws -> Reply {
         guard let first = rows.first else { return Reply() }
-        let (firstID, _, _, _, _, _, _, _, _, _, _, _, high, latest, snapshot, asked, rest) = try first.decode(
-            Int64?.self, Ignored.self, Ignored.self, Ignored.self, Ignored.self, Ignored.self, Ignored.self,
-            Ignored.self, Ignored.self, Ignored.self, Ignored.self, Ignored.self, Int64.self, Int64.self, Snapshot.self,
-            Int.self, String?.self)
+        let firstID = try first.decode(Int64?.self)
+        let (high, latest, snapshot, asked, rest) = try first.decode(
+            from: JobColumns.count, Int64.self, Int64.self, Snapshot.self, Int.self, String?.self)
         // One row of nulls: nothing was due.
         var (jobs, unreadable): ([ClaimedJob], [Completion]) = ([], [])
         if firstID != nil {
@@ -96,38 +95,18 @@ struct Claim {
         return isInOrder ? jobs : jobs.sorted(by: isBefore)
     }
 
-    /// Column by column: a claim is the one statement whose rows are many all the time.
     private func jobs(_ rows: Rows) throws -> [ClaimedJob] {
-        let ids = try rows.column(0, as: Int64.self)
-        let lines = try rows.column(1, as: Int64.self)
-        let kinds = try rows.column(2, as: String.self)
-        let attempts = try rows.column(3, as: Int16.self)
-        let maxAttempts = try rows.column(4, as: Int16.self)
-        let priorities = try rows.column(5, as: Int16.self)
-        let createdAt = try rows.column(6, as: Timestamp.self)
-        let runAt = try rows.column(7, as: Timestamp.self)
-        let startedAt = try rows.column(8, as: Timestamp.self)
-        let payloads = try rows.column(9, as: JSONB.self)
-        let options = try rows.column(10, as: JSONB?.self)
-        let crashes = try rows.column(11, as: Int16.self)
-        return try rows.indices.map { row in
-            ClaimedJob(
-                id: ids[row], line: lines[row], kind: JobKind(rawValue: kinds[row]), queue: queue,
-                priority: Int(priorities[row]), attempt: Int(attempts[row]), maxAttempts: Int(maxAttempts[row]),
-                crashes: Int(crashes[row]), createdAt: createdAt[row], runAt: runAt[row], startedAt: startedAt[row],
-                payload: payloads[row], options: try options[row]?.decode(JobOptions.self), workerID: workerID,
-                epoch: epoch)
-        }
+        try JobColumns(rows).jobs(queue: queue, workerID: workerID, epoch: epoch)
     }
 
     /// Row by row, where one can't be read: that one fails alone.
     private func oneByOne(_ rows: Rows) throws -> (jobs: [ClaimedJob], unreadable: [Completion]) {
         var (jobs, unreadable): ([ClaimedJob], [Completion]) = ([], [])
-        for row in rows {
+        for index in rows.indices {
             // Without these there is no way to say what failed.
-            let (id, line, kind) = try row.decode(Int64.self, Int64.self, String?.self)
+            let (id, line, kind) = try rows[index].decode(Int64.self, Int64.self, String?.self)
             do {
-                jobs.append(try job(row))
+                jobs += try self.jobs(rows.only(index))
             } catch {
                 let job = ClaimedJob(
                     id: id, line: line, kind: JobKind(rawValue: kind ?? ""), queue: queue, priority: 1, attempt: 1,
@@ -142,18 +121,6 @@ struct Claim {
         return (jobs, unreadable)
     }
 
-    private func job(_ row: Row) throws -> ClaimedJob {
-        let (id, line, kind, attempt, maxAttempts, priority, createdAt, runAt, startedAt, payload, options, crashes) =
-            try row.decode(
-                Int64.self, Int64.self, String.self, Int16.self, Int16.self, Int16.self, Timestamp.self, Timestamp.self,
-                Timestamp.self, JSONB.self, JSONB?.self, Int16.self)
-        return ClaimedJob(
-            id: id, line: line, kind: JobKind(rawValue: kind), queue: queue, priority: Int(priority),
-            attempt: Int(attempt), maxAttempts: Int(maxAttempts), crashes: Int(crashes), createdAt: createdAt,
-            runAt: runAt, startedAt: startedAt, payload: payload, options: try options?.decode(JobOptions.self),
-            workerID: workerID, epoch: epoch)
-    }
-
     /// What can't be read, without its value.
     private static func reason(_ error: any Error) -> String {
         switch error {
@@ -164,10 +131,4 @@ struct Claim {
         default: "\(type(of: error))"
         }
     }
-}
-
-/// A column that is not read.
-private struct Ignored: PostgresDecodable {
-    static func reads(_ type: UInt32) -> Bool { true }
-    init(column bytes: UnsafeRawBufferPointer?, type: UInt32) {}
 }

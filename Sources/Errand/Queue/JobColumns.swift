@@ -1,0 +1,53 @@
+import Postgres
+
+/// Reads claimed jobs column by column: a claim is the one statement whose rows are many all the time.
+struct JobColumns {
+    /// The columns in their order, as errand.claim_v2 returns them and as a query of errand.job selects them.
+    static let sql = """
+        id, line, kind, attempt, max_attempts, priority, created_at, run_at, started_at,
+        coalesce(payload, errand.large_payload(payload_day, id)), nullif(errand.job_options(job), '{}'), crashes
+        """
+    static let count: Int32 = 12
+
+    private let ids: [Int64]
+    private let positions: [Int64]
+    private let kinds: [String]
+    private let attempts: [Int16]
+    private let maxAttempts: [Int16]
+    private let priorities: [Int16]
+    private let createdAt: [Timestamp]
+    private let runAt: [Timestamp]
+    private let startedAt: [Timestamp]
+    private let payloads: [JSONB]
+    private let options: [JSONB?]
+    private let crashes: [Int16]
+
+    init(_ rows: Rows) throws(PostgresError) {
+        ids = try rows.column(0, as: Int64.self)
+        positions = try rows.column(1, as: Int64.self)
+        kinds = try rows.column(2, as: String.self)
+        attempts = try rows.column(3, as: Int16.self)
+        maxAttempts = try rows.column(4, as: Int16.self)
+        priorities = try rows.column(5, as: Int16.self)
+        createdAt = try rows.column(6, as: Timestamp.self)
+        runAt = try rows.column(7, as: Timestamp.self)
+        startedAt = try rows.column(8, as: Timestamp.self)
+        payloads = try rows.column(9, as: JSONB.self)
+        options = try rows.column(10, as: JSONB?.self)
+        crashes = try rows.column(11, as: Int16.self)
+    }
+
+    /// The jobs, as held under a worker id.
+    ///
+    /// - Throws: a `DecodingError` for options that can't be read.
+    func jobs(queue: String, workerID: Int64, epoch: Int32) throws -> [ClaimedJob] {
+        try ids.indices.map { row in
+            ClaimedJob(
+                id: ids[row], line: positions[row], kind: JobKind(rawValue: kinds[row]), queue: queue,
+                priority: Int(priorities[row]), attempt: Int(attempts[row]), maxAttempts: Int(maxAttempts[row]),
+                crashes: Int(crashes[row]), createdAt: createdAt[row], runAt: runAt[row], startedAt: startedAt[row],
+                payload: payloads[row], options: try options[row]?.decode(JobOptions.self), workerID: workerID,
+                epoch: epoch)
+        }
+    }
+}
