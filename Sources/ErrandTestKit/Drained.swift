@@ -19,15 +19,15 @@ public struct Drained: Sendable {
         public let output: JSONB?
         public let took: Duration
 
-        init(_ end: AttemptEnd) {
-            job = end.job
-            kind = end.kind
-            queue = end.queue
-            number = end.attempt
-            outcome = end.outcome
-            reason = end.error
-            output = end.output
-            took = end.took
+        init(_ completion: Completion) {
+            job = completion.job.id
+            kind = completion.job.kind
+            queue = completion.job.queue
+            number = completion.job.attempt
+            outcome = completion.outcome
+            reason = completion.result.error
+            output = completion.result.output
+            took = completion.took
         }
     }
 

@@ -17,18 +17,20 @@ extension TestQueue {
     ///   throw is in the report.
     @discardableResult
     public func drain(within: Duration = .zero, limit: Duration = .seconds(30)) async throws -> Drained {
-        let ends = Mutex<[AttemptEnd]>([])
+        let attempts = Mutex<[Drained.Attempt]>([])
         let end = ContinuousClock.now + limit
         var rest = within
         try await promote()
         repeat {
             // A job may enqueue into a queue that had none before: then another worker takes that one.
             while case let queues = try await dueQueues(), !queues.isEmpty {
-                let isIdle = try await run(queues, until: end) { new in ends.withLock { $0 += new } }
-                guard isIdle else { throw NotDrained(limit: limit, done: try await drained(ends.withLock(\.self))) }
+                let isIdle = try await run(queues, until: end) { new in
+                    attempts.withLock { $0 += new.map(Drained.Attempt.init) }
+                }
+                guard isIdle else { throw NotDrained(limit: limit, done: try await drained(attempts.withLock(\.self))) }
             }
         } while try await passes(&rest)
-        return try await drained(ends.withLock(\.self))
+        return try await drained(attempts.withLock(\.self))
     }
 
     /// Jobs of these kinds that a worker would take, or that are about to be let go.
@@ -50,7 +52,8 @@ extension TestQueue {
 
     /// Runs a worker until nothing is due in these queues; false where it had to be stopped before.
     private func run(
-        _ queues: [String], until end: ContinuousClock.Instant, onEnds: @escaping @Sendable ([AttemptEnd]) -> Void
+        _ queues: [String], until end: ContinuousClock.Instant,
+        onCompletions: @escaping @Sendable ([Completion]) -> Void
     ) async throws -> Bool {
         var configuration = worker
         configuration.queues = [:]
@@ -58,9 +61,9 @@ extension TestQueue {
         // It is not worth a connection to be woken: a worker that has just been busy looks every 5 ms.
         configuration.listens = false
         configuration.pollInterval = .milliseconds(5)
-        configuration.onEnds = onEnds
+        configuration.onCompletions = onCompletions
         let worker = Worker(database: database, configuration: configuration, logger: logger, handlers: handlers)
-        // Its own task: it has to come to its end, with all ends written, though the test is cancelled.
+        // Its own task: it has to come to its end, with all outcomes written, though the test is cancelled.
         let running = Task { try await worker.run() }
         do {
             let isIdle = try await becomesIdle(in: queues, until: end)
@@ -109,10 +112,10 @@ extension TestQueue {
         return true
     }
 
-    private func drained(_ ends: [AttemptEnd]) async throws -> Drained {
+    private func drained(_ attempts: [Drained.Attempt]) async throws -> Drained {
         let jobs = try await jobs()
         let obsolete = Dictionary(uniqueKeysWithValues: jobs.filter { $0.state == "obsolete" }.map { ($0.id, $0) })
-        var attempts = ends.map(Drained.Attempt.init)
+        var attempts = attempts
         // A guard is asked when the end is written, and has the last word on its job's last attempt.
         for (id, job) in obsolete {
             guard let last = attempts.lastIndex(where: { $0.job == id }) else { continue }

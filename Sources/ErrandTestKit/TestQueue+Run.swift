@@ -55,19 +55,19 @@ public struct HandlerRun: Sendable {
     public let took: Duration
 
     init(_ report: LoneAttempt.Report) {
-        id = report.end.job
+        id = report.completion.job.id
         switch report.answer {
         case .success(let outcome): (self.outcome, error) = (outcome, nil)
         case .failure(let error): (outcome, self.error) = (nil, error)
         case nil: (outcome, error) = (nil, nil)
         }
-        ended = report.end.outcome
-        reason = report.end.error
+        ended = report.completion.outcome
+        reason = report.completion.result.error
         isRefused = report.isRefused
-        progress = report.fraction
-        message = report.message
-        output = report.output
-        log = report.log
-        took = report.end.took
+        progress = report.progress?.fraction
+        message = report.progress?.message
+        output = report.progress?.output
+        log = report.progress?.log ?? []
+        took = report.completion.took
     }
 }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// The switch that stops one attempt, and what is known of it while it runs.
-final class AttemptControl: Sendable {
+package final class AttemptControl: Sendable {
     private struct State {
         var interruption: Interruption?
         var task: Task<Void, Never>?
@@ -11,7 +11,9 @@ final class AttemptControl: Sendable {
 
     private let state = Mutex(State())
 
-    var interruption: Interruption? { state.withLock { $0.interruption } }
+    package init() {}
+
+    package var interruption: Interruption? { state.withLock { $0.interruption } }
 
     /// When the attempt began; nil while it waits for a slot.
     var begunAt: ContinuousClock.Instant? { state.withLock(\.begunAt) }
@@ -25,7 +27,7 @@ final class AttemptControl: Sendable {
     }
 
     /// Names the task that runs the attempt; one that was interrupted before is cancelled here.
-    func attach(_ task: Task<Void, Never>) {
+    package func attach(_ task: Task<Void, Never>) {
         let isInterrupted = state.withLock { state in
             state.task = task
             return state.interruption != nil
@@ -34,7 +36,7 @@ final class AttemptControl: Sendable {
     }
 
     /// Asks the attempt to stop. The first reason stays.
-    func interrupt(_ interruption: Interruption) {
+    package func interrupt(_ interruption: Interruption) {
         let task = state.withLock { state in
             state.interruption = state.interruption ?? interruption
             return state.task

@@ -3,33 +3,32 @@ import Postgres
 import Tracing
 
 /// What attempts use of the worker that runs them.
-final class AttemptEnvironment: Sendable {
+package final class AttemptEnvironment: Sendable {
     /// For reads and writes of the handlers' own.
-    let database: Database
-    let handlers: Handlers
+    package let database: Database
+    package let handlers: Handlers
     let logger: Logger
     let memory: MemoryBudget
-    let progress = ProgressBuffer()
+    package let progress = ProgressBuffer()
     let commits: any CommitTickets
     /// Nil if nobody collects traces.
     let tracer: (any Tracer)?
 
     /// - Parameter memory: bytes that attempts may take together; nil is no budget.
-    init(
-        database: Database, handlers: Handlers, memory: Int?, commits: any CommitTickets, tracer: (any Tracer)?,
-        logger: Logger
+    package init(
+        database: Database, handlers: Handlers, memory: Int?, commits: any CommitTickets, logger: Logger
     ) {
         self.database = database
         self.handlers = handlers
         self.memory = MemoryBudget(bytes: memory)
         self.commits = commits
-        self.tracer = tracer
+        tracer = InstrumentationSystem.tracerIfAny
         self.logger = logger
     }
 }
 
 /// Counts the transactions that complete jobs, so that those of a killed process are found: ``CountedTransactions``.
-protocol CommitTickets: Sendable {
+package protocol CommitTickets: Sendable {
     /// Call before a transaction begins that completes jobs.
     func begin() -> CountedTransactions.Ticket
 

@@ -1,12 +1,12 @@
 import Postgres
 
 /// What an attempt came to, and what the database needs to know to act on it.
-struct AttemptResult: Sendable {
-    let outcome: AttemptOutcome
+package struct AttemptResult: Sendable {
+    package let outcome: AttemptOutcome
     /// What went wrong, or why the job was cancelled or parked or is obsolete.
-    private(set) var error: String?
+    package private(set) var error: String?
     /// What the handler returned.
-    private(set) var output: JSONB?
+    package private(set) var output: JSONB?
     /// Until the job is due again.
     private(set) var delay: Duration?
     /// When the job is due again, or the dependency may be tried again.

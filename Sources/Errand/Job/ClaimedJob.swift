@@ -1,15 +1,15 @@
 import Postgres
 
 /// A job that this worker holds, as its claim answered. A class, because it is handed on from claim to end by many hands.
-final class ClaimedJob: Sendable {
-    let id: Int64
+package final class ClaimedJob: Sendable {
+    package let id: Int64
     /// Under which line it was claimed: the fence of everything that is written about this attempt.
     let line: Int64
-    let kind: JobKind
-    let queue: String
+    package let kind: JobKind
+    package let queue: String
     /// 1 to 4.
     let priority: Int
-    let attempt: Int
+    package let attempt: Int
     let maxAttempts: Int
     /// Attempts in a row that ended because their worker was lost.
     let crashes: Int

@@ -4,9 +4,16 @@ import Postgres
 /// The handlers of a worker, found by kind.
 public struct Handlers: Sendable {
     /// A handler without its type: takes the job as it lies in the database.
-    struct Entry: Sendable {
-        let policy: JobPolicy
-        let run: @Sendable (ClaimedJob, JobContext) async throws -> Outcome
+    package struct Entry: Sendable {
+        package let policy: JobPolicy
+        package let run: @Sendable (ClaimedJob, JobContext) async throws -> Outcome
+
+        package init(
+            policy: JobPolicy, run: @escaping @Sendable (ClaimedJob, JobContext) async throws -> Outcome
+        ) {
+            self.policy = policy
+            self.run = run
+        }
     }
 
     private(set) var entries: [JobKind: Entry] = [:]
@@ -32,7 +39,7 @@ public struct Handlers: Sendable {
     private static func kind<H: JobHandler>(of handler: H) -> JobKind { H.Payload.kind }
 
     /// The handler without its type; with another deadline than its kind's where one is given.
-    static func entry<H: JobHandler>(_ handler: H, deadline: Duration? = nil) -> Entry {
+    package static func entry<H: JobHandler>(_ handler: H, deadline: Duration? = nil) -> Entry {
         var policy = H.Payload.policy
         policy.deadline = deadline ?? policy.deadline
         return Entry(policy: policy) { job, context in

@@ -7,6 +7,12 @@ public struct JobContext: Sendable {
     let environment: AttemptEnvironment
     let control: AttemptControl
 
+    package init(job: ClaimedJob, environment: AttemptEnvironment, control: AttemptControl) {
+        self.job = job
+        self.environment = environment
+        self.control = control
+    }
+
     /// The worker's database, for reads and writes of the handler's own.
     public var database: Database { environment.database }
 

@@ -3,17 +3,17 @@ import Postgres
 import Synchronization
 
 /// Progress, output and log of running attempts, until they are written: once a second, for all at once.
-final class ProgressBuffer: Sendable {
+package final class ProgressBuffer: Sendable {
     /// What one attempt has said.
-    struct Report: Sendable {
+    package struct Report: Sendable {
         static let lines = 50
         static let bytes = 8192
 
         let job: ClaimedJob
-        var fraction: Double?
-        var message: String?
-        var output: JSONB?
-        private(set) var log: [String] = []
+        package var fraction: Double?
+        package var message: String?
+        package var output: JSONB?
+        package private(set) var log: [String] = []
         private var logBytes = 0
         /// Something has been said that isn't written yet.
         var isUnwritten = false
@@ -46,7 +46,7 @@ final class ProgressBuffer: Sendable {
     }
 
     /// What is to be written now. Attempts that have ended are forgotten once they were taken.
-    func take(running: Set<Int64>) -> [Report] {
+    package func take(running: Set<Int64>) -> [Report] {
         reports.withLock { reports in
             let unwritten = reports.values.filter(\.isUnwritten).sorted { $0.job.id < $1.job.id }
             for report in unwritten { reports[report.job.id]?.isUnwritten = false }

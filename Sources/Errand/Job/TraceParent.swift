@@ -47,3 +47,11 @@ extension TraceParent {
         func extract(key: String, from fields: [String: String]) -> String? { fields[key.lowercased()] }
     }
 }
+
+extension InstrumentationSystem {
+    /// The program's tracer; nil where it has bootstrapped none.
+    static var tracerIfAny: (any Tracer)? {
+        let tracer = tracer
+        return tracer is NoOpTracer ? nil : tracer
+    }
+}

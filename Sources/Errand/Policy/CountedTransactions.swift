@@ -4,9 +4,9 @@
 /// PostgreSQL numbers transactions in the order in which they first write. One that begins after an answer of another has
 /// come gets a higher number. So while a transaction is open here, whose number is not known yet, all up to the newest that
 /// was known when it began are surely not it.
-struct CountedTransactions: Sendable {
+package struct CountedTransactions: Sendable {
     /// One open transaction.
-    struct Ticket: Hashable, Sendable {
+    package struct Ticket: Hashable, Sendable {
         fileprivate let number: Int
     }
 

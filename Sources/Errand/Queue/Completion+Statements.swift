@@ -3,7 +3,7 @@ import Postgres
 // MARK: - What is sent
 extension Completion {
     /// The statements that write `completions`; what each returns is read by ``CompletionReply``.
-    static func statements(for completions: [Completion]) -> [Statement] {
+    package static func statements(for completions: [Completion]) -> [Statement] {
         var groups: [[Completion]] = []
         for completion in completions {
             // One worker id, but for the moments after a result was lost.
@@ -49,7 +49,7 @@ extension Completion {
     }
 
     /// The same for the limits of `completions`.
-    static func release(after completions: [Completion]) -> Statement? { release(Set(limitKeys(of: completions))) }
+    package static func release(after completions: [Completion]) -> Statement? { release(Set(limitKeys(of: completions))) }
 
     /// The statement that writes it in its handler's transaction; returns `ended`, `locked`, `lost` or `unwanted`, and the
     /// number of the transaction where it is `ended`.
@@ -65,15 +65,15 @@ extension Completion {
 
 // MARK: - What comes back
 /// What the statements of ``Completion/statements(for:)`` returned.
-struct CompletionReply {
+package struct CompletionReply {
     /// Jobs no longer this worker's: cancelled, or rescued. Their outcome was not written.
-    var refused: Set<Int64> = []
+    package private(set) var refused: Set<Int64> = []
     /// Jobs whose rows another session has locked: to be written again a moment later.
-    var locked: Set<Int64> = []
+    package private(set) var locked: Set<Int64> = []
     /// The transactions that wrote the outcomes of the others.
-    var transactions: Set<Int64> = []
+    private(set) var transactions: Set<Int64> = []
 
-    init(_ results: some Sequence<Rows>) throws {
+    package init(_ results: some Sequence<Rows>) throws {
         for row in results.lazy.compactMap(\.first) {
             let (refused, locked, transaction) = try row.decode([Int64].self, [Int64].self, Int64.self)
             self.refused.formUnion(refused)

@@ -1,15 +1,21 @@
 import Postgres
 
 /// The end of an attempt, ready to be written: the job with its fence, and what is to become of it.
-struct Completion: Sendable {
-    let job: ClaimedJob
-    var result: AttemptResult
+package struct Completion: Sendable {
+    package let job: ClaimedJob
+    package var result: AttemptResult
     /// From start to end, by the worker's clock.
-    let took: Duration
+    package let took: Duration
+
+    package init(job: ClaimedJob, result: AttemptResult, took: Duration) {
+        self.job = job
+        self.result = result
+        self.took = took
+    }
 }
 
 extension Completion {
-    var outcome: AttemptOutcome { result.outcome }
+    package var outcome: AttemptOutcome { result.outcome }
 
     /// Nil unless the handler's own transaction has written it.
     var commit: HandlerCommit? { result.commit }

@@ -1,13 +1,13 @@
 import Postgres
 
 /// Reads claimed jobs column by column: a claim is the one statement whose rows are many all the time.
-struct JobColumns {
+package struct JobColumns {
     /// The columns in their order, as errand.claim_v2 returns them and as a query of errand.job selects them.
-    static let sql = """
+    package static let sql = """
         id, line, kind, attempt, max_attempts, priority, created_at, run_at, started_at,
         coalesce(payload, errand.large_payload(payload_day, id)), nullif(errand.job_options(job), '{}'), crashes
         """
-    static let count: Int32 = 12
+    package static let count: Int32 = 12
 
     private let ids: [Int64]
     private let positions: [Int64]
@@ -22,7 +22,7 @@ struct JobColumns {
     private let options: [JSONB?]
     private let crashes: [Int16]
 
-    init(_ rows: Rows) throws(PostgresError) {
+    package init(_ rows: Rows) throws(PostgresError) {
         ids = try rows.column(0, as: Int64.self)
         positions = try rows.column(1, as: Int64.self)
         kinds = try rows.column(2, as: String.self)
@@ -40,7 +40,7 @@ struct JobColumns {
     /// The jobs, as held under a worker id.
     ///
     /// - Throws: a `DecodingError` for options that can't be read.
-    func jobs(queue: String, workerID: Int64, epoch: Int32) throws -> [ClaimedJob] {
+    package func jobs(queue: String, workerID: Int64, epoch: Int32) throws -> [ClaimedJob] {
         try ids.indices.map { row in
             ClaimedJob(
                 id: ids[row], line: positions[row], kind: JobKind(rawValue: kinds[row]), queue: queue,

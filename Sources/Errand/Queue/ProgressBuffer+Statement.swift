@@ -2,7 +2,7 @@ import Postgres
 
 extension ProgressBuffer {
     /// The statement that writes them.
-    static func statement(for reports: [Report]) throws -> Statement {
+    package static func statement(for reports: [Report]) throws -> Statement {
         Statement("select errand.note_v1($1)", [try JSONB(encoding: reports.map(Row.init))])
     }
 

@@ -52,10 +52,10 @@ extension Queue {
 }
 
 /// The database answered in a form that this version doesn't know: program and schema don't belong together.
-struct UnexpectedAnswer: Error, CustomStringConvertible {
-    let description: String
+package struct UnexpectedAnswer: Error, CustomStringConvertible {
+    package let description: String
 
-    init(_ function: String, expected: String, came: String) {
+    package init(_ function: String, expected: String, came: String) {
         description = "\(function): expected \(expected), got \(came); run `errand migrate` of this version"
     }
 }

@@ -38,11 +38,3 @@ struct AttemptSpan: Sendable {
     /// What the handler has thrown.
     func threw(_ error: any Error) { span.recordError(error) }
 }
-
-extension InstrumentationSystem {
-    /// The program's tracer; nil where it has bootstrapped none.
-    static var tracerIfAny: (any Tracer)? {
-        let tracer = tracer
-        return tracer is NoOpTracer ? nil : tracer
-    }
-}

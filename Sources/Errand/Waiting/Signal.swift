@@ -2,7 +2,7 @@ import Postgres
 import Synchronization
 
 /// Wakes one waiter. Raises that come while nobody waits are kept, as one.
-final class Signal: Sendable {
+package final class Signal: Sendable {
     private struct State {
         var isRaised = false
         /// The task that waits, or is about to.
@@ -12,7 +12,9 @@ final class Signal: Sendable {
 
     private let state = Mutex(State())
 
-    func raise() {
+    package init() {}
+
+    package func raise() {
         let waiter = state.withLock { state in
             guard let current = state.current.take() else {
                 state.isRaised = true
@@ -25,7 +27,7 @@ final class Signal: Sendable {
 
     /// Returns when it is raised, or after `limit`; at once if it was raised since the last wait. True if it was raised.
     @discardableResult
-    func wait(atMost limit: Duration? = nil) async -> Bool {
+    package func wait(atMost limit: Duration? = nil) async -> Bool {
         guard let id = begin() else { return true }
         let alarm = limit.map { limit in
             Task {

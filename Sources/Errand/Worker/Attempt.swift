@@ -2,25 +2,27 @@ import Logging
 import Postgres
 
 /// One run of a claimed job: finds its handler, runs it, and turns what comes of it into a completion.
-final class Attempt: Sendable {
+package final class Attempt: Sendable {
     let job: ClaimedJob
     let entry: Handlers.Entry?
     let context: JobContext
-    let claimedAt: ContinuousClock.Instant
+    package let claimedAt: ContinuousClock.Instant
 
-    init(_ job: ClaimedJob, entry: Handlers.Entry?, context: JobContext, claimedAt: ContinuousClock.Instant) {
+    package init(
+        _ job: ClaimedJob, entry: Handlers.Entry?, context: JobContext, claimedAt: ContinuousClock.Instant
+    ) {
         self.job = job
         self.entry = entry
         self.context = context
         self.claimedAt = claimedAt
     }
 
-    var control: AttemptControl { context.control }
+    package var control: AttemptControl { context.control }
 
     /// Nil while it has not begun.
     var deadline: ContinuousClock.Instant? { control.begunAt.map { $0 + (entry?.policy.deadline ?? .zero) } }
 
-    func run() async -> Completion {
+    package func run() async -> Completion {
         let start = ContinuousClock.now
         let result =
             if let tracer = context.environment.tracer {
@@ -78,7 +80,7 @@ final class Attempt: Sendable {
 extension Attempt {
     /// What becomes of a job whose attempt did not stop though it was asked to: its task goes on, and nothing it does
     /// counts.
-    func abandoned(because interruption: Interruption) -> AttemptResult {
+    package func abandoned(because interruption: Interruption) -> AttemptResult {
         switch interruption {
         case .deadline:
             .failure(

@@ -2,7 +2,7 @@ import Postgres
 import Synchronization
 
 /// Ended attempts since the last flush, by queue, kind and outcome.
-final class FinishedCounts: CommitTickets {
+package final class FinishedCounts: CommitTickets {
     struct Key: Hashable, Sendable {
         let queue: String
         let kind: String
@@ -52,9 +52,11 @@ final class FinishedCounts: CommitTickets {
 
     private let state = Mutex(State())
 
-    func begin() -> CountedTransactions.Ticket { state.withLock { $0.transactions.begin() } }
+    package init() {}
 
-    func end(_ ticket: CountedTransactions.Ticket) { state.withLock { $0.transactions.end(ticket) } }
+    package func begin() -> CountedTransactions.Ticket { state.withLock { $0.transactions.begin() } }
+
+    package func end(_ ticket: CountedTransactions.Ticket) { state.withLock { $0.transactions.end(ticket) } }
 
     /// Adds ends, with the transactions that wrote them.
     func add(_ completions: [Completion], by transactions: Set<Int64>) {

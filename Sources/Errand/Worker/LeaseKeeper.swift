@@ -85,7 +85,8 @@ struct LeaseKeeper {
     }
 
     private func register(_ serverStart: inout String?) async throws {
-        let rows = try await shared.control.query(try shared.registration)
+        let rows = try await shared.control.query(
+            try shared.configuration.registration(of: shared.environment.handlers))
         guard let (id, published, started) = try rows.first?.decode(Int64.self, JSONB.self, String.self) else {
             throw UnexpectedAnswer("errand.register_worker_v1", expected: "one row", came: "none")
         }

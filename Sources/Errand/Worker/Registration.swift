@@ -1,16 +1,11 @@
 import Postgres
 
-extension WorkerState {
-    /// The statement that enters the worker with its kinds; answers a new worker id and marks to begin with.
-    var registration: Statement {
-        get throws {
-            Statement(
-                "select * from errand.register_worker_v1($1, $2, $3 * interval '1 microsecond', $4, $5)",
-                [
-                    configuration.name, configuration.version, configuration.lease.wholeMicroseconds,
-                    configuration.queues.keys.sorted(), try environment.handlers.known,
-                ])
-        }
+extension WorkerConfiguration {
+    /// The statement that enters a worker with its kinds; returns a new worker id and marks to begin with.
+    package func registration(of handlers: Handlers) throws -> Statement {
+        Statement(
+            "select * from errand.register_worker_v1($1, $2, $3 * interval '1 microsecond', $4, $5)",
+            [name, version, lease.wholeMicroseconds, queues.keys.sorted(), try handlers.known])
     }
 }
 

@@ -161,7 +161,7 @@ extension RoundTrip {
         for commit in written.compactMap(\.commit) { shared.counts.end(commit.ticket) }
         shared.metrics?.completed(written)
         shared.failures.write(written, to: shared.logger, at: shared.uptime)
-        shared.configuration.onEnds?(written.map(AttemptEnd.init))
+        shared.configuration.onCompletions?(written)
     }
 
     /// Writes the outcomes of jobs again that another session has locked, such as one that cancels them and has not

@@ -35,8 +35,8 @@ public struct WorkerConfiguration: Sendable {
 
     /// Told of every round trip that a claim loop has made; for measuring.
     package var onRoundTrip: (@Sendable (RoundTripReport) -> Void)?
-    /// Told of every attempt whose end was written, in the order in which they were; for tests.
-    package var onEnds: (@Sendable ([AttemptEnd]) -> Void)?
+    /// Told of every completion that was written, in the order in which they were; for tests.
+    package var onCompletions: (@Sendable ([Completion]) -> Void)?
 
     public init() {}
 }

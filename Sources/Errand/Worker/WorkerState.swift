@@ -1,7 +1,6 @@
 import Logging
 import Postgres
 import Synchronization
-import Tracing
 
 /// What the parts of one worker share.
 final class WorkerState: Sendable {
@@ -49,7 +48,7 @@ final class WorkerState: Sendable {
         kinds = handlers.kinds.map(\.rawValue)
         environment = AttemptEnvironment(
             database: database, handlers: handlers, memory: configuration.memory, commits: counts,
-            tracer: InstrumentationSystem.tracerIfAny, logger: logger)
+            logger: logger)
         self.logger = logger
         idlePolling = Mutex(IdlePollingPolicy(interval: configuration.pollInterval))
         metrics = WorkerMetrics(queues: configuration.queues.keys)

@@ -26,7 +26,7 @@ struct SampleAttempts {
         environment = AttemptEnvironment(
             database: Database(
                 configuration: try PostgresConfiguration(url: "postgresql:///nowhere"), logger: Logger(label: "test")),
-            handlers: Handlers(), memory: nil, commits: FinishedCounts(), tracer: nil, logger: Logger(label: "test"))
+            handlers: Handlers(), memory: nil, commits: FinishedCounts(), logger: Logger(label: "test"))
     }
 
     func attempt(_ job: ClaimedJob, claimedAt: ContinuousClock.Instant = .now) -> Attempt {
