@@ -5,8 +5,8 @@ import Synchronization
 
 /// One attempt of one job without a worker around it, for tests of handlers.
 ///
-/// The job is a real one in a real database, and its outcome is written as a worker writes it. Only what holds jobs back,
-/// such as limits and pauses, isn't asked.
+/// The job is a real one in a real database, and its outcome is written as a worker writes it. Only what holds jobs
+/// back, such as limits and pauses, isn't asked.
 final class LoneAttempt: Sendable {
     private let environment: AttemptEnvironment
     private let entry: Handlers.Entry
@@ -121,8 +121,8 @@ extension LoneAttempt {
                 took: .now - attempt.claimedAt)
     }
 
-    /// A task of its own, as in a worker: it may be stopped while the test goes on, and one that doesn't heed that must not
-    /// hold the test up. It begins once the attempt knows it.
+    /// A task of its own, as in a worker: it may be stopped while the test goes on, and one that doesn't heed that must
+    /// not hold the test up. It begins once the attempt knows it.
     private func begin(_ attempt: Attempt, raising ended: Signal) {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         attempt.control.attach(

@@ -5,16 +5,16 @@ import Synchronization
 extension TestQueue {
     /// Runs all due jobs with a real worker, those that they enqueue too, until none is due, and reports every attempt.
     ///
-    /// Time stands still meanwhile: what becomes due later, such as a retry after its pause, stays. With `within` it passes
-    /// by itself as ``advance(by:)`` lets it, from one due time to the next: `drain(within: .seconds(3600))` runs retries
-    /// to their end. Jobs in a paused queue, of a kind without a handler, and parked ones whose limit or dependency holds
-    /// them stay too.
+    /// Time stands still meanwhile: what becomes due later, such as a retry after its pause, stays. With `within` it
+    /// passes by itself as ``advance(by:)`` lets it, from one due time to the next: `drain(within: .seconds(3600))`
+    /// runs retries to their end. Jobs in a paused queue, of a kind without a handler, and parked ones whose limit or
+    /// dependency holds them stay too.
     ///
     /// - Parameters:
     ///   - within: how much time may pass for the jobs, in all.
     ///   - limit: how long it may really take.
-    /// - Throws: ``NotDrained`` where jobs still ran at the `limit`: a handler hangs, or a rate holds them. What handlers
-    ///   throw is in the report.
+    /// - Throws: ``NotDrained`` where jobs still ran at the `limit`: a handler hangs, or a rate holds them. What
+    ///   handlers throw is in the report.
     @discardableResult
     public func drain(within: Duration = .zero, limit: Duration = .seconds(30)) async throws -> Drained {
         let attempts = Mutex<[Drained.Attempt]>([])

@@ -2,7 +2,8 @@ import Errand
 import Postgres
 
 extension TestQueue {
-    /// Runs one attempt of `handler` in the place of a worker, and answers what it returned, threw, reported and logged.
+    /// Runs one attempt of `handler` in the place of a worker, and answers what it returned, threw, reported and
+    /// logged.
     ///
     /// The job is enqueued for it and really ends, so `context.transaction` commits, or doesn't, as it would. Its time,
     /// limit, guard before the start and memory aren't asked.

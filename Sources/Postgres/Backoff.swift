@@ -1,5 +1,5 @@
-/// Growing delays between tries to reach something that is away: each drawn from the upper half of its bound, so that many
-/// clients don't come back at the same moment.
+/// Growing delays between tries to reach something that is away: each drawn from the upper half of its bound, so that
+/// many clients don't come back at the same moment.
 package struct Backoff: Sendable {
     private let first: Duration
     private let cap: Duration

@@ -1,10 +1,10 @@
 import Postgres
 
-/// A job that this worker holds, as its claim answered. A class, because it is handed on from claim to end by many hands.
+/// A job that this worker holds, as its claim returned it. A class, because it is handed on from claim to completion.
 package final class ClaimedJob: Sendable {
     package let id: Int64
-    /// Under which line it was claimed: the fence of everything that is written about this attempt.
-    let line: Int64
+    /// At which position it was claimed: the fence of everything that is written about this attempt.
+    let position: Int64
     package let kind: JobKind
     package let queue: String
     /// 1 to 4.
@@ -26,12 +26,12 @@ package final class ClaimedJob: Sendable {
     let epoch: Int32
 
     init(
-        id: Int64, line: Int64, kind: JobKind, queue: String, priority: Int, attempt: Int, maxAttempts: Int,
+        id: Int64, position: Int64, kind: JobKind, queue: String, priority: Int, attempt: Int, maxAttempts: Int,
         crashes: Int = 0, createdAt: Timestamp, runAt: Timestamp, startedAt: Timestamp, payload: JSONB,
         options: JobOptions?, workerID: Int64, epoch: Int32 = 0
     ) {
         self.id = id
-        self.line = line
+        self.position = position
         self.kind = kind
         self.queue = queue
         self.priority = priority

@@ -20,7 +20,8 @@ public struct Handlers: Sendable {
 
     /// The built-in kind `noop` is always there.
     ///
-    /// - Parameter noopMayCrash: whether `{"crash": true}` ends the process. Whoever may enqueue can then end every worker.
+    /// - Parameter noopMayCrash: whether `{"crash": true}` ends the process. Whoever may enqueue can then end every
+    ///   worker.
     public init(_ handlers: [any JobHandler] = [], noopMayCrash: Bool = false) {
         add(NoopHandler(mayCrash: noopMayCrash))
         for handler in handlers { add(handler) }

@@ -16,8 +16,8 @@ public struct JobContext: Sendable {
     /// The worker's database, for reads and writes of the handler's own.
     public var database: Database { environment.database }
 
-    /// Carries `job_id`, `kind`, `queue`, `attempt`, `worker_id` and, where there is a trace, `trace_id` with every line.
-    /// Its last lines are stored with the job: at most 50 from `info` on, and 8 KB.
+    /// Carries `job_id`, `kind`, `queue`, `attempt`, `worker_id` and, where there is a trace, `trace_id` with every
+    /// line. Its last lines are stored with the job: at most 50 from `info` on, and 8 KB.
     public var logger: Logger {
         var logger = environment.logger
         logger.handler = JobLog(inner: logger.handler, progress: environment.progress, job: job)
@@ -71,13 +71,15 @@ extension JobContext {
         }
     }
 
-    /// Shows what the attempt has found so far, as JSON of at most 256 KB. What it returns at its end is stored elsewhere.
+    /// Shows what the attempt has found so far, as JSON of at most 256 KB. What it returns at its end is stored
+    /// elsewhere.
     public func output(_ output: some Encodable) throws {
         let output = try JSONB(encoding: output)
         environment.progress.update(job) { $0.output = output }
     }
 
-    /// Runs `body` once so many bytes of the worker's memory budget are free; more than all of it waits until it is alone.
+    /// Runs `body` once so many bytes of the worker's memory budget are free; more than all of it waits until it is
+    /// alone.
     ///
     /// For a need that the attempt has to compute, such as from a picture's header; what is the same for each attempt
     /// stands in the policy. First come, first served.

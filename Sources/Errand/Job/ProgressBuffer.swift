@@ -37,8 +37,8 @@ package final class ProgressBuffer: Sendable {
     func update(_ job: ClaimedJob, _ change: (inout Report) -> Void) {
         reports.withLock { reports in
             var report = reports[job.id] ?? Report(of: job)
-            if report.job.line < job.line { report = Report(of: job) }
-            guard report.job.line == job.line else { return }
+            if report.job.position < job.position { report = Report(of: job) }
+            guard report.job.position == job.position else { return }
             change(&report)
             report.isUnwritten = true
             reports[job.id] = report

@@ -1,17 +1,17 @@
 /// Of which transactions a process has counted all ends, so that those that it could not count before it was killed are
 /// found: later ones.
 ///
-/// PostgreSQL numbers transactions in the order in which they first write. One that begins after an answer of another has
-/// come gets a higher number. So while a transaction is open here, whose number is not known yet, all up to the newest that
-/// was known when it began are surely not it.
+/// PostgreSQL numbers transactions in the order in which they first write. One that begins after an answer of another
+/// has come gets a higher number. So while a transaction is open here, whose number is not known yet, all up to the
+/// newest that was known when it began are surely not it.
 package struct CountedTransactions: Sendable {
     /// One open transaction.
     package struct Ticket: Hashable, Sendable {
         fileprivate let number: Int
     }
 
-    /// More would make the worker's row long. What is left out then is the one that is open for longest: should the process
-    /// be killed before it counts its end, that stays uncounted.
+    /// More would make the worker's row long. What is left out then is the one that is open for longest: should the
+    /// process be killed before it counts its end, that stays uncounted.
     static let longestList = 1000
 
     private var newest: Int64 = 0

@@ -3,21 +3,22 @@
 /// A queue sleeps as soon as a claim got less than it asked for; one probe serves all that sleep. There are two ways to
 /// learn of new jobs, and the rate of wake-ups decides between them:
 ///
-/// - **Armed**: the wake-up flag is up, and each enqueue sends a NOTIFY. Nothing is probed but for a safety net, twice a
-///   second. That is the cheapest way while little comes: one NOTIFY a job. It stays so while wake-ups come at up to
+/// - **Armed**: the wake-up flag is up, and each enqueue sends a NOTIFY. Nothing is probed but for a safety net, twice
+///   a second. That is the cheapest way while little comes: one NOTIFY a job. It stays so while wake-ups come at up to
 ///   ``wakeUps`` within ``span``.
-/// - **Awake**: beyond that rate the flag is lowered, and probes are a few milliseconds apart. A busy queue sends no NOTIFY
-///   at all, which would cost its enqueuers three quarters of their rate. After a short quiet period the flag goes up again.
+/// - **Awake**: beyond that rate the flag is lowered, and probes are a few milliseconds apart. A busy queue sends no
+///   NOTIFY at all, which would cost its enqueuers three quarters of their rate. After a short quiet period the flag
+///   goes up again.
 ///
-/// A wake-up that brings nothing, because it was for another queue or others were faster, counts ``vainWeight`` times. So
-/// a worker that sleeps beside a busy queue lowers the flag after a few.
+/// A wake-up that brings nothing, because it was for another queue or others were faster, counts ``vainWeight`` times.
+/// So a worker that sleeps beside a busy queue lowers the flag after a few.
 ///
-/// Any role may send a NOTIFY, as often as it likes. A wake-up that nobody here has asked for changes nothing but the flag,
-/// and probes that find nothing are ``vainPause`` apart once there have been ``vainLooks`` of them.
+/// Any role may send a NOTIFY, as often as it likes. A wake-up that nobody here has asked for changes nothing but the
+/// flag, and probes that find nothing are ``vainPause`` apart once there have been ``vainLooks`` of them.
 ///
 /// A transaction that enqueued before the flag was raised, and commits after the probe that came with it, announces
-/// nothing. So that probe is followed by others, each after twice the pause of the one before: such a job is found at the
-/// latest when it has waited as long as its commit was away from the flag.
+/// nothing. So that probe is followed by others, each after twice the pause of the one before: such a job is found at
+/// the latest when it has waited as long as its commit was away from the flag.
 package struct IdlePollingPolicy {
     package enum Next: Equatable {
         /// Probe now; with `arms`, and raise the flag before.

@@ -1,38 +1,40 @@
-/// Where a worker's claims start to read a queue: the line below which nothing is waiting.
+/// Where a worker's claims start to read a queue: the position below which nothing is waiting.
 ///
-/// A queue's index is read from its left end. Behind that end lie the entries of jobs that are done, and while any session
-/// holds an old snapshot they can be neither marked nor vacuumed: every claim would visit them all, 0.2 µs each, and the
-/// queue would collapse. So each worker remembers, for every priority, how far the line is settled, and starts there.
+/// A queue's index is read from its left end. Behind that end lie the entries of jobs that are done, and while any
+/// session holds an old snapshot they can be neither marked nor vacuumed: every claim would visit them all, 0.2 µs
+/// each, and the queue would collapse. So each worker remembers, for every priority, how far positions are settled, and
+/// starts there.
 ///
 /// The mark is a hint in memory: 0 is always right, only slower. What makes it exact is when it may move.
 ///
-/// 1. A claim answers `high`, the newest line drawn, and `latest`, the newest transaction id given out, read later. Whoever
-///    draws a line has its id already. So whoever drew a line up to one claim's `high` has an id up to the `latest` of the
-///    next claim. (Not below the snapshot's `xmax`: that is only one above the newest id that has *ended*.)
-/// 2. Once a snapshot shows that all ids up to that `latest` have ended, the lines up to that `high` are settled: each
-///    belongs to a job that is committed or rolled back. A claim whose own snapshot shows this, and whose scan began at or
-///    below the mark, has seen all of them: the mark moves to `high`; after a full batch no further than the batch's last
-///    line.
-/// 3. A transaction that has been running for longer than ``patience`` is set aside and holds nothing back any more. When
-///    it ends, a sweep starts from where the lines were settled then, and goes on behind its last line while batches come
-///    back full. A long writer costs one longer scan at its end, not a collapse.
-/// 4. A job that comes back (retry, schedule, rescue) draws a new line, so it is above every mark.
+/// 1. A claim returns `high`, the newest position drawn, and `latest`, the newest transaction id given out, read later.
+///    Whoever draws a position has its id already. So whoever drew a position up to one claim's `high` has an id up to
+///    the `latest` of the next claim. (Not below the snapshot's `xmax`: that is only one above the newest id that has
+///    *ended*.)
+/// 2. Once a snapshot shows that all ids up to that `latest` have ended, the positions up to that `high` are settled:
+///    each belongs to a job that is committed or rolled back. A claim whose own snapshot shows this, and whose scan
+///    began at or below the mark, has seen all of them: the mark moves to `high`; after a full batch no further than
+///    the batch's last position.
+/// 3. A transaction that has been running for longer than ``timeout`` is set aside and holds nothing back any more.
+///    When it ends, a sweep starts from where the positions were settled then, and goes on behind its last position
+///    while batches come back full. A long writer costs one longer scan at its end, not a collapse.
+/// 4. A job that comes back (retry, schedule, rescue) draws a new position, so it is above every mark.
 ///
-/// One thing it can't see: a claim that was rolled back after others had stepped over its locked rows. For these there is a
-/// look below the marks now and then, ``look``, and ``found(_:by:)`` takes what it has found. A line where nothing waits,
-/// not even under a claim that is still open, will never have anything waiting again: each look begins where the last one
-/// that found nothing ended.
+/// One thing it can't see: a claim that was rolled back after others had stepped over its locked rows. For these there
+/// is a look below the marks now and then, ``look``, and ``found(_:by:)`` takes what it has found. A position where
+/// nothing waits, not even under a claim that is still open, will never have anything waiting again: each look begins
+/// where the last one that found nothing ended.
 ///
 /// Snapshots without a transaction id (reports, pg_dump, forgotten sessions) hold it back in no way.
 package struct LowWaterMark: Sendable {
     /// How long a transaction may run before it is set aside.
-    package static let patience: Duration = .milliseconds(100)
+    package static let timeout: Duration = .milliseconds(100)
     /// Priorities are 1 to 4; index 0 stands for 1.
     static let priorities = 4
 
     /// What one claim has shown.
     package struct Observation: Sendable {
-        /// The newest line drawn, read at the claim's start; 0 where nothing may be concluded.
+        /// The newest position drawn, read at the claim's start; 0 where nothing may be concluded.
         package var high: Int64
         /// The newest transaction id given out, or the claim's own: read in the claim's transaction, so after the last
         /// claim's `high`.
@@ -41,38 +43,38 @@ package struct LowWaterMark: Sendable {
         package var xmax: UInt64
         /// The transactions below `xmax` that ran then.
         package var running: [UInt64]
-        /// The lines that were claimed, by priority (index 0 stands for 1), in any order.
-        package var lines: [[Int64]]
+        /// The positions that were claimed, by priority (index 0 stands for 1), in any order.
+        package var positions: [[Int64]]
         /// Whether the batch was full: then priorities from the last one read on have not been read to their end.
         package var isFull: Bool
         /// The order in which the priorities were read, 1...4.
-        package var lanes: [Int]
-        /// Behind which lines it read, by priority.
+        package var priorities: [Int]
+        /// Behind which positions it read, by priority.
         package var starts: [Int64]
 
         package init(
-            high: Int64, latest: UInt64, xmax: UInt64, running: [UInt64], lines: [[Int64]], isFull: Bool,
-            lanes: [Int] = [1, 2, 3, 4], starts: [Int64] = [0, 0, 0, 0]
+            high: Int64, latest: UInt64, xmax: UInt64, running: [UInt64], positions: [[Int64]], isFull: Bool,
+            priorities: [Int] = [1, 2, 3, 4], starts: [Int64] = [0, 0, 0, 0]
         ) {
             self.high = high
             self.latest = latest
             self.xmax = xmax
             self.running = running
-            self.lines = lines
+            self.positions = positions
             self.isFull = isFull
-            self.lanes = lanes
+            self.priorities = priorities
             self.starts = starts
         }
     }
 
-    /// What a look below the marks is to read, for each priority: the lines behind `after`, up to `upTo`.
+    /// What a look below the marks is to read, for each priority: the positions behind `after`, up to `upTo`.
     package struct Look: Sendable {
         package let after: [Int64]
         package let upTo: [Int64]
-        /// Up to here no writer that was set aside has lines, which the look can't see.
+        /// Up to here no writer that was set aside has positions, which the look can't see.
         let certain: [Int64]
 
-        /// There is nothing to read: no line was settled since the last look.
+        /// There is nothing to read: no position was settled since the last look.
         package var isEmpty: Bool { zip(after, upTo).allSatisfy(>=) }
     }
 
@@ -84,7 +86,7 @@ package struct LowWaterMark: Sendable {
 
     private struct Writer {
         let firstSeen: Duration
-        /// Where its sweep will start; nil while it still holds the lines back.
+        /// Where its sweep will start; nil while it still holds the positions back.
         var sweepFrom: Int64?
     }
 
@@ -105,19 +107,20 @@ package struct LowWaterMark: Sendable {
 
 // MARK: - Reading
 extension LowWaterMark {
-    /// Behind which line the next claim starts to read, for each priority.
+    /// Behind which position the next claim starts to read, for each priority.
     package var starts: [Int64] {
         zip(marks, sweeps).map { mark, sweep in min(mark, sweep?.from ?? mark) }
     }
 
-    /// Marks that are right for another worker of the same kinds too, which knows of no sweep and of no writer set aside.
+    /// Marks that are right for another worker of the same kinds too, which knows of no sweep and of no writer set
+    /// aside.
     package var published: [Int64] {
         let aside = writers.values.compactMap(\.sweepFrom).min() ?? .max
         return starts.map { min($0, aside) }
     }
 
     /// ``published``, and behind these, by priority, up to where a look has found nothing. For a worker that begins:
-    /// else its first look would read all dead entries from line 0 on, and time out on them.
+    /// else its first look would read all dead entries from position 0 on, and time out on them.
     package var stored: [Int64] { published + looked }
 
     /// What the next look below the marks is to read.
@@ -126,12 +129,12 @@ extension LowWaterMark {
 
 // MARK: - Moving
 extension LowWaterMark {
-    /// Takes in what a claim has shown whose scan began at ``starts``, as they were then or are now. `now` is any clock that
-    /// only moves forward. Answers false where the sequence went back, on another server, restored or promoted: what was
-    /// known of lines is void, here and in whatever has taken it in.
+    /// Takes in what a claim has shown whose scan began at ``starts``, as they were then or are now. `now` is any clock
+    /// that only moves forward. Answers false where the sequence went back, on another server, restored or promoted:
+    /// what was known of positions is void, here and in whatever has taken it in.
     @discardableResult
     package mutating func observe(_ claim: Observation, at now: Duration) -> Bool {
-        // It has not read the line to its end: nothing may be concluded.
+        // It has not read the queue to its end: nothing may be concluded.
         guard claim.high > 0 else { return true }
         // Marks that were taken in since the claim began are no measure.
         let isVoid = claim.high < max(lastHigh, claim.starts.max() ?? 0)
@@ -149,17 +152,17 @@ extension LowWaterMark {
         return !isVoid
     }
 
-    /// Takes in marks that another worker of the same kinds has published or stored. Who claims seldom would else read, each
-    /// time, over all that others have done meanwhile.
+    /// Takes in marks that another worker of the same kinds has published or stored. Who claims seldom would else read,
+    /// each time, over all that others have done meanwhile.
     package mutating func catchUp(with known: [Int64]) {
         guard known.count == Self.priorities || known.count == 2 * Self.priorities else { return }
         let others = known.prefix(Self.priorities)
-        for (lane, line) in known.dropFirst(Self.priorities).enumerated() {
-            looked[lane] = max(looked[lane], min(line, others[lane]))
+        for (index, position) in known.dropFirst(Self.priorities).enumerated() {
+            looked[index] = max(looked[index], min(position, others[index]))
         }
-        for lane in others.indices {
-            marks[lane] = max(marks[lane], others[lane])
-            if let sweep = sweeps[lane], !sweep.isFound { sweeps[lane]!.from = max(sweep.from, others[lane]) }
+        for index in others.indices {
+            marks[index] = max(marks[index], others[index])
+            if let sweep = sweeps[index], !sweep.isFound { sweeps[index]!.from = max(sweep.from, others[index]) }
         }
         // What they say holds for writers that were set aside here as well.
         let least = others.min() ?? 0
@@ -175,15 +178,15 @@ extension LowWaterMark {
         sweeps[priority - 1] = Sweep(from: min(other?.from ?? .max, from), isFound: isFound || other?.isFound == true)
     }
 
-    /// Takes in the lowest line of each priority that was waiting when `look` was made, nil where there was none.
+    /// Takes in the lowest position of each priority that was waiting when `look` was made, nil where there was none.
     package mutating func found(_ lowest: [Int64?], by look: Look) {
         let published = published
-        for (lane, line) in lowest.enumerated() {
-            if let line {
-                sweep(priority: lane + 1, from: line - 1, isFound: true)
+        for (index, position) in lowest.enumerated() {
+            if let position {
+                sweep(priority: index + 1, from: position - 1, isFound: true)
             } else {
                 // No further than the marks are now: they may have become void since.
-                looked[lane] = max(looked[lane], min(look.certain[lane], published[lane]))
+                looked[index] = max(looked[index], min(look.certain[index], published[index]))
             }
         }
     }
@@ -192,8 +195,9 @@ extension LowWaterMark {
     private mutating func setAside(running: [UInt64], at now: Duration) -> [Int64] {
         for id in running {
             let writer = writers[id] ?? Writer(firstSeen: now)
-            let isSlow = now - writer.firstSeen > Self.patience
-            // The mark has not passed `settled`, and this writer's lines are above it: it has held `settled` back so far.
+            let isSlow = now - writer.firstSeen > Self.timeout
+            // The mark has not passed `settled`, and this writer's positions are above it: it has held `settled` back
+            // so far.
             writers[id] = Writer(firstSeen: writer.firstSeen, sweepFrom: writer.sweepFrom ?? (isSlow ? settled : nil))
         }
         guard writers.count > running.count else { return [] }
@@ -203,7 +207,7 @@ extension LowWaterMark {
         return ended.values.compactMap(\.sweepFrom)
     }
 
-    /// The oldest transaction that may still hold the lines back. From `xmax` on the snapshot doesn't tell.
+    /// The oldest transaction that may still hold the positions back. From `xmax` on the snapshot doesn't tell.
     private func oldestHolder(of claim: Observation) -> UInt64 {
         claim.running.filter { writers[$0]?.sweepFrom == nil }.min().map { min($0, claim.xmax) } ?? claim.xmax
     }
@@ -216,25 +220,26 @@ extension LowWaterMark {
     }
 
     private mutating func advance(past claim: Observation) {
-        // A full batch has read the priorities before its last row's to their end, that one up to its last line, and
-        // those behind it not at all.
-        let cut = claim.isFull ? claim.lanes.lastIndex { !claim.lines[$0 - 1].isEmpty } : nil
-        for (place, priority) in claim.lanes.enumerated() {
-            let lane = priority - 1
+        // A full batch has read the priorities before its last row's to their end, that one up to its last position,
+        // and those behind it not at all.
+        let cut = claim.isFull ? claim.priorities.lastIndex { !claim.positions[$0 - 1].isEmpty } : nil
+        for (rank, priority) in claim.priorities.enumerated() {
+            let index = priority - 1
             // A sweep that was asked for since the claim began is still to be made.
-            let isSwept = claim.starts[lane] <= sweeps[lane]?.from ?? .max
+            let isSwept = claim.starts[index] <= sweeps[index]?.from ?? .max
             switch cut {
-            case .some(let cut) where place > cut:
+            case .some(let cut) where rank > cut:
                 continue
-            case place:
-                let last = claim.lines[lane].max() ?? 0
-                if let sweep = sweeps[lane], isSwept {
-                    sweeps[lane] = last < marks[lane] ? Sweep(from: max(sweep.from, last), isFound: sweep.isFound) : nil
+            case rank:
+                let last = claim.positions[index].max() ?? 0
+                if let sweep = sweeps[index], isSwept {
+                    let isOpen = last < marks[index]
+                    sweeps[index] = isOpen ? Sweep(from: max(sweep.from, last), isFound: sweep.isFound) : nil
                 }
-                marks[lane] = max(marks[lane], min(last, settled))
+                marks[index] = max(marks[index], min(last, settled))
             default:
-                if isSwept { sweeps[lane] = nil }
-                marks[lane] = max(marks[lane], settled)
+                if isSwept { sweeps[index] = nil }
+                marks[index] = max(marks[index], settled)
             }
         }
     }

@@ -1,10 +1,10 @@
 /// How many jobs a worker prefetches: claims beyond those that it can begin at once.
 ///
-/// With ten slots and jobs that take no time a worker would claim ten jobs, write ten ends, and commit for both: the commits
-/// were all that it did. So it prefetches as many as begin within a ``moment``, judged by the slowest group of attempts of
-/// late. One job of seconds is enough to prefetch none: what waits here behind it could run elsewhere. One of
-/// milliseconds isn't, since any attempt may be held up for as long on a busy machine. And what waits takes memory: large
-/// payloads are claimed a few at a time.
+/// With ten slots and jobs that take no time a worker would claim ten jobs, write ten ends, and commit for both: the
+/// commits were all that it did. So it prefetches as many as begin within a ``moment``, judged by the slowest group of
+/// attempts of late. One job of seconds is enough to prefetch none: what waits here behind it could run elsewhere. One
+/// of milliseconds isn't, since any attempt may be held up for as long on a busy machine. And what waits takes memory:
+/// large payloads are claimed a few at a time.
 package struct Prefetch {
     /// The longest that a prefetched job should wait for its slot.
     package static let moment: Duration = .milliseconds(20)

@@ -6,11 +6,12 @@ struct Claim {
     var kinds: [String]
     var workerID: Int64
     var limit: Int
-    /// Behind which line each priority is read: ``LowWaterMark/starts``.
+    /// Behind which position each priority is read: ``LowWaterMark/starts``.
     var starts: [Int64]
     /// The order in which priorities are read.
-    var lanes: [Int]
-    /// False where the claim commits by itself: losing it in a server crash costs nothing, so it need not wait for disk.
+    var priorities: [Int]
+    /// False where the claim commits by itself: losing it in a server crash costs nothing, so it need not wait for
+    /// disk.
     var isDurable: Bool
 
     /// How many of the jobs begin at once. Jobs that count what they were charged with are claimed only for that.
@@ -26,7 +27,7 @@ struct Claim {
         Statement(
             "select * from errand.claim_v2($1, $2, $3, $4::int4, $5, $6, $7, $8::int4, $9, $10, $11)",
             [
-                queue, kinds, workerID, limit, starts, lanes.map(Int16.init), isDurable, min(beginsNow, limit),
+                queue, kinds, workerID, limit, starts, priorities.map(Int16.init), isDurable, min(beginsNow, limit),
                 takesSuspect, epoch, takesTurn,
             ]
         ).kept
@@ -44,7 +45,7 @@ struct Claim {
         var count: Int { jobs.count + unreadable.count }
     }
 
-    /// What a claim has left in line for the next one.
+    /// What a claim has left in the queue for the next one.
     enum Rest: String {
         /// Jobs that may be claimed at once.
         case more
@@ -67,29 +68,31 @@ struct Claim {
             }
         }
         jobs = inOrder(jobs)
-        var lines = [[Int64]](repeating: [], count: 4)
+        var positions = [[Int64]](repeating: [], count: 4)
         // Jobs that were released for this claim stand behind all others: they don't say up to where it has read.
-        for job in jobs where job.line <= high { lines[job.priority - 1].append(job.line) }
+        for job in jobs where job.position <= high {
+            positions[job.priority - 1].append(job.position)
+        }
         // The queue's rate may have had room for fewer than the limit.
         let isFull = jobs.count + unreadable.count == asked
-        let isUnclear = isFull && lines.allSatisfy(\.isEmpty)
+        let isUnclear = isFull && positions.allSatisfy(\.isEmpty)
         return Reply(
             jobs: jobs, unreadable: unreadable,
             observation: .init(
                 // The priority of a job that can't be read isn't known, so nothing may be concluded.
                 high: unreadable.isEmpty && !isUnclear ? high : 0, latest: UInt64(latest), xmax: snapshot.xmax,
-                running: snapshot.running, lines: lines,
-                isFull: isFull, lanes: lanes, starts: starts),
+                running: snapshot.running, positions: positions,
+                isFull: isFull, priorities: priorities, starts: starts),
             rest: rest.flatMap(Rest.init))
     }
 
     /// As they are to begin: by priority, then by position. The server returns them as they lie in the table.
     private func inOrder(_ jobs: [ClaimedJob]) -> [ClaimedJob] {
         var ranks = [0, 0, 0, 0, 0]
-        for (rank, lane) in lanes.enumerated() { ranks[lane] = rank }
+        for (rank, priority) in priorities.enumerated() { ranks[priority] = rank }
         func isBefore(_ one: ClaimedJob, _ other: ClaimedJob) -> Bool {
             one.priority == other.priority
-                ? one.line < other.line : ranks[one.priority] < ranks[other.priority]
+                ? one.position < other.position : ranks[one.priority] < ranks[other.priority]
         }
         let isInOrder = zip(jobs, jobs.dropFirst()).allSatisfy(isBefore)
         return isInOrder ? jobs : jobs.sorted(by: isBefore)
@@ -104,21 +107,24 @@ struct Claim {
         var (jobs, unreadable): ([ClaimedJob], [Completion]) = ([], [])
         for index in rows.indices {
             // Without these there is no way to say what failed.
-            let (id, line, kind) = try rows[index].decode(Int64.self, Int64.self, String?.self)
+            let (id, position, kind) = try rows[index].decode(Int64.self, Int64.self, String?.self)
             do {
                 jobs += try self.jobs(rows.only(index))
             } catch {
-                let job = ClaimedJob(
-                    id: id, line: line, kind: JobKind(rawValue: kind ?? ""), queue: queue, priority: 1, attempt: 1,
-                    maxAttempts: 1, createdAt: .minusInfinity, runAt: .minusInfinity, startedAt: .minusInfinity,
-                    payload: JSONB("null"), options: nil, workerID: workerID, epoch: epoch)
-                unreadable.append(
-                    Completion(
-                        job: job, result: .failed(error: "the job's row can't be read: \(Self.reason(error))"),
-                        took: .zero))
+                unreadable.append(failed(id, position: position, kind: kind, error))
             }
         }
         return (jobs, unreadable)
+    }
+
+    /// The completion of a job whose row can't be read.
+    private func failed(_ id: Int64, position: Int64, kind: String?, _ error: any Error) -> Completion {
+        let job = ClaimedJob(
+            id: id, position: position, kind: JobKind(rawValue: kind ?? ""), queue: queue, priority: 1, attempt: 1,
+            maxAttempts: 1, createdAt: .minusInfinity, runAt: .minusInfinity, startedAt: .minusInfinity,
+            payload: JSONB("null"), options: nil, workerID: workerID, epoch: epoch)
+        let reason = "the job's row can't be read: \(Self.reason(error))"
+        return Completion(job: job, result: .failed(error: reason), took: .zero)
     }
 
     /// What can't be read, without its value.

@@ -28,7 +28,7 @@ extension Completion {
     private static func finish(_ group: [Completion]) -> Statement {
         Statement(
             "select * from errand.finish_v1($1, $2, $3)",
-            [group[0].job.workerID, group.map(\.job.id), group.map(\.job.line)]
+            [group[0].job.workerID, group.map(\.job.id), group.map(\.job.position)]
         ).kept
     }
 
@@ -36,7 +36,7 @@ extension Completion {
         Statement(
             "select * from errand.settle_v2($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             [
-                group[0].job.workerID, group.map(\.job.id), group.map(\.job.line), group.map(\.outcome.rawValue),
+                group[0].job.workerID, group.map(\.job.id), group.map(\.job.position), group.map(\.outcome.rawValue),
                 group.map { $0.result.error?.storable }, group.map(\.result.delay?.wholeMilliseconds),
                 group.map(\.result.output), group.map(\.result.dueAt), group.map(\.result.dependency),
             ]
@@ -49,15 +49,17 @@ extension Completion {
     }
 
     /// The same for the limits of `completions`.
-    package static func release(after completions: [Completion]) -> Statement? { release(Set(limitKeys(of: completions))) }
+    package static func release(after completions: [Completion]) -> Statement? {
+        release(Set(limitKeys(of: completions)))
+    }
 
-    /// The statement that writes it in its handler's transaction; returns `ended`, `locked`, `lost` or `unwanted`, and the
-    /// number of the transaction where it is `ended`.
+    /// The statement that writes it in its handler's transaction; returns `ended`, `locked`, `lost` or `unwanted`, and
+    /// the number of the transaction where it is `ended`.
     var commitStatement: Statement {
         Statement(
             "select * from errand.commit_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             [
-                job.workerID, job.id, job.line, outcome.rawValue, result.error?.storable,
+                job.workerID, job.id, job.position, outcome.rawValue, result.error?.storable,
                 result.delay?.wholeMilliseconds, result.output, result.dueAt, result.dependency,
             ])
     }

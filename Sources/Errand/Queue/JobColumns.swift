@@ -43,7 +43,7 @@ package struct JobColumns {
     package func jobs(queue: String, workerID: Int64, epoch: Int32) throws -> [ClaimedJob] {
         try ids.indices.map { row in
             ClaimedJob(
-                id: ids[row], line: positions[row], kind: JobKind(rawValue: kinds[row]), queue: queue,
+                id: ids[row], position: positions[row], kind: JobKind(rawValue: kinds[row]), queue: queue,
                 priority: Int(priorities[row]), attempt: Int(attempts[row]), maxAttempts: Int(maxAttempts[row]),
                 crashes: Int(crashes[row]), createdAt: createdAt[row], runAt: runAt[row], startedAt: startedAt[row],
                 payload: payloads[row], options: try options[row]?.decode(JobOptions.self), workerID: workerID,

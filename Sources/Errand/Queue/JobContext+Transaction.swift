@@ -12,12 +12,12 @@ extension JobContext {
     ///     }
     /// }
     /// ```
-    /// The job has ended when this returns: return what it returns. A job with a guard that says no by now is rolled back,
-    /// and obsolete. The connection is one of the worker's `database`.
+    /// The job has ended when this returns: return what it returns. A job with a guard that says no by now is rolled
+    /// back, and obsolete. The connection is one of the worker's `database`.
     ///
-    /// - Throws: what `body` throws, and nothing is written then; ``EndRefused`` where the job is no longer this worker's; a
-    ///   ``PostgresError`` whose `isOutcomeUnknown` is true where the commit's answer was lost: if it did commit, the job
-    ///   does not run again.
+    /// - Throws: what `body` throws, and nothing is written then; ``EndRefused`` where the job is no longer this
+    ///   worker's; a ``PostgresError`` whose `isOutcomeUnknown` is true where the commit's answer was lost: if it did
+    ///   commit, the job does not run again.
     public func transaction(
         _ body: @Sendable (Transaction) async throws -> Outcome
     ) async throws -> Outcome {
@@ -40,8 +40,8 @@ extension JobContext {
             let outcome = try await body(transaction)
             let completion = Completion(job: job, result: AttemptResult(outcome, of: job, policy), took: .zero)
             var (state, number) = try await transaction.write(completion)
-            // Another session has the job's row, such as one that cancels it and has not committed. The attempt's deadline
-            // ends this too.
+            // Another session has the job's row, such as one that cancels it and has not committed. The attempt's
+            // deadline ends this too.
             var delay: Duration = .milliseconds(5)
             while state == "locked" {
                 try await Task.sleep(for: delay)

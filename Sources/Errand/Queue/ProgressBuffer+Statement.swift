@@ -18,7 +18,7 @@ extension ProgressBuffer {
 
         init(_ report: Report) throws {
             job_id = report.job.id
-            line = report.job.line
+            line = report.job.position
             attempt = report.job.attempt
             fraction = report.fraction
             message = report.message?.storable

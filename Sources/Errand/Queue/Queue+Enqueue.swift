@@ -14,8 +14,8 @@ extension Queue {
     /// Puts one job in line, in a transaction of its own.
     ///
     /// - Throws: ``PostgresError``; its `sqlState` is `ER422` for an option out of bounds, `ER413` for a payload over
-    ///   256 KB, `ER404` for a guard that isn't registered, `ER409` for a key that is taken where the option asks for an
-    ///   error. An `EncodingError` where the job has no JSON form.
+    ///   256 KB, `ER404` for a guard that isn't registered, `ER409` for a key that is taken where the option asks for
+    ///   an error. An `EncodingError` where the job has no JSON form.
     @discardableResult
     public func enqueue<J: Job>(_ job: J, _ options: EnqueueOption...) async throws -> Enqueued {
         try Self.enqueued(await database.query(Self.enqueueOne(job, EnqueueOption.values(of: options))))

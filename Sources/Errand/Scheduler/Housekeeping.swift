@@ -2,11 +2,11 @@ import Logging
 import Postgres
 import ServiceLifecycle
 
-/// Keeps the queue in order: puts scheduled and parked jobs in line, takes back what lost workers held, drops what is too
-/// old, and counts for the views of ops.
+/// Keeps the queue in order: puts scheduled and parked jobs in line, takes back what lost workers held, drops what is
+/// too old, and counts for the views of ops.
 ///
-/// Every worker and every scheduler process runs it. Two at once do no harm, and one is enough: whoever comes first does
-/// the duty, and each takes at most 2 % of the time while there is nothing to do.
+/// Every worker and every scheduler process runs it. Two at once do no harm, and one is enough: whoever comes first
+/// does the duty, and each takes at most 2 % of the time while there is nothing to do.
 public struct Housekeeping: Service {
     private let database: Database
     private let logger: Logger

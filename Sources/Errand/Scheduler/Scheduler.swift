@@ -4,8 +4,9 @@ import ServiceLifecycle
 
 /// Enqueues the jobs of schedules when their ticks come.
 ///
-/// Run any number over one database: each tick gives one job, whatever becomes of the others. Time is the database's, so
-/// that hosts whose clocks differ agree. A schedule that is put, changed, paused or dropped is noticed within a second.
+/// Run any number over one database: each tick gives one job, whatever becomes of the others. Time is the database's,
+/// so that hosts whose clocks differ agree. A schedule that is put, changed, paused or dropped is noticed within a
+/// second.
 public struct Scheduler: Service {
     private let database: Database
     private let definitions: [ScheduleDefinition]

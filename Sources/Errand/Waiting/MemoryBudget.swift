@@ -61,7 +61,8 @@ final class MemoryBudget: Sendable {
     }
 }
 
-/// Who may take how much of a budget now: first come, first served. One that needs more than all of it is admitted alone.
+/// Who may take how much of a budget now: first come, first served. One that needs more than all of it is admitted
+/// alone.
 struct MemoryQueue {
     let budget: Int
     private(set) var taken = 0

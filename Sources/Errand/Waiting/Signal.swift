@@ -25,7 +25,8 @@ package final class Signal: Sendable {
         waiter?.resume(returning: true)
     }
 
-    /// Returns when it is raised, or after `limit`; at once if it was raised since the last wait. True if it was raised.
+    /// Returns when it is raised, or after `limit`; at once if it was raised since the last wait. True if it was
+    /// raised.
     @discardableResult
     package func wait(atMost limit: Duration? = nil) async -> Bool {
         guard let id = begin() else { return true }

@@ -2,8 +2,9 @@ import Synchronization
 
 /// Runs the attempts of a worker: begins them, stops them, and hands each completion to its queue.
 ///
-/// Each attempt has a task of its own, which begins at once on the thread of the starter that took it. One that never waits
-/// has ended before the next one begins, and no thread is woken for it. One that computes for long holds up one starter.
+/// Each attempt has a task of its own, which begins at once on the thread of the starter that took it. One that never
+/// waits has ended before the next one begins, and no thread is woken for it. One that computes for long holds up one
+/// starter.
 final class AttemptRunner: Sendable {
     private let shared: WorkerState
     private let queues: [String: QueueState]
@@ -43,8 +44,8 @@ final class AttemptRunner: Sendable {
         }
     }
 
-    /// Not a child of the caller's task: a handler that ignores its cancellation may outlive the worker's stop, and must
-    /// not hold it up. `Running` owns it.
+    /// Not a child of the caller's task: a handler that ignores its cancellation may outlive the worker's stop, and
+    /// must not hold it up. `Running` owns it.
     private func run(_ attempt: Attempt, of queue: QueueState) {
         attempt.control.attach(
             Task.immediate {
@@ -61,8 +62,8 @@ final class AttemptRunner: Sendable {
 
 // MARK: - Stopping
 extension AttemptRunner {
-    /// Hands jobs back that have waited too long for a slot since they were prefetched. All that wait if the worker stops, or
-    /// if a job on trial is to run alone.
+    /// Hands jobs back that have waited too long for a slot since they were prefetched. All that wait if the worker
+    /// stops, or if a job on trial is to run alone.
     func handBackStalled(at now: ContinuousClock.Instant) {
         for queue in queues.values {
             for attempt in queue.takeStalled(at: now) where shared.running.remove(attempt) {

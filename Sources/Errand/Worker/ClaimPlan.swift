@@ -2,8 +2,8 @@
 ///
 /// A pure decision: ``QueueState`` keeps it under its lock, and ``RoundTrip`` sends the claims.
 struct ClaimPlan {
-    /// The two connections of a queue. Each has marks of its own, as two workers have: what a claim proves holds from the
-    /// marks on that it began at.
+    /// The two connections of a queue. Each has marks of its own, as two workers have: what a claim proves holds from
+    /// the marks on that it began at.
     enum Connection: Int, CaseIterable { case first, second }
 
     private var marks = [LowWaterMark](repeating: LowWaterMark(), count: Connection.allCases.count)

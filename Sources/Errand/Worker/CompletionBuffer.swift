@@ -1,10 +1,10 @@
 /// The completions of a queue that are still to be written, batch by batch.
 ///
-/// A pure decision: ``QueueState`` keeps it under its lock, and ``RoundTrip`` writes what it hands out. While one batch is
-/// being written the next one forms: there is no timer between an outcome and its write.
+/// A pure decision: ``QueueState`` keeps it under its lock, and ``RoundTrip`` writes what it hands out. While one batch
+/// is being written the next one forms: there is no timer between an outcome and its write.
 struct CompletionBuffer {
-    /// Until outcomes of locked jobs are written again: at first as long as a claim takes, which may have met their rows
-    /// while they were being claimed here. Twice as long each time, up to `longestDelay`.
+    /// Until outcomes of locked jobs are written again: at first as long as a claim takes, which may have met their
+    /// rows while they were being claimed here. Twice as long each time, up to `longestDelay`.
     static let firstDelay: Duration = .milliseconds(5)
     static let longestDelay: Duration = .milliseconds(100)
 
@@ -16,7 +16,8 @@ struct CompletionBuffer {
     private(set) var writes = 0
     /// A write was refused for a reason of its own: completions are written one by one, to find the one that it was.
     private(set) var isIsolating = false
-    /// The limits of completed jobs could not be released: the next batch is written without that, and housekeeping does it.
+    /// The limits of completed jobs could not be released: the next batch is written without that, and housekeeping
+    /// does it.
     private var omitsRelease = false
     /// The limits of jobs whose outcomes were written without a claim: it is for a claim to take what waits for them.
     private var unreleased: Set<String> = []
@@ -49,8 +50,8 @@ extension CompletionBuffer {
         return batch
     }
 
-    /// A write has ended, but for the completions whose jobs are locked. Returns after which delay all that are postponed
-    /// are to be written again; nil if there are none, or if that is planned already.
+    /// A write has ended, but for the completions whose jobs are locked. Returns after which delay all that are
+    /// postponed are to be written again; nil if there are none, or if that is planned already.
     mutating func written(except locked: [Completion]) -> Duration? {
         writes -= 1
         guard !locked.isEmpty else {
@@ -95,8 +96,8 @@ extension CompletionBuffer {
 
     /// The limits to release behind these completions, for the claim behind them to take what waits.
     ///
-    /// - Parameter isClaiming: without a claim the jobs would go to the end of the queue. Then the next claim releases them,
-    ///   or housekeeping does within 200 ms.
+    /// - Parameter isClaiming: without a claim the jobs would go to the end of the queue. Then the next claim releases
+    ///   them, or housekeeping does within 200 ms.
     mutating func limitsToRelease(after batch: [Completion], isClaiming: Bool) -> Set<String> {
         let keys = Completion.limitKeys(of: batch)
         guard isClaiming else {

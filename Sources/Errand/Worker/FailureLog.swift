@@ -3,8 +3,8 @@ import Synchronization
 
 /// Logs failed attempts: a warning for one that is tried again, an error for a final failure.
 ///
-/// A line names the job and the type of the error, never its text, which may hold what the job was about. Of a storm of failures
-/// 20 lines are written in 10 s; how many were left out is said once those are over.
+/// A line names the job and the type of the error, never its text, which may hold what the job was about. Of a storm of
+/// failures 20 lines are written in 10 s; how many were left out is said once those are over.
 final class FailureLog: Sendable {
     private let pace = Mutex(FailurePace())
 
@@ -18,7 +18,8 @@ final class FailureLog: Sendable {
                 metadata: [
                     "job_id": "\(job.id)", "kind": "\(job.kind)", "queue": "\(job.queue)",
                     "attempt": "\(job.attempt)", "max_attempts": "\(job.maxAttempts)",
-                    "outcome": "\(completion.outcome)", "error": "\(completion.result.cause ?? "reported by its handler")",
+                    "outcome": "\(completion.outcome)",
+                    "error": "\(completion.result.cause ?? "reported by its handler")",
                 ])
         }
     }

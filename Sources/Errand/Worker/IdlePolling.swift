@@ -15,7 +15,10 @@ struct IdlePolling {
                 continue
             }
             let isBusy = queues.contains(where: \.isClaiming)
-            switch shared.idlePolling.withLock({ $0.next(at: shared.uptime, isBusy: isBusy, listens: shared.listens) }) {
+            let next = shared.idlePolling.withLock {
+                $0.next(at: shared.uptime, isBusy: isBusy, listens: shared.listens)
+            }
+            switch next {
             case .wait(let delay):
                 await shared.fellAsleep.wait(atMost: delay)
             case .probe(let arms):

@@ -136,12 +136,13 @@ struct LeaseKeeper {
         try await dropLost(held)
     }
 
-    /// Stops attempts whose jobs were cancelled or rescued. Apart from the heartbeat, which no lock on the jobs may hold up.
+    /// Stops attempts whose jobs were cancelled or rescued. Apart from the heartbeat, which no lock on the jobs may
+    /// hold up.
     private func dropLost(_ held: [ClaimedJob]) async throws {
         guard !held.isEmpty else { return }
         do {
             let rows = try await shared.control.query(
-                Statement("select errand.lost_jobs_v1($1, $2)", [held.map(\.id), held.map(\.line)]))
+                Statement("select errand.lost_jobs_v1($1, $2)", [held.map(\.id), held.map(\.position)]))
             let lost = Set(try rows.scalar([Int64].self))
             let cancelled = runner.drop(held.filter { lost.contains($0.id) }, because: .cancelled)
             if cancelled > 0 {

@@ -4,8 +4,8 @@ import Synchronization
 
 /// Makes the round trips of one queue, over two connections.
 ///
-/// The first connection takes whatever is due. While the queue is deep the second one takes turns with it, so that the server
-/// works on one batch while the worker runs another.
+/// The first connection takes whatever is due. While the queue is deep the second one takes turns with it, so that the
+/// server works on one batch while the worker runs another.
 struct QueueLoop {
     let queue: QueueState
     let runner: AttemptRunner
@@ -63,8 +63,8 @@ struct QueueLoop {
         while true {
             await queue.deep.wait()
             if shared.isStopping { return }
-            // A new worker reads once over all that is gone and not yet vacuumed. If both connections did that at the same
-            // time, each would mistake the other's claim for a long-running writer and rescan.
+            // A new worker reads once over all that is gone and not yet vacuumed. If both connections did that at the
+            // same time, each would mistake the other's claim for a long-running writer and rescan.
             guard queue.marks.contains(where: { $0 > 0 }) else { continue }
             do {
                 while let task = queue.nextLargeTask() {

@@ -31,8 +31,8 @@ extension QueueState {
         }
     }
 
-    /// Attempts that have waited too long for their slot. Taken out under the lock: a slot that falls free meanwhile must
-    /// begin none of them.
+    /// Attempts that have waited too long for their slot. Taken out under the lock: a slot that falls free meanwhile
+    /// must begin none of them.
     func takeStalled(at now: ContinuousClock.Instant) -> ArraySlice<Attempt> {
         let isOnTrial = shared.suspects.isOnTrial
         return state.withLock { $0.slots.takeStalled(at: now, isStopping: shared.isStopping, isOnTrial: isOnTrial) }

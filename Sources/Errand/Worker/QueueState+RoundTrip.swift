@@ -10,7 +10,7 @@ extension QueueState {
         state.withLock { state in
             Claim(
                 queue: name, kinds: shared.kinds, workerID: workerID, limit: task.limit,
-                starts: state.claims.starts(of: connection), lanes: state.claims.nextPriorities(),
+                starts: state.claims.starts(of: connection), priorities: state.claims.nextPriorities(),
                 isDurable: !task.completions.isEmpty, beginsNow: task.beginsNow, takesSuspect: takesSuspect,
                 epoch: epoch, takesTurn: state.claims.isDeep)
         }
@@ -80,7 +80,8 @@ extension QueueState {
 extension QueueState {
     func set(isResting: Bool) { state.withLock { $0.isResting = isResting } }
 
-    /// A round trip failed. Returns whether completions are written meanwhile, so that the loop goes on without a delay.
+    /// A round trip failed. Returns whether completions are written meanwhile, so that the loop goes on without a
+    /// delay.
     func backOff(for delay: Duration, forgettingMarks: Bool) -> Bool {
         state.withLock { state in
             if forgettingMarks { state.claims.restart(at: nil) }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// What a worker knows of one of its queues: its claims, its slots and its completions.
 ///
-/// One lock is over all three, since an attempt that ends frees its slot and leaves its completion in one step. So a worker
-/// that stops never takes all for written in between, and a job costs one lock at its start and one at its end.
+/// One lock is over all three, since an attempt that ends frees its slot and leaves its completion in one step. So a
+/// worker that stops never takes all for written in between, and a job costs one lock at its start and one at its end.
 final class QueueState: Sendable {
     let name: String
     let shared: WorkerState
@@ -35,8 +35,8 @@ final class QueueState: Sendable {
         state = Mutex(State(slots: Slots(count: slots)))
     }
 
-    /// Counts jobs that the queue holds, for itself and for the worker: those that a claim asks for, and claimed ones until
-    /// their outcomes are written.
+    /// Counts jobs that the queue holds, for itself and for the worker: those that a claim asks for, and claimed ones
+    /// until their outcomes are written.
     func hold(_ jobs: Int, _ state: inout State) {
         state.slots.hold(jobs)
         shared.held.add(jobs, ordering: .relaxed)
@@ -53,7 +53,8 @@ final class QueueState: Sendable {
 
 // MARK: - Waking
 extension QueueState {
-    /// Something may be due, or the worker stops: the queue claims once, and goes on while it gets all that it asks for.
+    /// Something may be due, or the worker stops: the queue claims once, and goes on while it gets all that it asks
+    /// for.
     func wake() {
         state.withLock { $0.claims.wake() }
         work.raise()

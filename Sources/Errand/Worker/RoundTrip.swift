@@ -168,7 +168,8 @@ extension RoundTrip {
     /// committed.
     private func writeAgain(after delay: Duration) {
         shared.logger.trace(
-            "jobs are locked by another session: their outcomes are written later", metadata: ["queue": "\(queue.name)"])
+            "jobs are locked by another session: their outcomes are written later",
+            metadata: ["queue": "\(queue.name)"])
         // It outlives the round trip; the worker's stop waits for it, since what is postponed counts as held.
         Task {
             try? await Task.sleep(for: delay)

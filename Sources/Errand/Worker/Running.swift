@@ -18,8 +18,8 @@ final class Running: Sendable {
         }.filter { $0.deadline <= now }
     }
 
-    /// Enters attempts. Returns older ones of the same jobs, which have lost their lease: otherwise these could not have
-    /// been claimed again.
+    /// Enters attempts. Returns older ones of the same jobs, which have lost their lease: otherwise these could not
+    /// have been claimed again.
     func insert(_ new: [Attempt]) -> [Attempt] {
         attempts.withLock { attempts in new.compactMap { attempts.updateValue($0, forKey: $0.job.id) } }
     }
@@ -33,7 +33,8 @@ final class Running: Sendable {
         }
     }
 
-    /// Takes out the attempts of these jobs. A newer attempt of the same job, which began since the list was made, stays.
+    /// Takes out the attempts of these jobs. A newer attempt of the same job, which began since the list was made,
+    /// stays.
     func remove(_ jobs: some Sequence<ClaimedJob>) -> [Attempt] {
         attempts.withLock { attempts in
             jobs.compactMap { job in

@@ -2,8 +2,9 @@ import Foundation
 
 /// Which attempts of a queue run and which wait for a slot, and so how many jobs the queue may claim.
 ///
-/// A pure decision: ``QueueState`` keeps it under its lock, and ``AttemptRunner`` runs what it hands out. Attempts begin in
-/// their order, never more than there are slots. They are begun by as many tasks (starters) as there are cores.
+/// A pure decision: ``QueueState`` keeps it under its lock, and ``AttemptRunner`` runs what it hands out. Attempts
+/// begin in their order, never more than there are slots. They are begun by as many tasks (starters) as there are
+/// cores.
 struct Slots {
     /// How long a job that was prefetched may wait for its slot.
     static let timeout: Duration = .milliseconds(250)
@@ -43,7 +44,8 @@ extension Slots {
         return max(0, min(count + ahead - held, batch))
     }
 
-    /// Counts jobs that the queue holds: those that a claim asks for, and claimed ones until their outcomes are written.
+    /// Counts jobs that the queue holds: those that a claim asks for, and claimed ones until their outcomes are
+    /// written.
     mutating func hold(_ jobs: Int) { held += jobs }
 
     /// A claim brought `jobs`.
@@ -112,8 +114,8 @@ extension Slots {
         return new
     }
 
-    /// Takes out what has waited for longer than ``timeout``: what runs takes longer than was to be expected, and another
-    /// worker may be idle. All that waits if the worker stops, or if a job is to run alone.
+    /// Takes out what has waited for longer than ``timeout``: what runs takes longer than was to be expected, and
+    /// another worker may be idle. All that waits if the worker stops, or if a job is to run alone.
     mutating func takeStalled(
         at now: ContinuousClock.Instant, isStopping: Bool, isOnTrial: Bool
     ) -> ArraySlice<Attempt> {

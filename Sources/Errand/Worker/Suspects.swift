@@ -1,13 +1,13 @@
 import Synchronization
 
-/// Which of the jobs that a worker holds was running in a crash before: one at a time, over all of its queues, or one more once
-/// the last one has run for a while.
+/// Which of the jobs that a worker holds was running in a crash before: one at a time, over all of its queues, or one
+/// more once the last one has run for a while.
 ///
-/// So the next crash adds few suspects. One that was in two crashes is on trial: the worker claims nothing and begins nothing
-/// else until it has ended, and only what it does alone is held against it.
+/// So the next crash adds few suspects. One that was in two crashes is on trial: the worker claims nothing and begins
+/// nothing else until it has ended, and only what it does alone is held against it.
 final class Suspects: Sendable {
     /// A job that runs for longer than this holds up no other suspect.
-    static let patience: Duration = .seconds(5)
+    static let timeout: Duration = .seconds(5)
 
     private enum State: Equatable {
         case none
@@ -23,7 +23,7 @@ final class Suspects: Sendable {
         state.withLock { state in
             switch state {
             case .reserved, .held(job: _, isOnTrial: true, since: _): return false
-            case .held(job: _, isOnTrial: false, let since) where now - since < Self.patience: return false
+            case .held(job: _, isOnTrial: false, let since) where now - since < Self.timeout: return false
             case .held, .none:
                 state = .reserved
                 return true

@@ -64,10 +64,12 @@ struct Wakeup {
         if wakeUp.lowers { await lowerFlag() }
     }
 
-    /// Something may be due in any queue. A few queues are claimed from; of many, a probe finds those that have something.
+    /// Something may be due in any queue. A few queues are claimed from; of many, a probe finds those that have
+    /// something.
     private func claim() {
         guard queues.count > Self.fewQueues else { return wakeAll() }
-        // A claim that is under way may have begun before the job was there, and the probe asks only for queues that sleep.
+        // A claim that is under way may have begun before the job was there, and the probe asks only for queues that
+        // sleep.
         for queue in queues where queue.isAwake { queue.wake() }
         shared.idlePolling.withLock { $0.expects(workAt: shared.uptime) }
         shared.fellAsleep.raise()

@@ -25,7 +25,8 @@ final class WatchdogThread: Sendable {
 
     private func standstill() -> String? {
         var watchdog = Watchdog(
-            lease: shared.configuration.lease, statementTimeout: shared.environment.database.configuration.statementTimeout)
+            lease: shared.configuration.lease,
+            statementTimeout: shared.environment.database.configuration.statementTimeout)
         while !isStopped.load(ordering: .relaxed) {
             Task { pulses.add(1, ordering: .relaxed) }
             Thread.sleep(forTimeInterval: watchdog.interval / .seconds(1))

@@ -3,11 +3,11 @@ public struct WorkerConfiguration: Sendable {
     /// The queues to claim from, with how many jobs of each may run here at once. Jobs that take no time are claimed
     /// ahead, as many as begin within 20 ms, and a deep line is claimed over two connections by turns.
     public var queues: [String: Int] = ["default": 10]
-    /// Most jobs in one claim, 1...1000. A claim takes some 15 us a job, and one commit: in a deep line, claims of 500 drain a
-    /// quarter faster than claims of 100.
+    /// Most jobs in one claim, 1...1000. A claim takes some 15 us a job, and one commit: in a deep line, claims of 500
+    /// drain a quarter faster than claims of 100.
     public var batch = 500
-    /// The most database connections for claims and completions, at least 1. All queues share them: the one that has waited
-    /// longest comes next. A busy queue uses up to two.
+    /// The most database connections for claims and completions, at least 1. All queues share them: the one that has
+    /// waited longest comes next. A busy queue uses up to two.
     public var claimConnections = 6
     /// How long a worker that stays silent keeps its jobs, at least three beats.
     public var lease: Duration = .seconds(20)
@@ -15,8 +15,8 @@ public struct WorkerConfiguration: Sendable {
     public var beat: Duration = .seconds(5)
     /// How long running jobs may go on after a stop was asked for; the rest is handed back then.
     public var grace: Duration = .seconds(25)
-    /// The pause between two looks for due jobs where there are no wake-ups; twice that is the longest a due job waits whose
-    /// wake-up was lost.
+    /// The pause between two looks for due jobs where there are no wake-ups; twice that is the longest a due job waits
+    /// whose wake-up was lost.
     public var pollInterval: Duration = .milliseconds(250)
     /// False turns wake-ups off: the worker polls only. Behind a transaction pooler they are off by themselves.
     public var listens = true

@@ -52,7 +52,8 @@ final class WorkerState: Sendable {
         self.logger = logger
         idlePolling = Mutex(IdlePollingPolicy(interval: configuration.pollInterval))
         metrics = WorkerMetrics(queues: configuration.queues.keys)
-        // A claim or a heartbeat that waits behind somebody's lock is better retried than ended at the statement timeout.
+        // A claim or a heartbeat that waits behind somebody's lock is better retried than ended at the statement
+        // timeout.
         var own = database.configuration
         own.lockTimeout = Self.lockTimeout
         claims = Database(

@@ -1,9 +1,10 @@
 /// Brings a database to the schema of this program.
 ///
-/// Migrations are applied once each, by number, each in a transaction of its own; the hash of what was applied is kept, and
-/// an edited one is refused. Functions, views, roles and seeds bear being applied again. They are where their text has
-/// changed or a function of theirs is gone: all of those in one transaction, so that nobody sees half of them. One run at a
-/// time, by a lock of `errand.migration` that each transaction takes, which holds behind a transaction pooler too.
+/// Migrations are applied once each, by number, each in a transaction of its own; the hash of what was applied is kept,
+/// and an edited one is refused. Functions, views, roles and seeds bear being applied again. They are where their text
+/// has changed or a function of theirs is gone: all of those in one transaction, so that nobody sees half of them. One
+/// run at a time, by a lock of `errand.migration` that each transaction takes, which holds behind a transaction pooler
+/// too.
 package struct Migrator: Sendable {
     /// A file of SQL with its name. A migration's begins with its number: `0001_queue`.
     package typealias Script = (name: String, sql: String)
@@ -12,8 +13,8 @@ package struct Migrator: Sendable {
     let migrations: [Script]
     let replaceable: [Script]
     /// How long a statement waits for a table that others use, before the step is tried again. Less than the server's
-    /// `deadlock_timeout` (1 s): where a migration and somebody's transaction wait for each other's tables the migration
-    /// gives way, before the server ends the other one.
+    /// `deadlock_timeout` (1 s): where a migration and somebody's transaction wait for each other's tables the
+    /// migration gives way, before the server ends the other one.
     private let lockTimeout: Duration
     private let tries = 30
 
@@ -40,8 +41,8 @@ package struct Migrator: Sendable {
 extension Migrator {
     /// What ``run(on:onStep:)`` would do now.
     ///
-    /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, a newer program has
-    ///   migrated the database, or a schema that is to be made belongs to somebody else already.
+    /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, a newer
+    ///   program has migrated the database, or a schema that is to be made belongs to somebody else already.
     package func plan(on connection: Connection) async throws -> [Step] {
         let applied = try await state(on: connection).applied
         try await checkSchemas(applied, on: connection)
@@ -93,16 +94,17 @@ extension Migrator {
             return true
         }
         if isDue, runsAlone {
-            // A statement that can't run in a transaction, such as create index concurrently: it bears repetition, and two
-            // runs at once may both come here. The lock can't be held meanwhile: the index waits for whoever waits for it.
+            // A statement that can't run in a transaction, such as create index concurrently: it bears repetition, and
+            // two runs at once may both come here. The lock can't be held meanwhile: the index waits for whoever waits
+            // for it.
             try await withoutTimeout(connection) { try await run(migration, on: connection) }
             return try await locked(connection) { try await record(migration, in: $0) }
         }
         return isDue
     }
 
-    /// A statement outside of a transaction takes as long as it takes, too. Where there is no limit nothing is set: behind a
-    /// transaction pooler it could stay with a session that others get.
+    /// A statement outside of a transaction takes as long as it takes, too. Where there is no limit nothing is set:
+    /// behind a transaction pooler it could stay with a session that others get.
     private func withoutTimeout(_ connection: Connection, _ body: () async throws -> Void) async throws {
         let limit = try await connection.query("select current_setting('statement_timeout')").scalar(String.self)
         guard limit != "0" else { return try await body() }
@@ -211,8 +213,8 @@ extension Migrator {
         try await connection.transaction { transaction in
             // A migration takes as long as it takes, and another run's end is waited for.
             try await transaction.execute("select set_config('statement_timeout', '0', true)")
-            // A lock that only the table's owner may take: an advisory one could be held by anybody who may connect. Of two
-            // runs that both find no table, the one that is second to make it is repeated.
+            // A lock that only the table's owner may take: an advisory one could be held by anybody who may connect. Of
+            // two runs that both find no table, the one that is second to make it is repeated.
             let exists = try await connection.query("select to_regclass('errand.migration') is not null")
             if try exists.scalar(Bool.self) {
                 try await connection.execute(
@@ -224,8 +226,8 @@ extension Migrator {
         }
     }
 
-    /// Lock not available, deadlock: somebody uses the table. Waiting in line behind him would make everybody else wait behind
-    /// us.
+    /// Lock not available, deadlock: somebody uses the table. Waiting in line behind him would make everybody else wait
+    /// behind us.
     private static let statesOfWaits: Set<String?> = ["55P03", "40P01"]
 
     private func retried<T: Sendable>(after states: Set<String?> = statesOfWaits, _ body: () async throws -> T)

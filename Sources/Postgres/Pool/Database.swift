@@ -37,8 +37,8 @@ public final class Database: Sendable {
             eagerConnections: maximumConnections, waitLimit: waitLimit, logger: logger)
     }
 
-    /// - Parameter eagerConnections: while so many are in use, a caller gets another one only where none falls free within
-    ///   20 ms, or where 1,000 callers have waited for one since the last ``closeUnneeded()``.
+    /// - Parameter eagerConnections: while so many are in use, a caller gets another one only where none falls free
+    ///   within 20 ms, or where 1,000 callers have waited for one since the last ``closeUnneeded()``.
     package init(
         configuration: PostgresConfiguration, maximumConnections: Int, eagerConnections: Int,
         waitLimit: Duration = .seconds(5), logger: Logger
@@ -50,7 +50,8 @@ public final class Database: Sendable {
         state = Mutex(State(pool: PoolState(limit: maximumConnections, eager: eagerConnections)))
     }
 
-    /// Closes idle connections now and the others when they come back. Who waits, and who asks from now on, gets an error.
+    /// Closes idle connections now and the others when they come back. Who waits, and who asks from now on, gets an
+    /// error.
     public func close() async {
         let (connections, waiters) = state.withLock { state in
             let (connections, waiters) = state.pool.close()
@@ -120,7 +121,8 @@ extension Database {
 
     /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
     ///
-    /// - Throws: what `body` throws; a ``PostgresError`` whose `isOutcomeUnknown` is true where the commit's answer was lost.
+    /// - Throws: what `body` throws; a ``PostgresError`` whose `isOutcomeUnknown` is true where the commit's answer was
+    ///   lost.
     @discardableResult
     public func transaction<T: Sendable>(_ body: (Transaction) async throws -> T) async throws -> T {
         try await withConnection { try await $0.transaction(body) }
@@ -237,7 +239,8 @@ extension Database {
         continuation?.resume(returning: served)
     }
 
-    /// A server that has become read-only is not the one that the pool is for: this connection goes, and every idle one.
+    /// A server that has become read-only is not the one that the pool is for: this connection goes, and every idle
+    /// one.
     private func noticeReadOnly(_ error: any Error, on connection: Connection) async {
         guard (error as? PostgresError)?.sqlState == "25006" else { return }
         await connection.close()

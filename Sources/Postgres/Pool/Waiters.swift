@@ -1,7 +1,7 @@
 /// Tasks that each wait for one value, which may come before its task has gone to sleep.
 ///
-/// The owner keeps it under its lock. ``add()`` comes first, then ``sleep(_:as:)`` and ``wake(_:with:)`` in either order.
-/// Continuations are resumed by the owner, outside of that lock.
+/// The owner keeps it under its lock. ``add()`` comes first, then ``sleep(_:as:)`` and ``wake(_:with:)`` in either
+/// order. Continuations are resumed by the owner, outside of that lock.
 package struct Waiters<Value: Sendable>: Sendable {
     package typealias Continuation = CheckedContinuation<Value, Never>
 
@@ -25,8 +25,8 @@ package struct Waiters<Value: Sendable>: Sendable {
         return nil
     }
 
-    /// Gives the task its value, once. Returns the continuation to resume with it; nil if the task isn't asleep yet, and
-    /// takes the value from ``sleep(_:as:)``.
+    /// Gives the task its value, once. Returns the continuation to resume with it; nil if the task isn't asleep yet,
+    /// and takes the value from ``sleep(_:as:)``.
     package mutating func wake(_ id: UInt64, with value: Value) -> Continuation? {
         if let continuation = asleep.removeValue(forKey: id) { return continuation }
         early[id] = value

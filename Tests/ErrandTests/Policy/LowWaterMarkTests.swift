@@ -122,7 +122,7 @@ import Testing
     @Test("the mark follows the line while nobody writes for long")
     func follows() {
         var mark = LowWaterMark()
-        mark.observe(claim(high: 100, xmax: 11, lines: [40, 100], priority: 2), at: .zero)
+        mark.observe(claim(high: 100, xmax: 11, positions: [40, 100], priority: 2), at: .zero)
         #expect(mark.starts == [0, 0, 0, 0])
         mark.observe(claim(high: 120, xmax: 12), at: .zero)
         #expect(mark.starts == [100, 100, 100, 100])
@@ -157,7 +157,7 @@ import Testing
     func fullBatch() {
         var mark = settled(at: 10)
         mark.observe(claim(high: 900, xmax: 5), at: .zero)
-        mark.observe(claim(high: 900, xmax: 5, lines: [13, 17], priority: 2, isFull: true), at: .zero)
+        mark.observe(claim(high: 900, xmax: 5, positions: [13, 17], priority: 2, isFull: true), at: .zero)
         #expect(mark.starts == [900, 17, 10, 10])
     }
 
@@ -165,16 +165,16 @@ import Testing
     func sweepGoesOn() {
         var mark = settled(at: 900)
         mark.found([11, nil, nil, nil], by: mark.look)
-        mark.observe(claim(high: 900, xmax: 5, lines: [20, 30], priority: 1, isFull: true), at: .zero)
+        mark.observe(claim(high: 900, xmax: 5, positions: [20, 30], priority: 1, isFull: true), at: .zero)
         #expect(mark.starts[0] == 30)
-        mark.observe(claim(high: 900, xmax: 5, lines: [40], priority: 1), at: .zero)
+        mark.observe(claim(high: 900, xmax: 5, positions: [40], priority: 1), at: .zero)
         #expect(mark.starts[0] == 900)
     }
 
     @Test("a line that went back (a restored server) voids the mark")
     func sequenceWentBack() {
         var mark = settled(at: 500)
-        mark.observe(claim(high: 90, xmax: 5, lines: [80], priority: 1, isFull: true), at: .zero)
+        mark.observe(claim(high: 90, xmax: 5, positions: [80], priority: 1, isFull: true), at: .zero)
         #expect(mark.starts == [0, 0, 0, 0])
     }
 
@@ -234,13 +234,13 @@ import Testing
     }
 
     private func claim(
-        high: Int64, latest: UInt64? = nil, xmax: UInt64, running: [UInt64] = [], lines: [Int64] = [],
+        high: Int64, latest: UInt64? = nil, xmax: UInt64, running: [UInt64] = [], positions: [Int64] = [],
         priority: Int = 1,
         isFull: Bool = false
     ) -> LowWaterMark.Observation {
         var lanes = [[Int64]](repeating: [], count: 4)
-        lanes[priority - 1] = lines
+        lanes[priority - 1] = positions
         return .init(
-            high: high, latest: latest ?? xmax - 1, xmax: xmax, running: running, lines: lanes, isFull: isFull)
+            high: high, latest: latest ?? xmax - 1, xmax: xmax, running: running, positions: lanes, isFull: isFull)
     }
 }

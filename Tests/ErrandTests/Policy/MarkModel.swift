@@ -31,7 +31,7 @@ struct NaiveMark: Mark {
     var published: [Int64] { starts }
 
     mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) -> Bool {
-        starts = zip(starts, claim.lines).map { max($0, $1.max() ?? 0) }
+        starts = zip(starts, claim.positions).map { max($0, $1.max() ?? 0) }
         return true
     }
 }
@@ -346,7 +346,7 @@ enum MarkModel {
             }
             if let own { world.end(own, commit: true) }
             return .init(
-                high: isConclusive ? high : 0, latest: latest, xmax: xmax, running: running, lines: lines,
+                high: isConclusive ? high : 0, latest: latest, xmax: xmax, running: running, positions: lines,
                 isFull: left == 0,
                 starts: starts)
         }

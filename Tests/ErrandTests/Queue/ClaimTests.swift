@@ -38,8 +38,8 @@ import Testing
             try await database.execute("select errand.reschedule('{2}', priority => 1)")
             let worker = try await database.register()
             #expect(try await database.claim(4, as: worker).jobs.map(\.id) == [4, 2, 3, 6])
-            #expect(try await database.claim(1, as: worker, lanes: [4, 3, 2, 1]).jobs.map(\.id) == [5])
-            #expect(try await database.claim(1, as: worker, lanes: [4, 3, 2, 1]).jobs.map(\.id) == [1])
+            #expect(try await database.claim(1, as: worker, priorities: [4, 3, 2, 1]).jobs.map(\.id) == [5])
+            #expect(try await database.claim(1, as: worker, priorities: [4, 3, 2, 1]).jobs.map(\.id) == [1])
         }
     }
 
@@ -66,7 +66,7 @@ import Testing
             try await database.execute("select errand.rescue_v2()")
             let second = try await database.register()
             let new = try await database.claim(1, as: second).jobs[0]
-            #expect(new.id == old.id && new.line > old.line && new.attempt == 2)
+            #expect(new.id == old.id && new.position > old.position && new.attempt == 2)
             for ending in [AttemptResult.succeeded(output: nil), .failed(error: "late"), .released] {
                 let late = Completion(job: old, result: ending, took: .zero)
                 let answer = try await database.query(Completion.statements(for: [late])[0])
@@ -177,10 +177,10 @@ extension Database {
     }
 
     fileprivate func claim(
-        _ limit: Int, as worker: Int64, starts: [Int64] = [0, 0, 0, 0], lanes: [Int] = [1, 2, 3, 4]
+        _ limit: Int, as worker: Int64, starts: [Int64] = [0, 0, 0, 0], priorities: [Int] = [1, 2, 3, 4]
     ) async throws -> Claim.Reply {
         let claim = Claim(
-            queue: "default", kinds: ["noop"], workerID: worker, limit: limit, starts: starts, lanes: lanes,
+            queue: "default", kinds: ["noop"], workerID: worker, limit: limit, starts: starts, priorities: priorities,
             isDurable: true, beginsNow: limit, takesSuspect: true, epoch: 0)
         return try claim.reply(await query(claim.statement))
     }

@@ -37,7 +37,7 @@ struct HandWorker {
         takesSuspect: Bool = true
     ) -> Claim {
         Claim(
-            queue: "default", kinds: kinds, workerID: id, limit: limit, starts: starts, lanes: [1, 2, 3, 4],
+            queue: "default", kinds: kinds, workerID: id, limit: limit, starts: starts, priorities: [1, 2, 3, 4],
             isDurable: true, beginsNow: beginsNow ?? limit, takesSuspect: takesSuspect, epoch: 0)
     }
 

@@ -84,7 +84,7 @@ import Testing
             var released: [Int64] = []
             while released.count < 199, ContinuousClock.now - start < .seconds(60) {
                 try await database.promote()
-                let jobs = try await worker.claim(500).sorted { $0.line < $1.line }
+                let jobs = try await worker.claim(500).sorted { $0.position < $1.position }
                 // What half a second brings at a pace of 100/s that doubles each second: however slow this machine is.
                 let seconds = Int((ContinuousClock.now - start) / .seconds(1))
                 #expect(jobs.count <= 50 << min(seconds, 5), "no stampede")

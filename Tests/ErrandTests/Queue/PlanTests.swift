@@ -26,7 +26,7 @@ import Testing
                 default:
                     [
                         Statement(
-                            "select errand.lost_jobs_v1($1, $2)", [jobs.map(\.id), jobs.map(\.line)])
+                            "select errand.lost_jobs_v1($1, $2)", [jobs.map(\.id), jobs.map(\.position)])
                     ]
                 }
             try await database.transaction { transaction in

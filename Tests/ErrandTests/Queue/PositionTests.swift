@@ -112,7 +112,7 @@ import Testing
             func claim() async throws -> [ClaimedJob] {
                 var claim = worker.claiming(100, from: mark.starts)
                 // Not the priorities behind: the job is to stay there.
-                claim.lanes = [1, 2]
+                claim.priorities = [1, 2]
                 let answer = try claim.reply(await database.query(claim.statement))
                 if let observation = answer.observation { mark.observe(observation, at: .now - start) }
                 return answer.jobs

@@ -140,7 +140,7 @@ import Testing
     func reservations() {
         func job(_ id: Int64, crashes: Int) -> ClaimedJob {
             ClaimedJob(
-                id: id, line: id, kind: "noop", queue: "default", priority: 2, attempt: 1, maxAttempts: 2,
+                id: id, position: id, kind: "noop", queue: "default", priority: 2, attempt: 1, maxAttempts: 2,
                 crashes: crashes, createdAt: .infinity, runAt: .infinity, startedAt: .infinity, payload: JSONB("{}"),
                 options: nil, workerID: 1)
         }
@@ -172,13 +172,13 @@ import Testing
             let queue = QueueState(name: "default", slots: 1, shared: shared)
             let runner = AttemptRunner(shared: shared, queues: [queue])
             let samples = try SampleAttempts()
-            let first = samples.attempt(.sample(1, line: 1))
+            let first = samples.attempt(.sample(1, position: 1))
             #expect(shared.running.insert([first]).isEmpty)
             let held = shared.running.held()
             #expect(shared.running.remove(first))
-            #expect(shared.running.insert([samples.attempt(.sample(1, line: 2))]).isEmpty)
+            #expect(shared.running.insert([samples.attempt(.sample(1, position: 2))]).isEmpty)
             #expect(runner.drop(held, because: .cancelled) == 0)
-            #expect(shared.running.held().map(\.line) == [2])
+            #expect(shared.running.held().map(\.position) == [2])
             #expect(runner.drop(shared.running.held(), because: .cancelled) == 1)
         }
     }

@@ -65,7 +65,7 @@ import Testing
 
     private func job(in epoch: Int32, of workerID: Int64) -> ClaimedJob {
         ClaimedJob(
-            id: 1, line: 1, kind: "noop", queue: "default", priority: 2, attempt: 1, maxAttempts: 1,
+            id: 1, position: 1, kind: "noop", queue: "default", priority: 2, attempt: 1, maxAttempts: 1,
             createdAt: .minusInfinity,
             runAt: .minusInfinity, startedAt: .minusInfinity, payload: JSONB("{}"), options: nil, workerID: workerID,
             epoch: epoch)

@@ -63,7 +63,7 @@ import Testing
 
     private func observation(high: Int64, starts: [Int64] = [0, 0, 0, 0]) -> LowWaterMark.Observation {
         .init(
-            high: high, latest: UInt64(high), xmax: 10_000, running: [], lines: [[], [], [], []], isFull: false,
+            high: high, latest: UInt64(high), xmax: 10_000, running: [], positions: [[], [], [], []], isFull: false,
             starts: starts)
     }
 }

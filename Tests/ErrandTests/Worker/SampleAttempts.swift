@@ -7,10 +7,10 @@ extension ClaimedJob {
     static let sample = ClaimedJob.sample(1)
 
     static func sample(
-        _ id: Int64, line: Int64 = 1, crashes: Int = 0, limitKey: String? = nil, workerID: Int64 = 1
+        _ id: Int64, position: Int64 = 1, crashes: Int = 0, limitKey: String? = nil, workerID: Int64 = 1
     ) -> ClaimedJob {
         ClaimedJob(
-            id: id, line: line, kind: "noop", queue: "default", priority: 2, attempt: 1, maxAttempts: 2,
+            id: id, position: position, kind: "noop", queue: "default", priority: 2, attempt: 1, maxAttempts: 2,
             crashes: crashes, createdAt: .init(microseconds: 0), runAt: .init(microseconds: 0),
             startedAt: .init(microseconds: 0), payload: JSONB("null"),
             options: limitKey.flatMap { try? JSONB(#"{"limit_key": "\#($0)"}"#).decode(JobOptions.self) },

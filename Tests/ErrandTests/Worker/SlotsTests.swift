@@ -53,7 +53,7 @@ import Testing
         #expect(slots.room(batch: 500, heldByOthers: 0) == 10)
     }
 
-    @Test("what has waited for 250 ms is taken out as a whole, and all that waits if the worker stops or a job is on trial")
+    @Test("all that waits is taken out after 250 ms, or at once if the worker stops or a job is on trial")
     func stalled() {
         var slots = Slots(count: 1)
         func stalled(after wait: Duration, isStopping: Bool = false, isOnTrial: Bool = false) -> [Int64] {

@@ -11,7 +11,8 @@ import Testing
         #expect(id != other)
         #expect(waiters.withLock { $0.wake(id, with: "early") } == nil)
         let value = await withCheckedContinuation { continuation in
-            if let early = waiters.withLock({ $0.sleep(id, as: continuation) }) { continuation.resume(returning: early) }
+            let early = waiters.withLock { $0.sleep(id, as: continuation) }
+            if let early { continuation.resume(returning: early) }
         }
         #expect(value == "early")
     }
