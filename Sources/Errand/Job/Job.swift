@@ -15,7 +15,8 @@ public protocol Job: Codable, Sendable {
     static var kind: JobKind { get }
     /// How jobs of the kind are run. Default: queue `default`, priority 2, 5 minutes, 10 attempts.
     static var policy: JobPolicy { get }
-    /// The job of a payload. Default: by `Codable`; a kind whose payload has changed its shape can read the old one here.
+    /// The job of a payload. Default: by `Codable`; a kind whose payload has changed its shape can read the old one
+    /// here.
     ///
     /// - Throws: whatever says what doesn't fit, such as a `DecodingError`: the job fails at once with it.
     init(payload: JSONB) throws

@@ -93,7 +93,7 @@ extension JobContext {
 public enum Interruption: String, Sendable, Hashable {
     /// It ran longer than its kind's policy allows.
     case deadline
-    /// Ops cancelled the job: its end is on record already.
+    /// Ops cancelled the job: its outcome is on record already.
     case cancelled
     /// The worker lost its lease: the job runs elsewhere.
     case leaseLost = "lease lost"

@@ -1,4 +1,5 @@
-/// How the jobs of a kind are run. An enqueue may choose another queue, priority, number of attempts and limit for its job.
+/// How the jobs of a kind are run. An enqueue may choose another queue, priority, number of attempts and limit for its
+/// job.
 public struct JobPolicy: Sendable, Hashable {
     /// The queue that jobs of the kind go to.
     public var queue: String

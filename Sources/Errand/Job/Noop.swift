@@ -24,7 +24,7 @@ public struct Noop: Job {
     /// True ends the whole worker process with SIGABRT, after the sleep, where the worker allows it
     /// (``Handlers/init(_:noopMayCrash:)``). Elsewhere the job fails for good.
     public var crash: Bool?
-    /// What it answers: any JSON.
+    /// What it returns: any JSON.
     public var output: JSONValue?
 
     public init(

@@ -11,8 +11,8 @@ public enum Outcome: Sendable, Hashable {
     /// See ``snooze(until:)``: two cases can't share a name in patterns.
     case snoozeUntil(Timestamp)
     /// What the job needs is down. It waits without spending the attempt, and counts as one failure of the dependency:
-    /// three within 10 s open it for the whole fleet, `until` at once. Then one job a second tries it, and when that has
-    /// succeeded the others go, oldest first. A dependency's name: a-z, then up to 99 of a-z 0-9 `_` `.` `-`.
+    /// three within 10 s open it for the whole fleet, `until` at once. Then one job a second tries it, and when that
+    /// has succeeded the others go, oldest first. A dependency's name: a-z, then up to 99 of a-z 0-9 `_` `.` `-`.
     case park(dependency: String, until: Timestamp? = nil, reason: String = "found to be down")
     /// No longer wanted. Kept in the history with its reason.
     case cancel(reason: String)
@@ -37,7 +37,8 @@ public protocol ClassifiedError: Error {
     var isPermanent: Bool { get }
 }
 
-/// Thrown from deep inside a handler: what the job needs is down. Ends the attempt as ``Outcome/park(dependency:until:reason:)``.
+/// Thrown from deep inside a handler: what the job needs is down. Ends the attempt as
+/// ``Outcome/park(dependency:until:reason:)``.
 public struct DependencyDown: Error, Sendable, CustomStringConvertible {
     public let dependency: String
     /// When it may be tried again, where that is known.

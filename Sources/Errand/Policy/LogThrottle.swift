@@ -1,5 +1,5 @@
 /// Lets one line through every ten seconds, so that a long outage fills no disk.
-struct LogPace {
+struct LogThrottle {
     private var last: ContinuousClock.Instant?
 
     mutating func allowsLine(at now: ContinuousClock.Instant = .now) -> Bool {

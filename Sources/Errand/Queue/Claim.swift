@@ -35,7 +35,7 @@ struct Claim {
 
     struct Reply {
         var jobs: [ClaimedJob] = []
-        /// Jobs that were claimed and can't be read: their ends.
+        /// Completions of jobs that were claimed and can't be read.
         var unreadable: [Completion] = []
         /// Nil where the queue is paused or the lease is lost: nothing was read, so nothing may be concluded.
         var observation: LowWaterMark.Observation?

@@ -75,7 +75,7 @@ extension EnqueueOption {
     /// Attempts in all, 1 to 1000.
     public static func maxAttempts(_ count: Int) -> Self { .init { $0.maxAttempts = count } }
 
-    /// At most one unfinished job has the key, up to 500 characters; default: a second enqueue answers with the first job.
+    /// At most one unfinished job has the key, up to 500 characters; default: a second enqueue returns the first job.
     public static func unique(_ key: String, onConflict: Conflict = .keep) -> Self {
         .init { values in
             values.uniqueKey = key
@@ -83,10 +83,12 @@ extension EnqueueOption {
         }
     }
 
-    /// Counts under a limit of running jobs that ops set with `errand.set_limit`; up to 500 characters. Instead of the kind's.
+    /// Counts under a limit of running jobs that ops set with `errand.set_limit`; up to 500 characters. Instead of the
+    /// kind's.
     public static func limited(by key: String) -> Self { .init { $0.limitKey = key } }
 
-    /// Asks a registered SQL function (`errand.guard_put`) before the start and at the end whether the job is still wanted.
+    /// Asks a registered SQL function (`errand.guard_put`) before the start and at the end whether the job is still
+    /// wanted.
     public static func guarded(by name: String) -> Self { .init { $0.guardName = name } }
 
     /// Words to find the job by: at most 20.

@@ -2,7 +2,7 @@ import Postgres
 
 /// What became of an enqueue.
 public struct Enqueued: Sendable, Hashable {
-    /// The job that is in line now.
+    /// The job that is in the queue now.
     public let id: Int64
     /// False where an unfinished job had the unique key already: `id` is that job's.
     public let isNew: Bool
@@ -11,7 +11,7 @@ public struct Enqueued: Sendable, Hashable {
 }
 
 extension Queue {
-    /// Puts one job in line, in a transaction of its own.
+    /// Enqueues one job, in a transaction of its own.
     ///
     /// - Throws: ``PostgresError``; its `sqlState` is `ER422` for an option out of bounds, `ER413` for a payload over
     ///   256 KB, `ER404` for a guard that isn't registered, `ER409` for a key that is taken where the option asks for
@@ -21,7 +21,7 @@ extension Queue {
         try Self.enqueued(await database.query(Self.enqueueOne(job, EnqueueOption.values(of: options))))
     }
 
-    /// Puts one job in line in the caller's transaction: it exists if and when that commits. Throws as above.
+    /// Enqueues one job in the caller's transaction: it exists if and when that commits. Throws as above.
     @discardableResult
     public func enqueue<J: Job>(
         _ job: J, in transaction: Transaction, _ options: EnqueueOption...
@@ -51,7 +51,7 @@ extension Queue {
     }
 }
 
-/// The database answered in a form that this version doesn't know: program and schema don't belong together.
+/// The database returned something in a form that this version doesn't know: program and schema don't belong together.
 package struct UnexpectedAnswer: Error, CustomStringConvertible {
     package let description: String
 

@@ -1,23 +1,23 @@
 import Postgres
 
 extension Queue {
-    /// Puts many jobs of one kind in line, all or none: 100,000 in a call and more. A unique key can't be chosen here.
+    /// Enqueues many jobs of one kind, all or none: 100,000 in a call and more. A unique key can't be chosen here.
     ///
-    /// They go in portions of up to 10,000 jobs and 8 MB, in one transaction. A portion is one statement with an array, where
-    /// COPY into a table of its own and on from there into line took twice as long; while the server works on one, the next is
-    /// encoded.
+    /// They go in portions of up to 10,000 jobs and 8 MB, in one transaction. A portion is one statement with an array,
+    /// where COPY into a table of its own and on from there into line took twice as long; while the server works on
+    /// one, the next is encoded.
     ///
     /// - Returns: their ids, in the order of `jobs`.
     /// - Throws: as for one job.
-    /// - Complexity: about 7 µs a job in the database, twice that with options that only some jobs have: a last moment, a
-    ///   limit, a guard, tags, a trace.
+    /// - Complexity: about 7 µs a job in the database, twice that with options that only some jobs have: a last moment,
+    ///   a limit, a guard, tags, a trace.
     @discardableResult
     public func enqueue<J: Job>(all jobs: [J], _ options: EnqueueOption...) async throws -> [Int64] {
         let values = EnqueueOption.values(of: options)
         return try await database.transaction { try await Self.enqueueAll(jobs, values, in: $0) }
     }
 
-    /// Puts many jobs of one kind in line in the caller's transaction: they exist if and when that commits.
+    /// Enqueues many jobs of one kind in the caller's transaction: they exist if and when that commits.
     @discardableResult
     public func enqueue<J: Job>(
         all jobs: [J], in transaction: Transaction, _ options: EnqueueOption...
@@ -36,7 +36,8 @@ extension Queue {
         while !next.isEmpty {
             let portion = next
             async let answer = enqueue(portion, of: J.kind, values, in: transaction)
-            // The next one is encoded while the server works on this one, which is not left half done for an error in it.
+            // The next one is encoded while the server works on this one, which is not left half done for an error in
+            // it.
             let encoded = Result { try takePortion(of: &rest) }
             ids += try await answer
             next = try encoded.get()

@@ -1,6 +1,6 @@
 import Postgres
 
-/// Puts jobs in line.
+/// Enqueues jobs.
 ///
 /// ```swift
 /// let queue = Queue(database: database)

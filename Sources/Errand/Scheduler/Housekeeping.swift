@@ -43,7 +43,7 @@ public struct Housekeeping: Service {
     private func run(_ duty: consuming some Duty, until stop: Signal) async {
         var duty = duty
         var backoff = Backoff()
-        var pace = LogPace()
+        var throttle = LogThrottle()
         var pause = Duration.zero
         while await !stop.wait(atMost: pause) {
             do {
@@ -52,7 +52,7 @@ public struct Housekeeping: Service {
             } catch {
                 duty.failed()
                 pause = backoff.next()
-                if pace.allowsLine() {
+                if throttle.allowsLine() {
                     logger.warning(
                         "housekeeping is interrupted",
                         metadata: ["duty": "\(duty.name)", "error": "\(error)", "again_in": "\(pause)"])

@@ -42,7 +42,7 @@ public struct Scheduler: Service {
             "scheduling", metadata: ["schedules": "\(definitions.count)", "tzdata": "\(Zone.dataVersion ?? "unknown")"])
         var loop = SchedulerLoop(database: database, definitions: definitions, logger: logger)
         var backoff = Backoff()
-        var pace = LogPace()
+        var throttle = LogThrottle()
         var pause = Duration.zero
         while await !stop.wait(atMost: pause) {
             do {
@@ -52,7 +52,7 @@ public struct Scheduler: Service {
             } catch {
                 loop.forgetTime()
                 pause = backoff.next()
-                if pace.allowsLine() {
+                if throttle.allowsLine() {
                     logger.warning(
                         "scheduling is interrupted", metadata: ["error": "\(error)", "again_in": "\(pause)"])
                 }

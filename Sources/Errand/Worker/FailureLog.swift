@@ -6,12 +6,12 @@ import Synchronization
 /// A line names the job and the type of the error, never its text, which may hold what the job was about. Of a storm of
 /// failures 20 lines are written in 10 s; how many were left out is said once those are over.
 final class FailureLog: Sendable {
-    private let pace = Mutex(FailurePace())
+    private let throttle = Mutex(FailureThrottle())
 
     /// Logs those of `completions` that failed.
     func write(_ completions: [Completion], to logger: Logger, at now: Duration) {
         for completion in completions {
-            guard completion.outcome.isFailure, pace.withLock({ $0.admits(at: now) }) else { continue }
+            guard completion.outcome.isFailure, throttle.withLock({ $0.admits(at: now) }) else { continue }
             let job = completion.job
             logger.log(
                 level: completion.outcome == .failed ? .error : .warning, "attempt failed",
@@ -26,7 +26,7 @@ final class FailureLog: Sendable {
 
     /// Says how many lines were left out, once their time is over.
     func writeRest(to logger: Logger, at now: Duration) {
-        let leftOut = pace.withLock { $0.leftOut(at: now) }
+        let leftOut = throttle.withLock { $0.leftOut(at: now) }
         if leftOut > 0 {
             logger.warning("failed attempts were not logged one by one", metadata: ["attempts": "\(leftOut)"])
         }
@@ -34,7 +34,7 @@ final class FailureLog: Sendable {
 }
 
 /// How many lines about failures are written: 20 in 10 s, and the rest is counted.
-struct FailurePace {
+struct FailureThrottle {
     static let lines = 20
     static let span: Duration = .seconds(10)
 

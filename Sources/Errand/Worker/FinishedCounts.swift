@@ -1,7 +1,7 @@
 import Postgres
 import Synchronization
 
-/// Ended attempts since the last flush, by queue, kind and outcome.
+/// Completed attempts since the last flush, by queue, kind and outcome.
 package final class FinishedCounts: CommitTickets {
     struct Key: Hashable, Sendable {
         let queue: String
@@ -38,7 +38,7 @@ package final class FinishedCounts: CommitTickets {
         }
     }
 
-    /// What has come together, and the transactions of which all ends are counted with it.
+    /// Counts since the last flush, and the transactions of which all completions are in them.
     struct Taken: Sendable {
         let counts: [Count]
         let upTo: Int64
@@ -58,7 +58,7 @@ package final class FinishedCounts: CommitTickets {
 
     package func end(_ ticket: CountedTransactions.Ticket) { state.withLock { $0.transactions.end(ticket) } }
 
-    /// Adds ends, with the transactions that wrote them.
+    /// Adds completions, with the transactions that wrote them.
     func add(_ completions: [Completion], by transactions: Set<Int64>) {
         var sums: [Count] = []
         for completion in completions {
@@ -80,7 +80,7 @@ package final class FinishedCounts: CommitTickets {
         }
     }
 
-    /// Takes what has come together.
+    /// Takes the counts since the last flush.
     func take() -> Taken {
         state.withLock { state in
             defer { state.counts = [:] }
@@ -94,7 +94,7 @@ package final class FinishedCounts: CommitTickets {
     /// Takes sums back that could not be written.
     func putBack(_ counts: [Count]) { state.withLock { $0.add(counts) } }
 
-    /// Forgets what has come together: somebody else counts it.
+    /// Forgets the counts since the last flush: somebody else counts them.
     func drop() { state.withLock { $0.counts = [:] } }
 }
 

@@ -1,7 +1,8 @@
-/// How many times lay between which bounds: the first bucket is below 1 ms, each next one ends at √2 times the one before.
+/// How many times lay between which bounds: the first bucket is below 1 ms, each next one ends at √2 times the one
+/// before.
 ///
-/// The same bounds as those of errand.percentile. Some twenty numbers for times up to a second; empty buckets at the end
-/// are not kept.
+/// The same bounds as those of errand.percentile. Some twenty numbers for times up to a second; empty buckets at the
+/// end are not kept.
 struct Histogram: Sendable, Hashable {
     /// By bucket, as errand.finished_per_minute keeps them.
     private(set) var counts: [Int32] = []

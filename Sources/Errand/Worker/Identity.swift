@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The worker ids of one process: the one that it claims under, and those that are still to be beaten for a while.
+/// The worker ids of one process: the one that it claims under, and those that still need heartbeats for a while.
 ///
-/// When the answer to a claim is lost, jobs may be running under the id that nobody here knows of. So the process takes a
-/// new id and claims under that; the old one is beaten until its known jobs have ended, then it leaves, and what is left
-/// under it goes back in line.
+/// When the result of a claim is lost, jobs may be running under the id that nobody here knows of. So the process takes
+/// a new id and claims under that; the old one has heartbeats until its known jobs have ended. Then it leaves, and what
+/// is left under it becomes available again.
 final class Identity: Sendable {
     private struct State {
         var current: Int64?
@@ -23,7 +23,7 @@ final class Identity: Sendable {
 
     func adopt(_ id: Int64) { state.withLock { $0.current = id } }
 
-    /// An answer was lost: claim under this id no more.
+    /// A result was lost: claim under this id no more.
     func doubt(_ id: Int64) {
         state.withLock { state in
             guard state.current == id else { return }

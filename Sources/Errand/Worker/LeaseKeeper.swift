@@ -11,78 +11,74 @@ struct LeaseKeeper {
 
     /// Runs until its task is cancelled, after the queues' loops have ended.
     func run() async {
-        var lastHeartbeat = ContinuousClock.now - shared.configuration.beat
-        var isRequested = false
+        var plan = HeartbeatPlan(every: shared.configuration.beat, at: .now)
         var serverStart: String?
-        var lastRan = ContinuousClock.now
-        var nextTry = ContinuousClock.now
-        var backoff = Backoff(first: Self.interval, cap: min(.seconds(1), shared.configuration.beat))
-        var pace = LogPace()
+        var throttle = LogThrottle()
         var wasOnTrial = false
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "control"))
         while !Task.isCancelled {
-            if nextTry <= .now {
+            if plan.mayTry(at: .now) {
                 do {
-                    // First: ids that are in doubt keep their leases while no new one can be registered.
-                    if lastHeartbeat + heartbeatInterval <= .now || isRequested {
-                        try await sendHeartbeat(&serverStart)
-                        reconnects.succeeded()
-                        lastHeartbeat = .now
-                        isRequested = false
-                        shared.beats.add(1, ordering: .relaxed)
-                        try await pruneClaims()
-                    }
-                    try await retire()
-                    if shared.identity.current == nil, !shared.isStopping { try await register(&serverStart) }
-                    backoff.reset()
+                    try await keepLease(&plan, &serverStart, &reconnects)
                 } catch {
                     // The worker has stopped: nothing has failed.
                     if Task.isCancelled { return }
                     reconnects.failed(with: error)
                     shared.metrics?.heartbeatFailures.increment()
-                    nextTry = .now + backoff.next()
-                    if pace.allowsLine() {
+                    plan.failed(at: .now)
+                    if throttle.allowsLine() {
                         shared.logger.warning("heartbeat failed", metadata: ["error": "\(error)"])
                     }
                 }
             }
-            runner.enforceDeadlines(at: .now)
-            runner.handBackStalled(at: .now)
-            let isOnTrial = shared.suspects.isOnTrial
-            // Alone as the database sees it too: without a claim or an outcome that is on its way there.
-            if isOnTrial, queues.reduce(0, { $0 + $1.unsettled }) == 1 { runner.beginTrial() }
-            // They have claimed nothing meanwhile.
-            for queue in queues where wasOnTrial && !isOnTrial { queue.wake() }
-            wasOnTrial = isOnTrial
-            if !isIdle { lastRan = .now }
-            let rests = lastRan + Self.rest <= .now
-            let limit = rests ? min(Self.rest, lastHeartbeat + heartbeatInterval - .now) : Self.interval
-            let events = await shared.keeper.wait(atMost: max(Self.interval, limit), resting: rests)
-            if events.needsHeartbeat {
-                isRequested = true
-                // Any role may send a NOTIFY, as often as it likes.
-                try? await Task.sleep(until: lastHeartbeat + Self.interval, clock: .continuous)
-            }
-            // What begins and ends between two looks isn't seen running.
-            if events.hasBegun { lastRan = .now }
+            watchAttempts(&wasOnTrial)
+            if !isIdle { plan.ran(at: .now) }
+            await rest(&plan)
         }
     }
 
-    /// Between two looks at what runs: how late a deadline may be noticed.
-    private static let interval: Duration = .milliseconds(100)
-    /// The same while nothing has run for as long.
-    private static let rest: Duration = .seconds(1)
+    private func keepLease(
+        _ plan: inout HeartbeatPlan, _ serverStart: inout String?, _ reconnects: inout ReconnectCount
+    ) async throws {
+        // First: ids that are in doubt keep their leases while no new one can be registered.
+        if plan.isDue(at: .now, isAsking: isAsking) {
+            try await sendHeartbeat(&serverStart)
+            reconnects.succeeded()
+            plan.sent(at: .now)
+            shared.heartbeats.add(1, ordering: .relaxed)
+            try await pruneClaims()
+        }
+        try await retire()
+        if shared.identity.current == nil, !shared.isStopping { try await register(&serverStart) }
+        plan.succeeded()
+    }
+
+    private func watchAttempts(_ wasOnTrial: inout Bool) {
+        runner.enforceDeadlines(at: .now)
+        runner.handBackStalled(at: .now)
+        let isOnTrial = shared.suspects.isOnTrial
+        // Alone as the database sees it too: without a claim or an outcome that is on its way there.
+        if isOnTrial, queues.reduce(0, { $0 + $1.unsettled }) == 1 { runner.beginTrial() }
+        // They have claimed nothing meanwhile.
+        for queue in queues where wasOnTrial && !isOnTrial { queue.wake() }
+        wasOnTrial = isOnTrial
+    }
+
+    private func rest(_ plan: inout HeartbeatPlan) async {
+        let (limit, isResting) = plan.wait(at: .now, isAsking: isAsking)
+        let events = await shared.keeper.wait(atMost: limit, resting: isResting)
+        if events.needsHeartbeat { try? await Task.sleep(until: plan.request(), clock: .continuous) }
+        // What begins and ends between two rounds isn't seen running.
+        if events.hasBegun { plan.ran(at: .now) }
+    }
 
     /// Nothing runs, and nothing is wrong.
     private var isIdle: Bool {
         shared.running.count == 0 && shared.identity.current != nil && shared.identity.retiring.isEmpty
     }
 
-    /// Between two heartbeats. If wake-ups don't arrive, a cancellation is found by asking: twice a second.
-    private var heartbeatInterval: Duration {
-        shared.listens || shared.running.count == 0
-            ? shared.configuration.beat : min(.milliseconds(500), shared.configuration.beat)
-    }
+    /// Wake-ups don't arrive, so a cancellation of what runs is found by a heartbeat.
+    private var isAsking: Bool { !shared.listens && shared.running.count > 0 }
 
     private func register(_ serverStart: inout String?) async throws {
         let rows = try await shared.control.query(
@@ -171,7 +167,7 @@ struct LeaseKeeper {
     /// Lets go of ids that are in doubt once none of their known jobs runs any more.
     private func retire() async throws {
         for id in shared.identity.retiring where !shared.running.held().contains(where: { $0.workerID == id }) {
-            // An end under this id that isn't written yet would be refused afterwards.
+            // An outcome under this id that isn't written yet would be refused afterwards.
             guard queues.allSatisfy({ !$0.owes(id) }) else { continue }
             let rows = try await shared.control.query(Statement("select errand.leave_v1($1, true)", [id]))
             let released = try rows.scalar(Int32.self)

@@ -14,7 +14,7 @@ struct Wakeup {
     func run() async {
         guard shared.configuration.listens else { return }
         var backoff = Backoff()
-        var pace = LogPace()
+        var throttle = LogThrottle()
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "listen"))
         while !Task.isCancelled {
             do {
@@ -42,7 +42,7 @@ struct Wakeup {
                 reconnects.lost()
             } catch  where !Task.isCancelled {
                 reconnects.failed(with: error)
-                if pace.allowsLine() {
+                if throttle.allowsLine() {
                     shared.logger.warning("listening is interrupted", metadata: ["error": "\(error)"])
                 }
             } catch {}  // the worker stops: nothing has failed

@@ -37,7 +37,7 @@ final class WatchdogThread: Sendable {
 
     private var sight: Watchdog.Sight {
         Watchdog.Sight(
-            pulses: pulses.load(ordering: .relaxed), beats: shared.beats.load(ordering: .relaxed),
+            pulses: pulses.load(ordering: .relaxed), beats: shared.heartbeats.load(ordering: .relaxed),
             loops: Dictionary(uniqueKeysWithValues: queues.map { ($0.name, $0.sight) }))
     }
 }

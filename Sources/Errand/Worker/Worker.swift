@@ -32,7 +32,7 @@ public struct Worker: Service {
     ///
     /// A database that can't be reached is waited for; nothing but the end of its task makes it return.
     public func run() async throws {
-        // Its own task: what is handed back at the end must be written though the caller's task was cancelled.
+        // Its own task: what is handed back at last must be written though the caller's task was cancelled.
         let engine = Task { await Engine(shared: shared, stop: stopped).run() }
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {

@@ -2,7 +2,7 @@ import Logging
 import Postgres
 import Synchronization
 
-/// What the parts of one worker share.
+/// What the services of one worker share.
 final class WorkerState: Sendable {
     let configuration: WorkerConfiguration
     let kinds: [String]
@@ -20,7 +20,7 @@ final class WorkerState: Sendable {
     let suspects = Suspects()
     let epochs = Mutex(ClaimEpochs())
     /// Heartbeats that got through.
-    let beats = Atomic<Int>(0)
+    let heartbeats = Atomic<Int>(0)
     let counts = FinishedCounts()
     let failures = FailureLog()
     /// Nil where nobody collects metrics.

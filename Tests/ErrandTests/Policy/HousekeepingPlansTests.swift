@@ -75,10 +75,10 @@ import Testing
     }
 
     @Test("an outage logs a line every ten seconds")
-    func pace() {
-        var pace = LogPace()
+    func throttle() {
+        var throttle = LogThrottle()
         let start = ContinuousClock.now
-        let lines = (0..<300).count { pace.allowsLine(at: start + .milliseconds(100 * $0)) }
+        let lines = (0..<300).count { throttle.allowsLine(at: start + .milliseconds(100 * $0)) }
         #expect(lines == 3)
     }
 }

@@ -32,25 +32,25 @@ import Testing
 
     @Test("a storm writes 20 lines in 10 s, and what was left out is said afterwards")
     func storm() {
-        var pace = FailurePace()
-        let admitted = (0..<5000).map { pace.admits(at: .milliseconds($0)) }
+        var throttle = FailureThrottle()
+        let admitted = (0..<5000).map { throttle.admits(at: .milliseconds($0)) }
         #expect(admitted.prefix(20).allSatisfy { $0 })
         #expect(admitted.dropFirst(20).allSatisfy { !$0 })
-        let leftOut = [5, 10, 11].map { pace.leftOut(at: .seconds($0)) }
+        let leftOut = [5, 10, 11].map { throttle.leftOut(at: .seconds($0)) }
         #expect(leftOut == [0, 4980, 0])
-        let isAdmitted = pace.admits(at: .seconds(12))
+        let isAdmitted = throttle.admits(at: .seconds(12))
         #expect(isAdmitted)
     }
 
     @Test("failures that go on are all counted or logged")
     func goesOn() {
-        var pace = FailurePace()
+        var throttle = FailureThrottle()
         var (logged, leftOut) = (0, 0)
         for second in 0..<100 {
-            for _ in 0..<7 { logged += pace.admits(at: .seconds(second)) ? 1 : 0 }
-            leftOut += pace.leftOut(at: .seconds(second))
+            for _ in 0..<7 { logged += throttle.admits(at: .seconds(second)) ? 1 : 0 }
+            leftOut += throttle.leftOut(at: .seconds(second))
         }
-        leftOut += pace.leftOut(at: .seconds(200))
+        leftOut += throttle.leftOut(at: .seconds(200))
         #expect(logged == 200 && logged + leftOut == 700)
     }
 }
