@@ -10,14 +10,14 @@
 ///   NOTIFY at all, which would cost its enqueuers three quarters of their rate. After a short quiet period the flag
 ///   goes up again.
 ///
-/// A wake-up that brings nothing, because it was for another queue or others were faster, counts ``vainWeight`` times.
-/// So a worker that sleeps beside a busy queue lowers the flag after a few.
+/// A wake-up that brings nothing, because it was for another queue or others were faster, counts ``spuriousWeight``
+/// times. So a worker that sleeps beside a busy queue lowers the flag after a few.
 ///
 /// Any role may send a NOTIFY, as often as it likes. A wake-up that nobody here has asked for changes nothing but the
-/// flag, and probes that find nothing are ``vainPause`` apart once there have been ``vainLooks`` of them.
+/// flag, and probes that find nothing are ``spacedDelay`` apart once there have been ``emptyProbes`` of them.
 ///
 /// A transaction that enqueued before the flag was raised, and commits after the probe that came with it, announces
-/// nothing. So that probe is followed by others, each after twice the pause of the one before: such a job is found at
+/// nothing. So that probe is followed by others, each after twice the delay of the one before: such a job is found at
 /// the latest when it has waited as long as its commit was away from the flag.
 package struct IdlePollingPolicy {
     package enum Next: Equatable {
@@ -27,26 +27,26 @@ package struct IdlePollingPolicy {
     }
 
     /// How long nothing must have come before the flag is raised.
-    package static let calm: Duration = .milliseconds(10)
-    /// The same after a wake-up in vain, and where there are none.
-    package static let longCalm: Duration = .milliseconds(100)
-    /// The pause between two probes until then.
-    package static let shortPause: Duration = .milliseconds(5)
-    /// The pause while another queue is claimed from: what comes there isn't announced, and may be for this one.
-    package static let busyPause: Duration = .milliseconds(10)
+    package static let quietPeriod: Duration = .milliseconds(10)
+    /// The same after a spurious wake-up, and where there are none.
+    package static let longQuietPeriod: Duration = .milliseconds(100)
+    /// The delay between two probes until then.
+    package static let shortDelay: Duration = .milliseconds(5)
+    /// The delay while another queue is claimed from: what comes there isn't announced, and may be for this one.
+    package static let busyDelay: Duration = .milliseconds(10)
 
-    /// How many probes in a row may find nothing, as long as wake-ups arrive, before they are ``vainPause`` apart.
-    package static let vainLooks = 40
-    /// The pause between probes from then on. For each such pause without a probe, one more may come soon.
-    package static let vainPause: Duration = .milliseconds(50)
+    /// How many probes in a row may find nothing, as long as wake-ups arrive, before they are ``spacedDelay`` apart.
+    package static let emptyProbes = 40
+    /// The delay between probes from then on. For each such delay without a probe, one more may come soon.
+    package static let spacedDelay: Duration = .milliseconds(50)
     /// How soon the flag is lowered once more.
-    package static let lowerPause: Duration = .milliseconds(100)
+    package static let lowerDelay: Duration = .milliseconds(100)
 
     /// How many wake-ups within ``span`` the flag stays up for.
     package static let wakeUps = 50.0
     package static let span: Duration = .milliseconds(500)
-    /// How many wake-ups a spurious one counts as.
-    package static let vainWeight = 4.0
+    /// As how many wake-ups a spurious one counts.
+    package static let spuriousWeight = 4.0
     /// How long after a wake-up its claim may bring jobs.
     package static let claimTime: Duration = .milliseconds(20)
 
@@ -62,15 +62,15 @@ package struct IdlePollingPolicy {
     private let interval: Duration
     private var lastWork: Duration?
     private var lastWake: Duration?
-    private var lastLook: Duration?
+    private var lastProbe: Duration?
     /// The flag is up: new jobs are announced.
     package private(set) var isArmed = false
     /// When a probe is due at the latest: a rate has room for jobs that wait, or a wake-up came.
     private var expectedWork: Duration?
-    /// The next pause while the flag is up.
-    private var armedPause = shortPause
-    /// Probes that may still come soon, as of `lastLook`.
-    private var soonLooks = Double(vainLooks)
+    /// The next delay while the flag is up.
+    private var armedDelay = shortDelay
+    /// Probes that may still come soon, as of `lastProbe`.
+    private var soonProbes = Double(emptyProbes)
     /// When the flag was lowered, here or by another worker.
     private var lastLowering: Duration?
     /// Wake-ups of late, as of `lastNotice`: each counts less and less within ``span``.
@@ -85,20 +85,20 @@ package struct IdlePollingPolicy {
     package mutating func worked(at now: Duration) {
         lastWork = now
         unanswered = nil
-        soonLooks = Double(Self.vainLooks)
+        soonProbes = Double(Self.emptyProbes)
     }
 
     /// A wake-up came. While the flag isn't up, probes are close together and need none.
     package mutating func woken(at now: Duration) -> WakeUp {
-        let isInVain = isArmed && (unanswered.map { $0 + Self.claimTime <= now } ?? false)
-        recentWakes = recentWakes(at: now) + (isInVain ? Self.vainWeight : 1)
+        let isSpurious = isArmed && (unanswered.map { $0 + Self.claimTime <= now } ?? false)
+        recentWakes = recentWakes(at: now) + (isSpurious ? Self.spuriousWeight : 1)
         lastNotice = now
         let claims = isArmed
         if claims {
             lastWake = now
             unanswered = unanswered ?? now
         }
-        let mayLower = isArmed || lastLowering.map { $0 + Self.lowerPause <= now } ?? true
+        let mayLower = isArmed || lastLowering.map { $0 + Self.lowerDelay <= now } ?? true
         let lowers = mayLower && recentWakes > Self.wakeUps
         if lowers { lowered(at: now) }
         return WakeUp(claims: claims, lowers: lowers)
@@ -119,37 +119,37 @@ package struct IdlePollingPolicy {
     ///   - isBusy: whether another queue is claimed from right now.
     ///   - listens: whether wake-ups arrive.
     package mutating func next(at now: Duration, isBusy: Bool, listens: Bool) -> Next {
-        let calmAt = calmAt(listens: listens)
-        let isCalm = !isBusy && calmAt <= now
+        let quietAt = quietAt(listens: listens)
+        let isQuiet = !isBusy && quietAt <= now
         // Once it is up, the flag stays up until wake-ups are too many.
-        let arms = listens && (isArmed || isCalm)
+        let arms = listens && (isArmed || isQuiet)
         let longest = interval * (listens ? 2 : 1)
-        let pause =
+        let delay =
             if arms {
-                min(armedPause, longest)
+                min(armedDelay, longest)
             } else if isBusy {
-                Self.busyPause
-            } else if isCalm {
+                Self.busyDelay
+            } else if isQuiet {
                 longest
-            } else { min(Self.shortPause, interval) }
-        let soonLooks = soonLooks(at: now)
-        let isSoon = !listens || soonLooks >= 1
-        let spaced = isSoon ? pause : max(pause, min(Self.vainPause, longest))
-        let planned = arms && !isArmed && isSoon ? now : lastLook.map { $0 + spaced } ?? now
+            } else { min(Self.shortDelay, interval) }
+        let soonProbes = soonProbes(at: now)
+        let isSoon = !listens || soonProbes >= 1
+        let spaced = isSoon ? delay : max(delay, min(Self.spacedDelay, longest))
+        let planned = arms && !isArmed && isSoon ? now : lastProbe.map { $0 + spaced } ?? now
         let due = min(planned, expectedWork ?? planned)
-        let isWaitingForCalm = !arms && !isCalm && !isBusy && isSoon
-        guard due <= now else { return .wait((isWaitingForCalm ? min(due, calmAt) : due) - now) }
-        lastLook = now
+        let isWaitingForQuiet = !arms && !isQuiet && !isBusy && isSoon
+        guard due <= now else { return .wait((isWaitingForQuiet ? min(due, quietAt) : due) - now) }
+        lastProbe = now
         expectedWork = nil
-        self.soonLooks = max(0, soonLooks - 1)
-        armedPause = arms && isArmed ? min(armedPause * 2, longest) : Self.shortPause
+        self.soonProbes = max(0, soonProbes - 1)
+        armedDelay = arms && isArmed ? min(armedDelay * 2, longest) : Self.shortDelay
         isArmed = arms
         return .probe(arms: arms)
     }
 
-    private func soonLooks(at now: Duration) -> Double {
-        guard let lastLook else { return soonLooks }
-        return min(Double(Self.vainLooks), soonLooks + (now - lastLook) / Self.vainPause)
+    private func soonProbes(at now: Duration) -> Double {
+        guard let lastProbe else { return soonProbes }
+        return min(Double(Self.emptyProbes), soonProbes + (now - lastProbe) / Self.spacedDelay)
     }
 
     private func recentWakes(at now: Duration) -> Double {
@@ -157,10 +157,10 @@ package struct IdlePollingPolicy {
         return recentWakes / (1 + (now - lastNotice) / Self.span)
     }
 
-    private func calmAt(listens: Bool) -> Duration {
-        let isInVain = lastWake.map { $0 > (lastWork ?? .zero) } ?? false
-        let calm = listens && !isInVain ? Self.calm : Self.longCalm
-        let lastActive = [lastWork, lastWake].compactMap(\.self).max().map { $0 + calm } ?? .zero
-        return max(lastActive, lastLowering.map { $0 + Self.calm } ?? .zero)
+    private func quietAt(listens: Bool) -> Duration {
+        let isSpurious = lastWake.map { $0 > (lastWork ?? .zero) } ?? false
+        let quiet = listens && !isSpurious ? Self.quietPeriod : Self.longQuietPeriod
+        let lastActive = [lastWork, lastWake].compactMap(\.self).max().map { $0 + quiet } ?? .zero
+        return max(lastActive, lastLowering.map { $0 + Self.quietPeriod } ?? .zero)
     }
 }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("When a worker looks at sleeping queues") struct IdlePollingPolicyTests {
+@Suite("When a worker probes sleeping queues") struct IdlePollingPolicyTests {
     private let policy = IdlePollingPolicy(interval: .milliseconds(250))
 
     /// One that has been asleep since then, with the flag up; its last probe was at that time.
@@ -14,14 +14,14 @@ import Testing
         return policy
     }
 
-    @Test("with nothing to do it raises the flag at once; the pauses between looks double, up to two intervals")
+    @Test("with nothing to do it raises the flag at once; the delays between probes double, up to two intervals")
     func idle() {
         var policy = policy
         var now: Duration = .seconds(1)
-        for pause in [5, 10, 20, 40, 80, 160, 320, 500, 500] {
+        for delay in [5, 10, 20, 40, 80, 160, 320, 500, 500] {
             #expect(policy.next(at: now, isBusy: false, listens: true) == .probe(arms: true))
-            #expect(policy.next(at: now, isBusy: false, listens: true) == .wait(.milliseconds(pause)))
-            now += .milliseconds(pause)
+            #expect(policy.next(at: now, isBusy: false, listens: true) == .wait(.milliseconds(delay)))
+            now += .milliseconds(delay)
         }
         // What is found by itself leaves the flag up.
         policy.worked(at: now)
@@ -29,13 +29,13 @@ import Testing
         #expect(policy.next(at: now + .milliseconds(1), isBusy: false, listens: true) == .wait(.milliseconds(499)))
     }
 
-    @Test("a look is made when the rate of a queue has room, however long the pause was to be, and once")
+    @Test("a probe is made when the rate of a queue has room, however long the delay was to be, and once")
     func expected() {
         var policy = policy
         var now: Duration = .seconds(1)
-        for pause in [5, 10, 20, 40, 80, 160] {
+        for delay in [5, 10, 20, 40, 80, 160] {
             #expect(policy.next(at: now, isBusy: false, listens: true) == .probe(arms: true))
-            now += .milliseconds(pause)
+            now += .milliseconds(delay)
         }
         now -= .milliseconds(130)
         policy.expects(workAt: now + .milliseconds(30))
@@ -45,14 +45,14 @@ import Testing
         #expect(policy.next(at: now, isBusy: false, listens: true) != .probe(arms: true))
     }
 
-    @Test("after work it looks every 5 ms, and raises the flag after 10 ms of calm")
+    @Test("after work it probes every 5 ms, and raises the flag after 10 ms of quiet")
     func worked() {
         var policy = policy
         policy.worked(at: .seconds(2))
         #expect(policy.next(at: .seconds(2), isBusy: false, listens: true) == .probe(arms: false))
         #expect(policy.next(at: .milliseconds(2001), isBusy: false, listens: true) == .wait(.milliseconds(4)))
         #expect(policy.next(at: .milliseconds(2007), isBusy: false, listens: true) == .probe(arms: false))
-        // The calm is over before the next look would be due.
+        // The quiet period is over before the next probe would be due.
         #expect(policy.next(at: .milliseconds(2008), isBusy: false, listens: true) == .wait(.milliseconds(2)))
         #expect(policy.next(at: .milliseconds(2010), isBusy: false, listens: true) == .probe(arms: true))
     }
@@ -60,19 +60,19 @@ import Testing
     @Test("while wake-ups are few the flag stays up: a job is one wake-up and one claim, without a probe")
     func announced() {
         var policy = armedPolicy(at: .seconds(10))
-        var looks = 0
+        var probes = 0
         for job in 1...200 {
             let now: Duration = .seconds(10) + .milliseconds(50 * job)
             #expect(policy.woken(at: now) == .init(claims: true, lowers: false))
             policy.worked(at: now + .milliseconds(1))
             #expect(policy.isArmed)
-            if case .probe = policy.next(at: now + .milliseconds(2), isBusy: false, listens: true) { looks += 1 }
+            if case .probe = policy.next(at: now + .milliseconds(2), isBusy: false, listens: true) { probes += 1 }
         }
         // The safety net: two a second.
-        #expect((18...21).contains(looks))
+        #expect((18...21).contains(probes))
     }
 
-    @Test("a rate of 100 wake-ups a second lowers the flag, and 10 ms of calm raise it again")
+    @Test("a rate of 100 wake-ups a second lowers the flag, and 10 ms of quiet raise it again")
     func many() {
         var policy = armedPolicy(at: .seconds(10))
         var lowered: Duration?
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test("100 spurious wake-ups a second lower the flag, as beside a busy queue, and 20 a second do not")
-    func vain() {
+    func spurious() {
         for (rate, lowers) in [(100, true), (20, false)] {
             var policy = armedPolicy(at: .seconds(10))
             var lowerings = 0
@@ -127,13 +127,13 @@ import Testing
     @Test("however often it is woken without finding work, it probes at most 20 times a second and claims 30 times")
     func forged() {
         var policy = policy
-        var (looks, claims) = (0, 0)
+        var (probes, claims) = (0, 0)
         for millisecond in 1000..<11_000 {
             let now: Duration = .milliseconds(millisecond)
             if policy.woken(at: now).claims { claims += 1 }
-            if case .probe = policy.next(at: now, isBusy: false, listens: true) { looks += 1 }
+            if case .probe = policy.next(at: now, isBusy: false, listens: true) { probes += 1 }
         }
-        #expect(looks <= IdlePollingPolicy.vainLooks + 200)
+        #expect(probes <= IdlePollingPolicy.emptyProbes + 200)
         #expect(claims <= 350)
         // Its next probe asks to be woken at once, and each of the next jobs finds it that way.
         #expect(policy.next(at: .milliseconds(11_200), isBusy: false, listens: true) == .probe(arms: true))
@@ -143,12 +143,12 @@ import Testing
     @Test("however often it is told that the flag was lowered, it probes at most 20 times a second")
     func forgedLowering() {
         var policy = policy
-        var looks = 0
+        var probes = 0
         for millisecond in 1000..<11_000 {
             policy.lowered(at: .milliseconds(millisecond))
-            if case .probe = policy.next(at: .milliseconds(millisecond), isBusy: false, listens: true) { looks += 1 }
+            if case .probe = policy.next(at: .milliseconds(millisecond), isBusy: false, listens: true) { probes += 1 }
         }
-        #expect(looks <= IdlePollingPolicy.vainLooks + 200)
+        #expect(probes <= IdlePollingPolicy.emptyProbes + 200)
     }
 
     @Test("a wake-up that it hasn't asked for makes it claim nothing; many lower the flag, ten times a second at most")
@@ -162,7 +162,7 @@ import Testing
             if wakeUp.lowers { lowerings += 1 }
         }
         #expect((1...10).contains(lowerings))
-        // The calm goes on as if nothing had come.
+        // The quiet period goes on as if nothing had come.
         #expect(policy.next(at: .milliseconds(2100), isBusy: false, listens: true) == .probe(arms: true))
     }
 
@@ -185,7 +185,7 @@ import Testing
         #expect(policy.next(at: .milliseconds(1017), isBusy: true, listens: true) == .wait(.milliseconds(9)))
     }
 
-    @Test("without wake-ups it looks every 5 ms for 100 ms after work, then at each interval")
+    @Test("without wake-ups it probes every 5 ms for 100 ms after work, then at each interval")
     func polling() {
         var policy = policy
         policy.worked(at: .seconds(1))
