@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Claims ahead")
 struct PrefetchTests {
-    @Test("nothing is claimed ahead before an attempt has ended, nor after some were found stuck")
+    @Test("nothing is prefetched before an attempt has ended, nor after some were found stuck")
     func unknown() {
         var ahead = Prefetch()
         #expect(ahead.count(slots: 10, atMost: 400) == 0)
