@@ -7,9 +7,7 @@ extension Environment {
     /// The migrator of this version's schema: the engine and the apps of ERRAND_APPS.
     ///
     /// - Throws: ``ConfigurationError`` for apps that are not there, and where one lacks another.
-    func migrator() throws -> Migrator {
-        Migrator(version: EngineSchema.version, parts: [EngineSchema.part] + (try settings.apps()))
-    }
+    func migrator() throws -> Migrator { EngineSchema.migrator(with: try settings.apps()) }
 }
 
 extension Environment {

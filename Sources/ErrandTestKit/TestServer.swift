@@ -7,9 +7,7 @@ import Synchronization
 
 extension Migrator {
     /// The migrator of this version's schema.
-    package static var errand: Migrator {
-        Migrator(version: EngineSchema.version, parts: [EngineSchema.part] + AppSchemas.all)
-    }
+    package static var errand: Migrator { EngineSchema.migrator(with: AppSchemas.all) }
 }
 
 /// The server on which tests make their databases.
@@ -116,7 +114,6 @@ extension TestServer {
         let inside = try await Connection.connect(configuration.with(database: draft), logger: logger)
         do {
             try await Migrator.errand.run(on: inside)
-            try await inside.execute("select errand.make_partitions_v1()")
             for script in schema { try await inside.script(script) }
         } catch {
             await inside.close()

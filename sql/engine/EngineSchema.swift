@@ -15,4 +15,16 @@ package enum EngineSchema {
     package static let version = "0.2.0"
 
     package static var part: SchemaPart { Embedded.parts[0] }
+
+    /// The migrator of the engine's schema, and of the apps beside it.
+    ///
+    /// Each run makes the partitions of the days ahead and gives the roles their rights. What the database's user may not
+    /// do is a warning.
+    package static func migrator(with apps: [SchemaPart] = []) -> Migrator {
+        Migrator(
+            version: version, parts: [part] + apps,
+            completion: [
+                "do $$ begin perform errand.make_partitions_v1(); end $$", "select * from errand.apply_rights()",
+            ])
+    }
 }

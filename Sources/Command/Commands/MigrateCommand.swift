@@ -49,17 +49,15 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     private func migrate(_ connection: Connection, by migrator: Migrator) async throws {
-        let steps = try await migrator.run(on: connection) { step in
-            // Functions and views are many and quick: their number says enough.
-            if case .migration = step { Swift.print("applied \(step)") }
-        }
+        let steps = try await migrator.run(
+            on: connection,
+            onStep: { step in
+                // Functions and views are many and quick: their number says enough.
+                if case .migration = step { Swift.print("applied \(step)") }
+            },
+            onWarning: { writeError("warning: \($0)") })
         let scripts = steps.count { if case .script = $0 { true } else { false } }
         if scripts > 0 { Swift.print("applied \(scripts) functions and views") }
-        try await connection.execute("select errand.make_partitions_v1()")
-        // Also where nothing is new: roles that were missing may have been made meanwhile.
-        for lack in try await connection.query("select errand.apply_rights()") {
-            writeError("warning: \(try lack.decode(String.self))")
-        }
         if steps.isEmpty { Swift.print("up to date") }
         if let original = try await connection.query("select errand.copy_of()").scalar(String?.self) {
             writeError("warning: \(StartObstacle.copy(of: original))")
@@ -101,8 +99,8 @@ struct MigrateCommand: AsyncParsableCommand {
 extension Migrator.Step: CustomStringConvertible {
     package var description: String {
         switch self {
-        case .migration(let name): "migration \(name)"
-        case .script(let name): name
+        case .migration: "migration \(name)"
+        case .script: name
         }
     }
 }

@@ -1,10 +1,10 @@
 /// Brings a database to the schema of this program.
 ///
-/// Migrations are applied once each, by number, each in a transaction of its own; the hash of what was applied is kept,
-/// and an edited one is refused. Functions, views, roles and seeds bear being applied again. They are where their text
-/// has changed or a function of theirs is gone: all of those in one transaction, so that nobody sees half of them. One
-/// run at a time, by a lock of `errand.migration` that each transaction takes, which holds behind a transaction pooler
-/// too.
+/// Migrations are applied once each, by number, each in a transaction of its own; the hash of what was applied is kept, and
+/// an edited one is refused. Functions, views, roles and seeds bear being applied again. They are where their text has
+/// changed or a function of theirs is gone: all of those in one transaction, so that nobody sees half of them. At the end
+/// come the statements that each run needs. One run at a time, by a lock of `errand.migration` that each transaction takes,
+/// which holds behind a transaction pooler too.
 package struct Migrator: Sendable {
     /// A file of SQL with its name. A migration's begins with its number: `0001_queue`.
     package typealias Script = (name: String, sql: String)
@@ -12,21 +12,25 @@ package struct Migrator: Sendable {
     let version: ProgramVersion
     let migrations: [Script]
     let replaceable: [Script]
+    /// What every run does last, also where nothing else is new. A row of text is a warning.
+    let completion: [Statement]
     /// How long a statement waits for a table that others use, before the step is tried again. Less than the server's
-    /// `deadlock_timeout` (1 s): where a migration and somebody's transaction wait for each other's tables the
-    /// migration gives way, before the server ends the other one.
-    private let lockTimeout: Duration
-    private let tries = 30
+    /// `deadlock_timeout` (1 s): where a migration and somebody's transaction wait for each other's tables the migration
+    /// gives way, before the server ends the other one.
+    let lockTimeout: Duration
 
     /// - Parameters:
     ///   - version: this program's, such as `0.2.0`.
     ///   - replaceable: functions, views, roles, seeds, in the order in which they build on each other.
+    ///   - completion: idempotent statements that every run ends with. Their rows of text are warnings.
     package init(
-        version: String, migrations: [Script], replaceable: [Script], lockTimeout: Duration = .milliseconds(500)
+        version: String, migrations: [Script], replaceable: [Script], completion: [Statement] = [],
+        lockTimeout: Duration = .milliseconds(500)
     ) {
         self.version = ProgramVersion(version)
         self.migrations = migrations
         self.replaceable = replaceable
+        self.completion = completion
         self.lockTimeout = lockTimeout
     }
 
@@ -34,6 +38,12 @@ package struct Migrator: Sendable {
     package enum Step: Sendable, Hashable {
         case migration(String)
         case script(String)
+
+        package var name: String {
+            switch self {
+            case .migration(let name), .script(let name): name
+            }
+        }
     }
 }
 
@@ -41,8 +51,8 @@ package struct Migrator: Sendable {
 extension Migrator {
     /// What ``run(on:onStep:)`` would do now.
     ///
-    /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, a newer
-    ///   program has migrated the database, or a schema that is to be made belongs to somebody else already.
+    /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, a newer program has
+    ///   migrated the database, or a schema that is to be made belongs to somebody else already.
     package func plan(on connection: Connection) async throws -> [Step] {
         let applied = try await state(on: connection).applied
         try await checkSchemas(applied, on: connection)
@@ -51,12 +61,17 @@ extension Migrator {
 
     /// Does it. Another run at the same time is waited for; it then finds nothing left to do.
     ///
-    /// - Parameter onStep: told of each step after it is committed.
+    /// - Parameters:
+    ///   - onStep: told of each step after it is committed.
+    ///   - onWarning: told of each row of the statements that a run ends with.
     /// - Throws: as ``plan(on:)``, and what the server says of a failing script; steps before it stay applied.
     @discardableResult
-    package func run(on connection: Connection, onStep: @Sendable (Step) -> Void = { _ in }) async throws -> [Step] {
-        // Another run may be making the first tables: unique violation, duplicate schema, duplicate table.
-        try await retried(after: Self.statesOfWaits.union(["23505", "42P06", "42P07"])) {
+    package func run(
+        on connection: Connection, onStep: @Sendable (Step) -> Void = { _ in },
+        onWarning: @Sendable (String) -> Void = { _ in }
+    ) async throws -> [Step] {
+        // Another run may be making the first tables.
+        try await retried(after: Self.statesOfWaits.union(Self.statesOfDuplicates)) {
             try await locked(connection) { try await prepare($0, on: connection) }
         }
         var done: [Step] = []
@@ -69,6 +84,13 @@ extension Migrator {
         }
         let scripts = try await retried { try await applyReplaceable(on: connection) }
         scripts.forEach(onStep)
+        for statement in completion {
+            // A worker's housekeeping may be making the same partition.
+            let rows = try await retried(after: Self.statesOfWaits.union(Self.statesOfDuplicates)) {
+                try await locked(connection) { try await $0.query(statement) }
+            }
+            try rows.column(0, as: String.self).forEach(onWarning)
+        }
         return done + scripts
     }
 }
@@ -76,9 +98,10 @@ extension Migrator {
 // MARK: - How
 extension Migrator {
     private func prepare(_ transaction: Transaction, on connection: Connection) async throws {
-        // Looked at first, so that an older program leaves no trace.
-        try await checkSchemas(state(on: connection).applied, on: connection)
+        // Nothing is judged before the lock is held: another run may be making the schema. What is refused is rolled back.
         try await Self.makeTables(on: connection)
+        try await lock(connection)
+        try await checkSchemas(state(on: connection).applied, on: connection)
         try await recordUpgrade(in: transaction)
     }
 
@@ -94,17 +117,16 @@ extension Migrator {
             return true
         }
         if isDue, runsAlone {
-            // A statement that can't run in a transaction, such as create index concurrently: it bears repetition, and
-            // two runs at once may both come here. The lock can't be held meanwhile: the index waits for whoever waits
-            // for it.
+            // A statement that can't run in a transaction, such as create index concurrently: it bears repetition, and two
+            // runs at once may both come here. The lock can't be held meanwhile: the index waits for whoever waits for it.
             try await withoutTimeout(connection) { try await run(migration, on: connection) }
             return try await locked(connection) { try await record(migration, in: $0) }
         }
         return isDue
     }
 
-    /// A statement outside of a transaction takes as long as it takes, too. Where there is no limit nothing is set:
-    /// behind a transaction pooler it could stay with a session that others get.
+    /// A statement outside of a transaction takes as long as it takes, too. Where there is no limit nothing is set: behind a
+    /// transaction pooler it could stay with a session that others get.
     private func withoutTimeout(_ connection: Connection, _ body: () async throws -> Void) async throws {
         let limit = try await connection.query("select current_setting('statement_timeout')").scalar(String.self)
         guard limit != "0" else { return try await body() }
@@ -204,43 +226,5 @@ extension Migrator {
                     + "got \(expected.prefix(12))…",
                 hint: "restore its text, and put the change into a new migration")
         }
-    }
-
-    /// A transaction that no other run's overlaps.
-    private func locked<T: Sendable>(
-        _ connection: Connection, _ body: (Transaction) async throws -> T
-    ) async throws -> T {
-        try await connection.transaction { transaction in
-            // A migration takes as long as it takes, and another run's end is waited for.
-            try await transaction.execute("select set_config('statement_timeout', '0', true)")
-            // A lock that only the table's owner may take: an advisory one could be held by anybody who may connect. Of
-            // two runs that both find no table, the one that is second to make it is repeated.
-            let exists = try await connection.query("select to_regclass('errand.migration') is not null")
-            if try exists.scalar(Bool.self) {
-                try await connection.execute(
-                    Statement("lock table errand.migration in share row exclusive mode"), deadline: .seconds(3600))
-            }
-            try await transaction.execute(
-                Statement("select set_config('lock_timeout', $1, true)", ["\(lockTimeout.wholeMicroseconds / 1000)ms"]))
-            return try await body(transaction)
-        }
-    }
-
-    /// Lock not available, deadlock: somebody uses the table. Waiting in line behind him would make everybody else wait
-    /// behind us.
-    private static let statesOfWaits: Set<String?> = ["55P03", "40P01"]
-
-    private func retried<T: Sendable>(after states: Set<String?> = statesOfWaits, _ body: () async throws -> T)
-        async throws -> T
-    {
-        var backoff = Backoff(first: .milliseconds(100), cap: .seconds(2))
-        for _ in 1..<tries {
-            do {
-                return try await body()
-            } catch let error as PostgresError where states.contains(error.sqlState) {
-                try await Task.sleep(for: backoff.next())
-            }
-        }
-        return try await body()
     }
 }

@@ -26,10 +26,10 @@ package struct SchemaPart: Sendable {
 
 extension Migrator {
     /// A migrator of these parts, the engine first.
-    package init(version: String, parts: [SchemaPart]) {
+    package init(version: String, parts: [SchemaPart], completion: [Statement] = []) {
         self.init(
             version: version, migrations: parts.flatMap(\.migrations),
-            replaceable: parts.flatMap(\.replaceable) + parts.flatMap(\.roles))
+            replaceable: parts.flatMap(\.replaceable) + parts.flatMap(\.roles), completion: completion)
     }
 
     /// All scripts, in the order in which they are applied.

@@ -1,0 +1,44 @@
+extension Migrator {
+    /// A transaction that no other run's overlaps.
+    func locked<T: Sendable>(
+        _ connection: Connection, _ body: (Transaction) async throws -> T
+    ) async throws -> T {
+        try await connection.transaction { transaction in
+            // A migration takes as long as it takes, and another run's end is waited for.
+            try await transaction.execute("select set_config('statement_timeout', '0', true)")
+            // A lock that only the table's owner may take: an advisory one could be held by anybody who may connect. Of two
+            // runs that both find no table, the one that is second to make it is repeated.
+            let exists = try await connection.query("select to_regclass('errand.migration') is not null")
+            if try exists.scalar(Bool.self) { try await lock(connection) }
+            try await transaction.execute(
+                Statement("select set_config('lock_timeout', $1, true)", ["\(lockTimeout.wholeMicroseconds / 1000)ms"]))
+            return try await body(transaction)
+        }
+    }
+
+    func lock(_ connection: Connection) async throws(PostgresError) {
+        try await connection.execute(
+            Statement("lock table errand.migration in share row exclusive mode"), deadline: .seconds(3600))
+    }
+
+    /// Lock not available, deadlock: somebody uses the table. A queued lock request would block everybody who comes later.
+    static let statesOfWaits: Set<String?> = ["55P03", "40P01"]
+
+    /// Unique violation, duplicate schema, duplicate table: another session makes the same at this moment.
+    static let statesOfDuplicates: Set<String?> = ["23505", "42P06", "42P07"]
+
+    func retried<T: Sendable>(after states: Set<String?> = statesOfWaits, _ body: () async throws -> T)
+        async throws -> T
+    {
+        var backoff = Backoff(first: .milliseconds(100), cap: .seconds(2))
+        var random = SystemRandomNumberGenerator()
+        for _ in 1..<30 {
+            do {
+                return try await body()
+            } catch let error as PostgresError where states.contains(error.sqlState) {
+                try await Task.sleep(for: backoff.next(using: &random))
+            }
+        }
+        return try await body()
+    }
+}
