@@ -100,7 +100,7 @@ let package = Package(
         .target(
             name: "Errand",
             dependencies: [
-                "Postgres",
+                "EngineSchema", "Postgres",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),

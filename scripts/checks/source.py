@@ -18,7 +18,7 @@ ROOMS = {
     "Sources/Images": set(),
     "Sources/ImageProcess": {"CVips", "Images"},
     "Sources/Outbound": set(),
-    "Sources/Errand": {"Postgres"},
+    "Sources/Errand": {"EngineSchema", "Postgres"},
     "Sources/Web": {"Errand", "Postgres"},
     "Sources/ErrandTestKit": {"AppSchemas", "EngineSchema", "Errand", "Postgres"},
     "jobs": {"Errand", "Images", "Outbound", "Postgres"},

@@ -67,8 +67,12 @@ public final class Database: Sendable {
     }
 
     /// A connection outside the pool, for what keeps one for itself.
-    package func makeConnection() async throws(PostgresError) -> Connection {
-        try await Connection.connect(configuration, logger: logger)
+    ///
+    /// - Parameter hasTimeout: false for statements that may take as long as they take.
+    package func makeConnection(hasTimeout: Bool = true) async throws(PostgresError) -> Connection {
+        var configuration = configuration
+        if !hasTimeout { configuration.statementTimeout = nil }
+        return try await Connection.connect(configuration, logger: logger)
     }
 }
 

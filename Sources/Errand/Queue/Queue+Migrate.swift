@@ -1,0 +1,64 @@
+import EngineSchema
+import Postgres
+import Synchronization
+
+extension Queue {
+    /// Creates the schema `errand`, or upgrades it to this version of the library.
+    ///
+    /// ```swift
+    /// let queue = Queue(database: database)
+    /// try await queue.migrate()
+    /// try await worker.run()
+    /// ```
+    /// Idempotent. Any number of processes may call it at the same time: one of them does the work, and the others wait.
+    /// Jobs may run meanwhile. No other schema is changed.
+    ///
+    /// The database's user needs the right to create a schema, and owns it then. Five roles without login are created for
+    /// workers, applications and operators. A user who may not create roles gets a warning, and works as the owner.
+    ///
+    /// - Returns: what was applied, and what the user was not allowed to do.
+    /// - Throws: ``PostgresError``. Its code is `schema` where a newer version has migrated the database, or where another
+    ///   program has a schema `errand`; nothing is changed then. After any other error, call it again.
+    /// - Complexity: one connection, beside those of the pool. Some seconds the first time, and some 50 ms where nothing
+    ///   is new.
+    @discardableResult
+    public func migrate() async throws -> Migration {
+        let warnings = Mutex<[String]>([])
+        let steps = try await withSchemaConnection { connection in
+            try await EngineSchema.migrator().run(
+                on: connection, onWarning: { text in warnings.withLock { $0.append(text) } })
+        }
+        return Migration(applied: steps.map(\.name), warnings: warnings.withLock(\.self))
+    }
+
+    /// Whether the database has a schema on which this version runs: its own, or that of a newer version.
+    ///
+    /// - Throws: ``PostgresError``. Its code is `schema` where a newer version has dropped what this one needs, or where
+    ///   somebody has edited a migration.
+    /// - Complexity: one connection and a few round trips, some 20 ms.
+    public func isMigrated() async throws -> Bool {
+        try await withSchemaConnection { connection in
+            try await EngineSchema.migrator().fit(on: connection).lacks.isEmpty
+        }
+    }
+
+    /// What ``Queue/migrate()`` did.
+    public struct Migration: Sendable, Hashable {
+        /// The migrations, functions and views that were applied, by name. Empty where the schema was up to date.
+        public let applied: [String]
+        /// What the database's user was not allowed to do, each with the statement that fixes it. Jobs run without it.
+        public let warnings: [String]
+    }
+
+    private func withSchemaConnection<T: Sendable>(_ body: (Connection) async throws -> T) async throws -> T {
+        let connection = try await database.makeConnection(hasTimeout: false)
+        do {
+            let result = try await body(connection)
+            await connection.close()
+            return result
+        } catch {
+            await connection.close()
+            throw error
+        }
+    }
+}

@@ -1,0 +1,92 @@
+import ErrandTestKit
+import Logging
+import Testing
+
+@testable import Errand
+
+@Suite("Queue.migrate") struct MigrateTests {
+    @Test("the schema errand is made, and no other; a second call finds nothing to do")
+    func once() async throws {
+        try await withEmptyDatabase { database, _ in
+            let queue = Queue(database: database)
+            #expect(try await !queue.isMigrated())
+            let first = try await queue.migrate()
+            #expect(first.applied.first == "0001_queue")
+            #expect(first.warnings == [])
+            #expect(try await queue.isMigrated())
+            #expect(try await queue.migrate().applied == [])
+            let others = try await database.query(
+                """
+                select nspname::text
+                from pg_namespace
+                where nspname !~ '^pg_' and nspname not in ('information_schema', 'public')
+                """)
+            #expect(try others.column(0, as: String.self) == ["errand"])
+        }
+    }
+
+    @Test("eight migrations of an empty database at once all succeed, each script applied once", arguments: 1...5)
+    func atOnce(round: Int) async throws {
+        try await withEmptyDatabase { database, configuration in
+            let applied = try await withThrowingTaskGroup(of: [String].self) { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        let own = Database(configuration: configuration, logger: Logger(label: "test"))
+                        let applied = try await Queue(database: own).migrate().applied
+                        await own.close()
+                        return applied
+                    }
+                }
+                return try await group.reduce(into: []) { $0 += $1 }
+            }
+            #expect(applied.count == Set(applied).count)
+            #expect(try await Queue(database: database).isMigrated())
+            #expect(try await database.count("from pg_class where relname ~ '^history_\\d{8}$'") == 4)
+        }
+    }
+
+    @Test("eight at once succeed where the schema is there and the partitions of the days ahead are not")
+    func partitions() async throws {
+        try await withTestDatabase { database, configuration in
+            for name in try await database.query(Self.partitions).column(0, as: String.self) {
+                try await database.execute(Statement("drop table errand.\(name)"))
+            }
+            try await withThrowingTaskGroup { group in
+                for _ in 0..<8 {
+                    group.addTask {
+                        let own = Database(configuration: configuration, logger: Logger(label: "test"))
+                        try await Queue(database: own).migrate()
+                        await own.close()
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try await database.query(Self.partitions).count == 8)
+        }
+    }
+
+    @Test("a schema errand of another program is refused, and stays as it was")
+    func taken() async throws {
+        try await withEmptyDatabase { database, _ in
+            try await database.execute("create schema errand")
+            try await database.execute("create table errand.parcel (n int)")
+            let queue = Queue(database: database)
+            let error = await #expect(throws: PostgresError.self) { try await queue.migrate() }
+            #expect(error?.code == .schema)
+            #expect(error?.detail.contains("schema errand (with parcel)") == true)
+            #expect(try await database.count("from pg_class where relnamespace = 'errand'::regnamespace") == 1)
+        }
+    }
+
+    private static let partitions: Statement =
+        "select relname::text from pg_class where relkind = 'r' and relname ~ '^(history|payload)_\\d{8}$'"
+
+    private func withEmptyDatabase(_ body: (Database, PostgresConfiguration) async throws -> Void) async throws {
+        try await withTestDatabase { database, configuration in
+            for schema in ["errand", "media", "pairing", "quotes", "events", "activity"] {
+                try await database.execute(Statement("drop schema \(schema) cascade"))
+            }
+            try await body(database, configuration)
+        }
+    }
+}
