@@ -60,6 +60,8 @@ extension TestQueue {
         for queue in queues { configuration.queues[queue] = worker.queues[queue] ?? 10 }
         // It is not worth a connection to be woken: a worker that has just been busy looks every 5 ms.
         configuration.listens = false
+        // Time passes when the test says so.
+        configuration.housekeeping = false
         configuration.pollInterval = .milliseconds(5)
         configuration.onCompletions = onCompletions
         let worker = Worker(database: database, configuration: configuration, logger: logger, handlers: handlers)

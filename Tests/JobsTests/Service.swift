@@ -61,6 +61,7 @@ func withService(
         let images = ImageProcessPool(.init(executable: executable ?? program, processes: 1), logger: logger)
         var configuration = WorkerConfiguration()
         configuration.queues = uploads ? ["default": 2, "images": 1, "uploads": 16] : ["default": 2, "images": 1]
+        configuration.housekeeping = false
         let running = (0..<workers).map { _ in
             Worker(
                 database: database, configuration: configuration, logger: logger,

@@ -68,7 +68,8 @@ struct Serving {
         let grace = worker?.grace ?? .zero
         try await Stopping.run(within: grace + .seconds(2)) {
             let database = Database(configuration: configuration, maximumConnections: connections, logger: logger)
-            var services: [any Service] = [Housekeeping(database: database, logger: logger)]
+            // A worker brings its own.
+            var services: [any Service] = isWorker ? [] : [Housekeeping(database: database, logger: logger)]
             if isScheduler {
                 services.append(
                     Scheduler(database: database, schedules: try AllJobs.schedules(of: apps), logger: logger))

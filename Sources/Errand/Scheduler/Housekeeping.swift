@@ -5,8 +5,8 @@ import ServiceLifecycle
 /// Keeps the queue in order: puts scheduled and parked jobs in line, takes back what lost workers held, drops what is
 /// too old, and counts for the views of ops.
 ///
-/// Every worker and every scheduler process runs it. Two at once do no harm, and one is enough: whoever comes first
-/// does the duty, and each takes at most 2 % of the time while there is nothing to do.
+/// A ``Worker`` runs it by itself, unless ``WorkerConfiguration/housekeeping`` is false. Any number may run at once, and
+/// one is enough: the first to come does the work. Each takes at most 2 % of the time while there is nothing to do.
 public struct Housekeeping: Service {
     private let database: Database
     private let logger: Logger
@@ -19,22 +19,30 @@ public struct Housekeeping: Service {
 
     /// Runs until a graceful shutdown or the end of its task. A database that can't be reached is waited for.
     public func run() async throws {
-        let stops = (0..<6).map { _ in Signal() }
-        let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
+        let stop = Signal()
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
-                await withTaskGroup { group in
-                    group.addTask { await run(Promotion(database: own), until: stops[0]) }
-                    group.addTask { await run(Rescue(database: own, logger: logger), until: stops[1]) }
-                    group.addTask { await run(Maintenance(database: own, logger: logger), until: stops[2]) }
-                    group.addTask { await run(Stock(database: own), until: stops[3]) }
-                    group.addTask { await run(Isolation(database: own), until: stops[4]) }
-                    group.addTask { await run(Release(database: own), until: stops[5]) }
-                }
+                await run(until: stop)
             } onGracefulShutdown: {
-                for stop in stops { stop.raise() }
+                stop.raise()
             }
         } onCancel: {
+            stop.raise()
+        }
+    }
+
+    /// Runs until `stop` is raised, then finishes the statements that are under way.
+    func run(until stop: Signal) async {
+        let stops = (0..<6).map { _ in Signal() }
+        let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
+        await withTaskGroup { group in
+            group.addTask { await run(Promotion(database: own), until: stops[0]) }
+            group.addTask { await run(Rescue(database: own, logger: logger), until: stops[1]) }
+            group.addTask { await run(Maintenance(database: own, logger: logger), until: stops[2]) }
+            group.addTask { await run(Stock(database: own), until: stops[3]) }
+            group.addTask { await run(Isolation(database: own), until: stops[4]) }
+            group.addTask { await run(Release(database: own), until: stops[5]) }
+            await stop.wait()
             for stop in stops { stop.raise() }
         }
         await own.close()
@@ -180,16 +188,21 @@ private struct Maintenance: Duty {
     }
 
     /// Each step is a transaction of its own, so that completions never wait for more than one of them.
-    /// Returns false where somebody reads the history just now: the step changed nothing, and nobody was held up.
+    /// Returns false where somebody reads the history just now, or changes the same partition: the step changed nothing,
+    /// and nobody was held up.
     private func changePartitions() async throws -> Bool {
         do {
             try await database.execute("select errand.make_partitions_v1()")
             while try await database.query("select errand.drop_partition_v1()").scalar(Bool.self) {}
             return true
-        } catch  where error.sqlState == "55P03" {
+        } catch  where Self.statesOfOthers.contains(error.sqlState) {
             return false
         }
     }
+
+    /// Lock not available; a partition that another process has just made (duplicate table, unique violation) or dropped
+    /// (undefined table).
+    private static let statesOfOthers: Set<String?> = ["55P03", "42P07", "23505", "42P01"]
 
     mutating func failed() {}
 }

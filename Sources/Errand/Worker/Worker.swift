@@ -2,7 +2,7 @@ import Logging
 import Postgres
 import ServiceLifecycle
 
-/// Claims jobs, runs them, and writes their outcomes, until it is asked to stop.
+/// Claims jobs, runs them, and writes their outcomes, until it is asked to stop. It runs ``Housekeeping`` as well.
 ///
 /// ```swift
 /// let worker = Worker(database: database, logger: logger) {
@@ -33,7 +33,13 @@ public struct Worker: Service {
     /// A database that can't be reached is waited for; nothing but the end of its task makes it return.
     public func run() async throws {
         // Its own task: what is handed back at last must be written though the caller's task was cancelled.
-        let engine = Task { await Engine(shared: shared, stop: stopped).run() }
+        let engine = Task {
+            let isOver = Signal()
+            async let housekeeping: Void = keepHouse(until: isOver)
+            await Engine(shared: shared, stop: stopped).run()
+            isOver.raise()
+            await housekeeping
+        }
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 await engine.value
@@ -43,6 +49,15 @@ public struct Worker: Service {
         } onCancel: {
             stop(force: true)
         }
+    }
+
+    private func keepHouse(until stop: Signal) async {
+        guard shared.configuration.housekeeping else { return }
+        // Not before the worker is registered: on a copy of a database it never is, and nothing may be deleted there.
+        while shared.identity.current == nil {
+            if await stop.wait(atMost: .milliseconds(100)) { return }
+        }
+        await Housekeeping(database: shared.database, logger: shared.logger).run(until: stop)
     }
 
     /// Whether it has a lease at the moment, and so may claim.

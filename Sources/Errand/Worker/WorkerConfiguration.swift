@@ -23,6 +23,10 @@ public struct WorkerConfiguration: Sendable {
     /// Bytes of memory that attempts may take together here, as far as kinds and handlers say what they need; nil is no
     /// budget.
     public var memory: Int?
+    /// Whether the worker runs ``Housekeeping`` too, over up to two connections of its own. Default true: failed jobs come
+    /// back, and old ones are deleted, without another process. Any number of workers may do so at once. False leaves that
+    /// to another process, such as `errand scheduler`.
+    public var housekeeping = true
     /// What people see in `errand.worker`.
     public var name = "worker"
     public var version = "0"

@@ -31,12 +31,11 @@ extension Migrator {
         async throws -> T
     {
         var backoff = Backoff(first: .milliseconds(100), cap: .seconds(2))
-        var random = SystemRandomNumberGenerator()
         for _ in 1..<30 {
             do {
                 return try await body()
             } catch let error as PostgresError where states.contains(error.sqlState) {
-                try await Task.sleep(for: backoff.next(using: &random))
+                try await Task.sleep(for: backoff.next())
             }
         }
         return try await body()

@@ -21,7 +21,7 @@ import Tracing
         try await withTestDatabase { database, _ in
             let make = {
                 Worker(
-                    database: database, configuration: WorkerConfiguration(),
+                    database: database, configuration: .withoutHousekeeping,
                     logger: Logger(label: "test") { _ in log }, handlers: Handlers([handler]))
             }
             let worker = isTraced ? withTracer(tracer, make) : make()
@@ -62,6 +62,8 @@ struct CapturedLog: LogHandler {
         func append(_ line: Line) { lines.withLock { $0.append(line) } }
 
         func first(_ message: String) -> Line? { all(message).first }
+
+        func atLeast(_ level: Logger.Level) -> [Line] { lines.withLock { $0.filter { $0.level >= level } } }
 
         func all(_ message: String) -> [Line] { lines.withLock { $0.filter { $0.message == message } } }
     }

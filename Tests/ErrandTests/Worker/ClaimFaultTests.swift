@@ -52,7 +52,7 @@ import Testing
                     create function errand.claim_v2(\(arguments)) returns table (id bigint, line bigint)
                     language sql security definer as $$ select id, line from hidden.claim_v2(\(types)) $$
                     """))
-            var configuration = WorkerConfiguration()
+            var configuration = WorkerConfiguration.withoutHousekeeping
             configuration.grace = .seconds(2)
             let worker = Worker(
                 database: database, configuration: configuration, logger: Logger(label: "worker"),

@@ -12,7 +12,7 @@ import Testing
         let handler = ProbeHandler { _, _ in throw WorkerTests.Broken(text: "the secret of the job") }
         try await withTestDatabase { database, _ in
             let worker = Worker(
-                database: database, configuration: WorkerConfiguration(), logger: Logger(label: "test") { _ in log },
+                database: database, configuration: .withoutHousekeeping, logger: Logger(label: "test") { _ in log },
                 handlers: Handlers([handler]))
             let running = Task { try await worker.run() }
             let id = try await Queue(database: database).enqueue(Probe(), .maxAttempts(2)).id

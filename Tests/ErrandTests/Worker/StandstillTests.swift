@@ -21,7 +21,7 @@ import Testing
                     logger: Logger(label: "test"))
                 let gate = DispatchSemaphore(value: 0)
                 let isStuck = Mutex(false)
-                var configuration = WorkerConfiguration()
+                var configuration = WorkerConfiguration.withoutHousekeeping
                 configuration.lease = .seconds(4)
                 configuration.beat = .milliseconds(500)
                 // Within the loop: the one thread that it runs on stands here.
@@ -58,7 +58,7 @@ import Testing
                 let database = Database(
                     configuration: try PostgresConfiguration(url: url), maximumConnections: 2,
                     logger: Logger(label: "test"))
-                var configuration = WorkerConfiguration()
+                var configuration = WorkerConfiguration.withoutHousekeeping
                 configuration.lease = .seconds(4)
                 configuration.beat = .seconds(1)
                 configuration.onStandstill = { _ in _exit(71) }
@@ -82,7 +82,7 @@ import Testing
             try await Queue(database: database).enqueue(all: [Slow](repeating: Slow(), count: 200))
             let url = try TestServer.url(of: configuration)
             await #expect(processExitsWith: .exitCode(71)) { [url = url as String] in
-                var configuration = WorkerConfiguration()
+                var configuration = WorkerConfiguration.withoutHousekeeping
                 configuration.queues = ["default": 200]
                 configuration.lease = .seconds(2)
                 configuration.beat = .milliseconds(500)

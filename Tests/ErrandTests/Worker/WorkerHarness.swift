@@ -9,7 +9,7 @@ func withWorker<T: Sendable>(
     _ handlers: [any JobHandler] = [], configure: (inout WorkerConfiguration) -> Void = { _ in },
     _ body: (Database, Queue) async throws -> T
 ) async throws -> T {
-    var configuration = WorkerConfiguration()
+    var configuration = WorkerConfiguration.withoutHousekeeping
     configuration.grace = .seconds(2)
     configure(&configuration)
     let fixed = configuration
@@ -27,6 +27,15 @@ func withWorker<T: Sendable>(
             _ = try? await running.value
             throw error
         }
+    }
+}
+
+extension WorkerConfiguration {
+    /// For tests that call the parts of housekeeping by hand.
+    static var withoutHousekeeping: WorkerConfiguration {
+        var configuration = WorkerConfiguration()
+        configuration.housekeeping = false
+        return configuration
     }
 }
 

@@ -232,7 +232,7 @@ struct ProbeHandler: JobHandler {
     @Test("a stop lets running jobs finish, and hands back what outlasts the grace, uncounted")
     func drains() async throws {
         try await withTestDatabase { database, _ in
-            var configuration = WorkerConfiguration()
+            var configuration = WorkerConfiguration.withoutHousekeeping
             configuration.grace = .milliseconds(300)
             let (started, start) = AsyncStream.makeStream(of: Int64.self)
             let handler = SlowHandler { context in
