@@ -10,22 +10,26 @@ extension Queue {
     /// try await queue.migrate()
     /// try await worker.run()
     /// ```
-    /// Idempotent. Any number of processes may call it at the same time: one of them does the work, and the others wait.
-    /// Jobs may run meanwhile. No other schema is changed.
+    /// Idempotent. Each process may call it before its worker starts, any number at the same time: one does the work, and
+    /// the others wait. Jobs may run meanwhile. No other schema is changed. A schema that a newer version has upgraded stays
+    /// as it is, and this version runs on it.
     ///
     /// The database's user needs the right to create a schema, and owns it then. Five roles without login are created for
     /// workers, applications and operators. A user who may not create roles gets a warning, and works as the owner.
     ///
     /// - Returns: what was applied, and what the user was not allowed to do.
-    /// - Throws: ``PostgresError``. Its code is `schema` where a newer version has migrated the database, or where another
-    ///   program has a schema `errand`; nothing is changed then. After any other error, call it again.
+    /// - Throws: ``PostgresError``. Its code is `schema` where another program has a schema `errand`, or where a newer
+    ///   version has dropped what this one needs; nothing is changed then. After any other error, call it again.
     /// - Complexity: one connection, beside those of the pool. Some seconds the first time, and some 50 ms where nothing
     ///   is new.
     @discardableResult
     public func migrate() async throws -> Migration {
         let warnings = Mutex<[String]>([])
         let steps = try await withSchemaConnection { connection in
-            try await EngineSchema.migrator().run(
+            let migrator = EngineSchema.migrator()
+            let fit = try await migrator.fit(on: connection)
+            if fit.newer != nil, fit.lacks.isEmpty { return [Migrator.Step]() }
+            return try await migrator.run(
                 on: connection, onWarning: { text in warnings.withLock { $0.append(text) } })
         }
         return Migration(applied: steps.map(\.name), warnings: warnings.withLock(\.self))

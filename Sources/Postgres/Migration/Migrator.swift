@@ -49,7 +49,7 @@ package struct Migrator: Sendable {
 
 // MARK: - What callers call
 extension Migrator {
-    /// What ``run(on:onStep:)`` would do now.
+    /// What ``run(on:onStep:onWarning:)`` would do now.
     ///
     /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, a newer program has
     ///   migrated the database, or a schema that is to be made belongs to somebody else already.
