@@ -22,6 +22,9 @@ let package = Package(
     products: [
         .library(name: "Errand", targets: ["Errand"]),
         .library(name: "ErrandTestKit", targets: ["ErrandTestKit"]),
+        .library(name: "ErrandImages", targets: ["ErrandImages"]),
+        .library(name: "ErrandStorage", targets: ["ErrandStorage"]),
+        .library(name: "ErrandPush", targets: ["ErrandPush"]),
         .executable(name: "errand", targets: ["Command"]),
         .executable(name: "errand-image", targets: ["ImageProcess"]),
     ],
@@ -72,7 +75,7 @@ let package = Package(
             // Comes with libvips, which reads and writes JPEG by it.
             linkerSettings: [.linkedLibrary("jpeg")]),
         .target(
-            name: "Images",
+            name: "ErrandImages",
             dependencies: [
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
@@ -80,18 +83,38 @@ let package = Package(
                 .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
             swiftSettings: strict),
-        .executableTarget(name: "ImageProcess", dependencies: ["CVips", "Images"], swiftSettings: strict),
+        .executableTarget(name: "ImageProcess", dependencies: ["CVips", "ErrandImages"], swiftSettings: strict),
 
         // The world outside the database.
         .target(
             name: "Outbound",
             dependencies: [
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "ErrandStorage",
+            dependencies: [
+                "Outbound",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: strict),
+        .target(
+            name: "ErrandPush",
+            dependencies: [
+                "Outbound",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
             ],
             swiftSettings: strict),
@@ -132,13 +155,16 @@ let package = Package(
         .target(
             name: "Jobs",
             dependencies: [
-                "Errand", "Images", "Outbound", "Postgres", .product(name: "Logging", package: "swift-log"),
+                "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres",
+                .product(name: "Logging", package: "swift-log"),
             ],
             path: "jobs", exclude: readmes(in: "jobs"), swiftSettings: strict),
         .executableTarget(
             name: "Command",
             dependencies: [
-                "AppSchemas", "CProcess", "EngineSchema", "Errand", "Images", "Jobs", "Outbound", "Postgres", "Web",
+                "AppSchemas", "CProcess", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage",
+                "Jobs",
+                "Outbound", "Postgres", "Web",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -153,8 +179,8 @@ let package = Package(
             name: "SchemaTests", dependencies: ["AppSchemas", "EmbedSQL", "EngineSchema", "ErrandTestKit", "Postgres"],
             swiftSettings: strict),
         .testTarget(
-            name: "ImagesTests",
-            dependencies: ["Images", "ImageProcess", .product(name: "MetricsTestKit", package: "swift-metrics")],
+            name: "ErrandImagesTests",
+            dependencies: ["ErrandImages", "ImageProcess", .product(name: "MetricsTestKit", package: "swift-metrics")],
             swiftSettings: strict),
         .testTarget(name: "WebTests", dependencies: ["Web", "ErrandTestKit", "Postgres"], swiftSettings: strict),
         .target(name: "StorageKit", path: "Tests/StorageKit", swiftSettings: strict),
@@ -170,12 +196,19 @@ let package = Package(
             ],
             path: "Tests/PushKit", swiftSettings: strict),
         .testTarget(
-            name: "OutboundTests",
+            name: "ErrandStorageTests",
             dependencies: [
-                "Outbound", "PushKit", "StorageKit",
+                "ErrandStorage", "Outbound", "StorageKit",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"), .product(name: "Logging", package: "swift-log"),
+                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "ErrandPushTests",
+            dependencies: [
+                "ErrandPush", "Outbound", "PushKit", .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .testTarget(
@@ -192,7 +225,9 @@ let package = Package(
         .testTarget(
             name: "JobsTests",
             dependencies: [
-                "Jobs", "ErrandTestKit", "Errand", "Images", "Outbound", "Postgres", "PushKit", "StorageKit",
+                "Jobs", "ErrandTestKit", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound",
+                "Postgres",
+                "PushKit", "StorageKit",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: strict),
@@ -205,7 +240,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "ErrandTestKit", "Outbound", "Postgres", "PushKit", "StorageKit",
+                "ErrandPush", "ErrandStorage", "ErrandTestKit", "Postgres", "PushKit", "StorageKit",
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),

@@ -1,6 +1,7 @@
 import Errand
-import Images
-import Outbound
+import ErrandImages
+import ErrandPush
+import ErrandStorage
 
 /// Every job of the apps that `errand` runs, and when those run that run by the clock: one line each.
 package enum AllJobs {

@@ -1,7 +1,7 @@
 import Errand
+import ErrandStorage
 import Foundation
 import Logging
-import Outbound
 import Postgres
 
 /// What every command starts from: the settings in force, and what they make.

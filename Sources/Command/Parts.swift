@@ -1,7 +1,9 @@
 import CoreMetrics
 import Errand
+import ErrandImages
+import ErrandPush
+import ErrandStorage
 import Foundation
-import Images
 import Jobs
 import Logging
 import Outbound
@@ -90,9 +92,9 @@ extension Settings {
         }
     }
 
-    private var storageCredentials: Credentials? {
+    private var storageCredentials: S3Credentials? {
         guard let (access, _) = value(.storageAccessKey), let (secret, _) = value(.storageSecretKey) else { return nil }
-        return Credentials(
+        return S3Credentials(
             accessKey: access, secretKey: secret, sessionToken: value(.storageSessionToken)?.text)
     }
 }

@@ -1,5 +1,5 @@
 import CVips
-import Images
+import ErrandImages
 
 /// One photo, from its bytes to those of the result.
 struct Compression {

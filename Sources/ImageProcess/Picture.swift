@@ -1,5 +1,5 @@
 import CVips
-import Images
+import ErrandImages
 
 /// A decoded picture in memory, 8 bit sRGB, upright. It is the one owner of libvips' image.
 struct Picture: ~Copyable {

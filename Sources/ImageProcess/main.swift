@@ -1,6 +1,6 @@
 import CVips
+import ErrandImages
 import FoundationEssentials
-import Images
 
 #if canImport(Glibc)
 import Glibc

@@ -1,16 +1,16 @@
-/// What went wrong between us and a service outside of the database, told apart by what is of use then.
+/// A failure of a service outside of the database, by what helps: a retry, an operator, or nothing.
 package protocol OutboundError: Error, CustomStringConvertible {
     var fault: OutboundFault { get }
-    /// Whether nothing could be sent: refused, no route, no address, no TLS, no answer to the connect.
+    /// Whether nothing could be sent: refused, no route, no address, no TLS, no response to the connect.
     var isUnreachable: Bool { get }
 }
 
-/// Whose matter a failure is, and so what is of use.
+/// Who must act on a failure: the service (retry), the operator (fix the configuration) or the caller (give up).
 package enum OutboundFault: Sendable, Hashable {
-    /// The service's, for a while: the same call may succeed later.
+    /// The service: the same call may succeed later.
     case transient
-    /// The operator's: no call will succeed until somebody has mended settings, keys, rights or clock.
+    /// The operator: no call succeeds until settings, keys, rights or clock are fixed.
     case configuration
-    /// That of this one call: the same would fail again.
+    /// The caller: the same call would fail again.
     case ours
 }

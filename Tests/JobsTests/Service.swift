@@ -1,9 +1,10 @@
 import Errand
+import ErrandImages
+import ErrandPush
+import ErrandStorage
 import ErrandTestKit
 import Foundation
-import Images
 import Logging
-import Outbound
 import Postgres
 import StorageKit
 
@@ -112,7 +113,7 @@ func bucket(
     options: String = ""
 ) throws -> S3Store {
     let server = try server ?? BucketServer.moto()
-    let credentials = Credentials(accessKey: server.accessKey, secretKey: server.secretKey)
+    let credentials = S3Credentials(accessKey: server.accessKey, secretKey: server.secretKey)
     let url = server.url(bucket: name, prefix: prefix ?? "t-\(UUID().uuidString)", port: port, options: options)
     guard case .bucket(let configuration) = try StorageLocation(url: url, credentials: credentials) else {
         preconditionFailure("the URL names a bucket")

@@ -1,6 +1,6 @@
 import Errand
+import ErrandPush
 import Foundation
-import Outbound
 
 /// Ends a Live Activity a little before its 8 hours are over, or when somebody says so.
 ///

@@ -1,5 +1,5 @@
+import ErrandPush
 import Foundation
-import Outbound
 import Postgres
 
 /// What is to be sent for an activity, as `activity.begin_push_v1` says.

@@ -1,7 +1,7 @@
 import Errand
+import ErrandPush
 import Foundation
 import Logging
-import Outbound
 import Postgres
 
 /// One attempt to send what an activity has to say: asks the database what that is, sends it, and records what came of it

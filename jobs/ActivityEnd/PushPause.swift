@@ -1,4 +1,4 @@
-import Outbound
+import ErrandPush
 
 /// When a push is tried again that was not accepted.
 ///

@@ -1,8 +1,8 @@
 import Errand
+import ErrandImages
+import ErrandStorage
 import Foundation
-import Images
 import Logging
-import Outbound
 import Postgres
 
 /// Brings a submitted photo below 500,000 bytes at the best quality that fits, upright and without metadata.

@@ -1,4 +1,5 @@
 import Errand
+import ErrandStorage
 import Logging
 import Outbound
 import Postgres

@@ -1,7 +1,7 @@
 import Errand
+import ErrandStorage
 import Foundation
 import Logging
-import Outbound
 import Postgres
 
 /// Brings what was handed over into the object store: one attempt, and three more by themselves.

@@ -15,18 +15,21 @@ ROOMS = {
     "sql/apps": {"Postgres"},
     "Sources/EmbedSQL": set(),
     "Sources/EmbedSQLPlugin": set(),
-    "Sources/Images": set(),
-    "Sources/ImageProcess": {"CVips", "Images"},
+    "Sources/ErrandImages": set(),
+    "Sources/ImageProcess": {"CVips", "ErrandImages"},
     "Sources/Outbound": set(),
+    "Sources/ErrandStorage": {"Outbound"},
+    "Sources/ErrandPush": {"Outbound"},
     "Sources/Errand": {"EngineSchema", "Postgres"},
     "Sources/Web": {"Errand", "Postgres"},
     "Sources/ErrandTestKit": {"AppSchemas", "EngineSchema", "Errand", "Postgres"},
-    "jobs": {"Errand", "Images", "Outbound", "Postgres"},
+    "jobs": {"Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
     "Sources/Command": {
-        "AppSchemas", "CProcess", "EngineSchema", "Errand", "Images", "Jobs", "Outbound", "Postgres", "Web"},
+        "AppSchemas", "CProcess", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Jobs",
+        "Outbound", "Postgres", "Web"},
 }
 OURS = {"AppSchemas", "CLibpq", "CProcess", "CVips", "CVipsSystem", "Command", "EmbedSQL", "EngineSchema", "Errand",
-        "ErrandTestKit", "ImageProcess", "Images", "Jobs", "Outbound", "Postgres", "Web"}
+        "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit", "ImageProcess", "Jobs", "Outbound", "Postgres", "Web"}
 
 # The folders of the engine, lowest first, each with the folders below it that it may use.
 ENGINE = Path("Sources/Errand")

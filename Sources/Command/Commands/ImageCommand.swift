@@ -1,6 +1,6 @@
 import ArgumentParser
+import ErrandImages
 import Foundation
-import Images
 import Logging
 
 struct ImageCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
 import ArgumentParser
+import ErrandStorage
 import Foundation
-import Outbound
 import Postgres
 
 struct StorageCommand: AsyncParsableCommand {

@@ -1,6 +1,6 @@
+import ErrandImages
 import ErrandTestKit
 import Foundation
-import Images
 import Postgres
 import Testing
 

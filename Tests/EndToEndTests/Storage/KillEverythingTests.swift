@@ -1,7 +1,7 @@
+import ErrandStorage
 import ErrandTestKit
 import Foundation
 import Logging
-import Outbound
 import Postgres
 import StorageKit
 import Testing

@@ -5,6 +5,7 @@ import Postgres
 import StorageKit
 import Testing
 
+@testable import ErrandStorage
 @testable import Outbound
 
 /// Events with photos that lie in a real bucket, which refuses to delete one object in twenty at each try.
@@ -21,7 +22,7 @@ struct PurgeScene: Sendable {
         let server = try isVersioned ? BucketServer.moto() : BucketServer.rclone()
         let prefix = "t-\(UUID().uuidString)"
         let (bucket, options) = isVersioned ? ("versioned", "&versions=removed") : ("photos", "")
-        let credentials = Credentials(accessKey: server.accessKey, secretKey: server.secretKey)
+        let credentials = S3Credentials(accessKey: server.accessKey, secretKey: server.secretKey)
         let location = try StorageLocation(
             url: server.url(bucket: bucket, prefix: prefix, options: options), credentials: credentials)
         guard case .bucket(let direct) = location else { preconditionFailure("the URL names a bucket") }

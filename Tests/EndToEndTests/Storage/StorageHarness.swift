@@ -1,6 +1,6 @@
+import ErrandStorage
 import ErrandTestKit
 import Foundation
-import Outbound
 import Postgres
 import StorageKit
 import Testing
@@ -24,7 +24,7 @@ struct StorageScene: Sendable {
         let prefix = "t-\(UUID().uuidString)"
         self.database = database
         proxy = try FaultProxy(to: server.port, script)
-        let credentials = Credentials(accessKey: server.accessKey, secretKey: server.secretKey)
+        let credentials = S3Credentials(accessKey: server.accessKey, secretKey: server.secretKey)
         guard
             case .bucket(let direct) = try StorageLocation(url: server.url(prefix: prefix), credentials: credentials)
         else { preconditionFailure("the URL names a bucket") }

@@ -1,7 +1,7 @@
 import Errand
+import ErrandPush
 import ErrandTestKit
 import Foundation
-import Outbound
 import Postgres
 import Synchronization
 import Testing

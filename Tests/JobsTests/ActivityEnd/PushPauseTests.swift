@@ -1,4 +1,4 @@
-import Outbound
+import ErrandPush
 import Testing
 
 @testable import Jobs

@@ -1,6 +1,6 @@
+import ErrandPush
 import ErrandTestKit
 import Foundation
-import Outbound
 import Postgres
 import Synchronization
 

@@ -1,8 +1,8 @@
 import Errand
+import ErrandPush
 import ErrandTestKit
 import Foundation
 import Logging
-import Outbound
 import Postgres
 import Synchronization
 import Testing

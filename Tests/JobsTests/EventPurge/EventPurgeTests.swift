@@ -6,6 +6,7 @@ import Postgres
 import StorageKit
 import Testing
 
+@testable import ErrandStorage
 @testable import Jobs
 @testable import Outbound
 

@@ -1,8 +1,8 @@
 import Errand
+import ErrandImages
+import ErrandStorage
 import ErrandTestKit
 import Foundation
-import Images
-import Outbound
 import Postgres
 import Testing
 

@@ -1,9 +1,9 @@
 import Errand
+import ErrandImages
+import ErrandStorage
 import ErrandTestKit
 import Foundation
-import Images
 import Logging
-import Outbound
 import Postgres
 import Testing
 

@@ -1,6 +1,6 @@
+import ErrandStorage
 import ErrandTestKit
 import Foundation
-import Outbound
 import Postgres
 import Testing
 

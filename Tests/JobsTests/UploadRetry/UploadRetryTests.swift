@@ -1,7 +1,7 @@
 import Errand
+import ErrandStorage
 import ErrandTestKit
 import Foundation
-import Outbound
 import Postgres
 import StorageKit
 import Synchronization

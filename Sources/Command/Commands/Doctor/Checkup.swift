@@ -1,8 +1,9 @@
 import Errand
+import ErrandImages
+import ErrandPush
+import ErrandStorage
 import Foundation
-import Images
 import Jobs
-import Outbound
 import Postgres
 import Web
 

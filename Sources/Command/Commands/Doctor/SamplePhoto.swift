@@ -1,5 +1,5 @@
+import ErrandImages
 import Foundation
-import Images
 
 /// A photo of 16 x 16 pixels in each format that is read: what `errand doctor` has `errand-image` try.
 enum SamplePhoto {

@@ -1,0 +1,214 @@
+import FoundationEssentials
+import Logging
+import SystemPackage
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+/// Compresses photos in sandboxed child processes, so that a hostile photo can't harm this process.
+///
+/// ```swift
+/// let images = ImageProcessPool(logger: logger)
+/// let (report, bytes) = try await images.compress(photo)
+/// await images.stop()
+/// ```
+/// A child process `errand-image` is started when a photo needs it, and reused. It can open no file and no connection.
+/// A photo that crashes its process fails alone.
+public actor ImageProcessPool {
+    /// How many child processes there are, and what each may use.
+    public struct Configuration: Sendable {
+        /// The path of `errand-image`. Default nil: in the folder of the running program.
+        public var executable: String?
+        /// Most photos at the same time, at least 1. Default: the number of processors.
+        public var processes: Int
+        /// What each process may use.
+        public var limits = ImageProcessLimits()
+
+        /// - Parameter processes: most photos at the same time; nil is the number of processors.
+        public init(executable: String? = nil, processes: Int? = nil) {
+            self.executable = executable
+            self.processes = max(1, processes ?? ProcessInfo.processInfo.activeProcessorCount)
+        }
+    }
+
+    private let configuration: Configuration
+    private let logger: Logger
+    private let metrics = ImageMetrics()
+    private var idle: [ImageProcess] = []
+    private var busy = 0
+    private var admission: Admission
+    private var callers: [Int: CheckedContinuation<Void, any Error>] = [:]
+    private var lastNumber = 0
+    private var isStopped = false
+
+    /// Starts no process. From then on, this process ignores SIGPIPE.
+    public init(_ configuration: Configuration = Configuration(), logger: Logger) {
+        self.configuration = configuration
+        self.logger = logger
+        admission = Admission(places: configuration.processes)
+        // A process that dies while a photo is written to it must not take this one along.
+        signal(SIGPIPE, SIG_IGN)
+    }
+}
+
+// MARK: - Compressing
+extension ImageProcessPool {
+    /// The peak memory of compressing a photo, in bytes, estimated from its header. The estimate is rather high.
+    public static func memory(for photo: [UInt8]) -> Int { (64 << 20) + MemoryDemand.bytes(for: photo) }
+
+    /// Compresses a photo that is in memory.
+    ///
+    /// Waits while all processes are busy. Then a photo of a phone takes 0.1 to 1 s, and never longer than the limit.
+    ///
+    /// - Parameter photo: the bytes of a JPEG, PNG, WebP, GIF, HEIC or AVIF file.
+    /// - Returns: a report, and the result: fewer bytes than `request.maxBytes`, upright, sRGB, without metadata.
+    /// - Throws: ``ImageError``, or `CancellationError` where the task was cancelled; the process is killed then.
+    public func compress(
+        _ photo: [UInt8], as request: ImageRequest = ImageRequest()
+    ) async throws -> (report: ImageReport, bytes: [UInt8]) {
+        try request.check()
+        guard photo.count <= configuration.limits.inputBytes else {
+            throw ImageError(.tooLargeInput, "\(photo.count) bytes, at most \(configuration.limits.inputBytes)")
+        }
+        _ = try ImageFormat(of: photo)
+        let executable = try path()
+        let visitor = try await enter(needsMuchMemory: MemoryDemand.bytes(for: photo) > MemoryDemand.much)
+        defer { leave(visitor) }
+        let start = ContinuousClock.now
+        do {
+            let result = try await compress(photo, as: request, with: executable)
+            metrics?.ended(nil, took: .now - start)
+            return result
+        } catch {
+            metrics?.ended(error, took: .now - start)
+            throw error
+        }
+    }
+
+    private func compress(
+        _ photo: [UInt8], as request: ImageRequest, with executable: FilePath
+    ) async throws -> (report: ImageReport, bytes: [UInt8]) {
+        let process = takeProcess(executable)
+        do {
+            return try await compress(photo, as: request, in: process)
+        } catch let error as ImageError where process.isUsed && [.crashed, .memoryLimit].contains(error.code) {
+            // It had done others before, and one of them may have left the damage. In a new process there is no such
+            // doubt.
+            logger.notice("Image process ended, trying the photo in a new one", metadata: ["error": "\(error)"])
+            return try await compress(photo, as: request, in: newProcess(executable))
+        }
+    }
+
+    /// Compresses one file into another. The result appears under its name complete and on disk, or not at all.
+    ///
+    /// - Throws: as ``compress(_:as:)``; with code `fileAccess` where a file can't be read or written.
+    public func compress(
+        file source: String, to destination: String, as request: ImageRequest = ImageRequest()
+    ) async throws -> ImageReport {
+        let photo = try ImageFile.read(source, atMost: configuration.limits.inputBytes)
+        let (report, bytes) = try await compress(photo, as: request)
+        try ImageFile.write(bytes, to: destination)
+        return report
+    }
+
+    /// Ends all child processes. Photos in progress are finished; new ones throw an ``ImageError``.
+    public func stop() {
+        isStopped = true
+        for process in idle { process.letGo() }
+        idle = []
+        metrics?.processes(busy: busy, idle: 0)
+    }
+
+    private func compress(
+        _ photo: [UInt8], as request: ImageRequest, in process: ImageProcess
+    ) async throws -> (report: ImageReport, bytes: [UInt8]) {
+        busy += 1
+        metrics?.processes(busy: busy, idle: idle.count)
+        defer {
+            busy -= 1
+            giveBack(process)
+            metrics?.processes(busy: busy, idle: idle.count)
+        }
+        do {
+            let result = try await process.compress(photo, as: request)
+            return (result.report, result.bytes)
+        } catch {
+            try Task.checkCancellation()
+            throw error
+        }
+    }
+}
+
+// MARK: - Processes
+extension ImageProcessPool {
+    private func takeProcess(_ executable: FilePath) -> ImageProcess {
+        while let process = idle.popLast() {
+            if process.isFit { return process }
+            process.letGo()
+        }
+        return newProcess(executable)
+    }
+
+    private func newProcess(_ executable: FilePath) -> ImageProcess {
+        metrics?.startedProcess()
+        return ImageProcess(executable: executable, limits: configuration.limits)
+    }
+
+    private func giveBack(_ process: ImageProcess) {
+        if process.isFit && !isStopped && idle.count < configuration.processes {
+            idle.append(process)
+        } else {
+            process.letGo()
+        }
+    }
+
+    private func path() throws(ImageError) -> FilePath {
+        let path = configuration.executable ?? Self.besideThisProgram()
+        guard access(path, X_OK) == 0 else {
+            throw ImageError(
+                .unavailable,
+                "no program at \(path). Install errand-image beside errand, or build it: "
+                    + "swift build --product errand-image"
+            )
+        }
+        return FilePath(path)
+    }
+
+    private static func besideThisProgram() -> String {
+        var buffer = [UInt8](repeating: 0, count: 4_096)
+        let count = buffer.withUnsafeMutableBytes { readlink("/proc/self/exe", $0.baseAddress!, $0.count) }
+        return FilePath(String(decoding: buffer.prefix(max(0, count)), as: UTF8.self))
+            .removingLastComponent().appending("errand-image").string
+    }
+}
+
+// MARK: - Places
+extension ImageProcessPool {
+    private func enter(needsMuchMemory: Bool) async throws -> Admission.Visitor {
+        if isStopped { throw ImageError(.unavailable, "the pool has been stopped") }
+        lastNumber += 1
+        let visitor = Admission.Visitor(number: lastNumber, needsMuchMemory: needsMuchMemory)
+        if admission.arrive(visitor) { return visitor }
+        try await withTaskCancellationHandler {
+            try await withCheckedThrowingContinuation { (caller: CheckedContinuation<Void, any Error>) in
+                if Task.isCancelled, admission.giveUp(visitor.number) {
+                    caller.resume(throwing: CancellationError())
+                } else {
+                    callers[visitor.number] = caller
+                }
+            }
+        } onCancel: {
+            Task { await self.giveUp(visitor.number) }
+        }
+        return visitor
+    }
+
+    private func leave(_ visitor: Admission.Visitor) {
+        for next in admission.leave(visitor) { callers.removeValue(forKey: next.number)?.resume() }
+    }
+
+    private func giveUp(_ number: Int) {
+        if admission.giveUp(number) { callers.removeValue(forKey: number)?.resume(throwing: CancellationError()) }
+    }
+}

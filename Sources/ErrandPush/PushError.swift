@@ -1,0 +1,70 @@
+import Foundation
+import Outbound
+
+/// Why a push was not accepted.
+public struct PushError: Error, OutboundError, Sendable, Hashable {
+    /// What kind of failure it was. More may come: compare, and have a default.
+    public struct Code: Hashable, Sendable {
+        let name: String
+        /// The device's token is invalid for good: delete it.
+        public static let tokenGone = Code(name: "token gone")
+        /// The service never accepts such a push: the caller has to change it.
+        public static let refused = Code(name: "refused")
+        /// Key, team, topic or clock are wrong. An operator has to fix that.
+        public static let misconfigured = Code(name: "misconfigured")
+        /// Nothing can be sent: refused, no route, no address, no TLS, no answer to the connect.
+        public static let unreachable = Code(name: "unreachable")
+        /// Too many pushes for this one device, for now.
+        public static let deviceBusy = Code(name: "too many for one device")
+        /// The service asks for fewer provider tokens, for now.
+        public static let tooManyTokens = Code(name: "too many provider tokens")
+        /// The service can't serve the request now.
+        public static let unavailable = Code(name: "unavailable")
+        /// The connection was lost on the way: what was sent may have been accepted.
+        public static let interrupted = Code(name: "interrupted")
+        /// No response came in time: what was sent may have been accepted.
+        public static let timedOut = Code(name: "timed out")
+        /// The deadline had passed: nothing was sent.
+        public static let expired = Code(name: "expired")
+    }
+
+    /// What kind of failure it was.
+    public let code: Code
+    /// The HTTP status. Nil where no response came.
+    public let status: Int?
+    /// Apple's reason, such as `BadDeviceToken`, or what went wrong. It holds no token and no key.
+    public let reason: String
+    /// Since when the token is invalid, where the service says so.
+    public let since: Date?
+
+    /// - Parameter reason: one line without tokens and keys.
+    public init(_ code: Code, status: Int? = nil, reason: String, since: Date? = nil) {
+        self.code = code
+        self.status = status
+        self.reason = reason
+        self.since = since
+    }
+
+    /// Whether nothing could be sent.
+    public var isUnreachable: Bool { code == .unreachable }
+
+    package var fault: OutboundFault {
+        switch code {
+        case .misconfigured: .configuration
+        case .tokenGone, .refused, .expired: .ours
+        default: .transient
+        }
+    }
+}
+
+extension PushError {
+    /// Whether the same push would fail again: its token is invalid, it is refused, or it is too late.
+    public var isPermanent: Bool { fault == .ours }
+}
+
+extension PushError: CustomStringConvertible {
+    public var description: String { "push: \(code.name): \(said)" }
+
+    /// Status and reason: `410 Unregistered`.
+    package var said: String { [status.map { "\($0)" }, reason].compactMap(\.self).joined(separator: " ") }
+}

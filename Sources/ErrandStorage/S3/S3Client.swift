@@ -1,0 +1,244 @@
+import AsyncHTTPClient
+import Foundation
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import Outbound
+import Synchronization
+
+/// Sends signed requests to one bucket, each within its time, and turns whatever goes wrong into a ``StorageError``.
+///
+/// One that a broken connection has swallowed is sent once more at once, over a new connection: a server that was
+/// restarted costs nobody anything, and every request of ours bears repetition.
+final class S3Client: Sendable {
+    let configuration: S3Configuration
+    private let http: HTTPClient
+    private let signature: SignatureV4
+    private let now: @Sendable () -> Date
+    private let reachability = Mutex(Reachability())
+    private let start = ContinuousClock.now
+
+    /// - Throws: ``StorageError`` with code `misconfigured` where the file of authorities can't be read.
+    init(_ configuration: S3Configuration, now: @escaping @Sendable () -> Date = { Date() }) throws(StorageError) {
+        self.configuration = configuration
+        self.now = now
+        signature = SignatureV4(credentials: configuration.credentials, region: configuration.region)
+        http = HTTPClient(
+            eventLoopGroupProvider: .singleton, configuration: try Self.httpConfiguration(configuration))
+    }
+
+    // The HTTP client ends the process where it goes without that; once more does no harm.
+    deinit { http.shutdown { _ in } }
+
+    func stop() async { try? await http.shutdown() }
+
+    /// What is to be sent.
+    struct Request {
+        var method: HTTPMethod
+        /// The whole key, prefix included; nil is the bucket.
+        var key: String?
+        var query: [(name: String, value: String)] = []
+        var headers: [(name: String, value: String)] = []
+        var body = S3Body.none
+        /// What it does, for errors: `put photos/1.jpg`.
+        var what: String
+    }
+
+    /// The start of an answer; its body is read by whoever asked.
+    struct Answer {
+        let status: Int
+        let headers: HTTPHeaders
+        let body: HTTPClientResponse.Body
+        let deadline: Deadline
+
+        var length: Int? { headers.first(name: "content-length").flatMap { Int($0) } }
+    }
+}
+
+// MARK: - Sending
+extension S3Client {
+    /// Sends a request, and reads the answer by `read`, which is called for what is in `accepted`.
+    ///
+    /// - Throws: ``StorageError`` for every other answer, and for none.
+    func send<T: Sendable>(
+        _ request: Request, accepting accepted: Set<Int> = [200, 204],
+        reading read: @escaping @Sendable (Answer) async throws -> T
+    ) async throws(StorageError) -> T {
+        if let refusal = reachability.withLock({ $0.refusal(at: uptime) }) { throw refusal }
+        do throws(StorageError) {
+            let result: T
+            do throws(StorageError) {
+                result = try await once(request, accepted, read)
+            } catch  where error.code == .interrupted && !Task.isCancelled {
+                result = try await once(request, accepted, read)
+            }
+            reached(nil)
+            return result
+        } catch {
+            reached(error)
+            throw error
+        }
+    }
+
+    /// Likewise, for answers whose body matters only where it is an error.
+    func send(_ request: Request, accepting accepted: Set<Int> = [200, 204]) async throws(StorageError) -> Int {
+        let credentials = configuration.credentials
+        let what = request.what
+        return try await send(request, accepting: accepted) { answer in
+            let body = try await Self.bytes(of: answer, atMost: Self.answerLimit)
+            // Some answers turn into errors after their 200 has gone out.
+            if answer.status == 200, XMLElement(document: body)?.name == "Error" {
+                throw S3Failure(status: 200, body: body).error(what, hiding: credentials)
+            }
+            return answer.status
+        }
+    }
+
+    /// Likewise, for answers in XML.
+    func ask(_ request: Request) async throws(StorageError) -> XMLElement {
+        let credentials = configuration.credentials
+        let what = request.what
+        return try await send(request) { answer in
+            let body = try await Self.bytes(of: answer, atMost: Self.answerLimit)
+            guard let element = XMLElement(document: body) else {
+                throw StorageError(.busy, "\(what): expected XML, got something else")
+            }
+            if element.name == "Error" { throw S3Failure(status: 200, body: body).error(what, hiding: credentials) }
+            return element
+        }
+    }
+
+    /// The biggest answer that is no object: a listing of 1,000 keys takes half a megabyte.
+    private static let answerLimit = 4 << 20
+
+    private var uptime: Duration { .now - start }
+
+    private func reached(_ error: StorageError?) { reachability.withLock { $0.tried(error, at: uptime) } }
+
+    private func once<T: Sendable>(
+        _ request: Request, _ accepted: Set<Int>, _ read: @escaping @Sendable (Answer) async throws -> T
+    ) async throws(StorageError) -> T {
+        let signed = try await signed(request)
+        let deadline = Deadline(in: limits.total + span(of: request.body.size))
+        let (what, credentials, http) = (request.what, configuration.credentials, http)
+        return try await deadline.watch(what) { () throws(StorageError) in
+            do {
+                let response = try await http.execute(signed, timeout: .hours(24))
+                let status = Int(response.status.code)
+                let answer = Answer(status: status, headers: response.headers, body: response.body, deadline: deadline)
+                guard accepted.contains(status) else {
+                    let body = request.method == .HEAD ? [] : try await Self.bytes(of: answer, atMost: Self.answerLimit)
+                    throw S3Failure(status: status, body: body).error(what, hiding: credentials)
+                }
+                return try await read(answer)
+            } catch let error as StorageError {
+                throw error
+            } catch {
+                throw Self.error(error, what)
+            }
+        }
+    }
+
+    /// How long an object of that size may take at the slowest, beside the total of any request.
+    func span(of size: Int) -> Duration { .seconds(Double(size) / Double(limits.slowest)) }
+
+    private var limits: S3Configuration.Limits { configuration.limits }
+
+    private static func error(_ error: any Error, _ what: String) -> StorageError {
+        switch ConnectionFailure(error) {
+        case .unreachable: StorageError(.unreachable, "\(what): \(error)")
+        case .lost: StorageError(.interrupted, "\(what): the connection was lost")
+        case .timedOut: StorageError(.timedOut, "\(what): nothing came or went for too long")
+        // In short: at length it shows what was to be sent, and the headers hold keys.
+        case nil:
+            StorageError(
+                error is HTTPParserError ? .interrupted : .failed,
+                "\(what): \((error as? HTTPClientError)?.shortDescription ?? "\(error)")")
+        }
+    }
+
+    /// A whole body.
+    ///
+    /// - Throws: ``StorageError`` where it is bigger than `limit` bytes.
+    static func bytes(of answer: Answer, atMost limit: Int) async throws -> [UInt8] {
+        var all: [UInt8] = []
+        all.reserveCapacity(min(answer.length ?? 0, limit))
+        for try await piece in answer.body {
+            all.append(contentsOf: piece.readableBytesView)
+            guard all.count <= limit else { throw StorageError(.tooLarge, "an answer of more than \(limit) bytes") }
+        }
+        return all
+    }
+}
+
+// MARK: - Requests
+extension S3Client {
+    private func signed(_ request: Request) async throws(StorageError) -> HTTPClientRequest {
+        let time = now()
+        let path = configuration.path(of: request.key)
+        var headers: [(name: String, value: String)] = [
+            ("host", configuration.authority), ("x-amz-date", SignatureV4.stamp(time)),
+            ("x-amz-content-sha256", request.body.hash),
+        ]
+        if let token = configuration.credentials.sessionToken { headers.append(("x-amz-security-token", token)) }
+        headers += request.headers
+        let authorization = signature.authorization(
+            of: .init(
+                method: request.method.rawValue, path: path, query: request.query, headers: headers,
+                payloadHash: request.body.hash),
+            at: time)
+        var made = HTTPClientRequest(url: url(path, SignatureV4.query(request.query)))
+        made.method = request.method
+        made.headers = HTTPHeaders(headers.map { ($0.name, $0.value) } + [("authorization", authorization)])
+        made.body = try request.body.httpBody()
+        return made
+    }
+
+    /// A URL by which anybody may read the object until `seconds` have passed.
+    func presigned(_ key: String, for seconds: Int) -> String {
+        let path = configuration.path(of: key)
+        let query = signature.presignedQuery(
+            of: .init(
+                method: "GET", path: path, headers: [("host", configuration.authority)],
+                payloadHash: SignatureV4.unsignedPayload),
+            for: seconds, at: now())
+        return url(path, query)
+    }
+
+    private func url(_ path: String, _ query: String) -> String {
+        let scheme = configuration.isTLS ? "https" : "http"
+        let address = "\(scheme)://\(configuration.authority)\(SignatureV4.encoded(path: path))"
+        return query.isEmpty ? address : "\(address)?\(query)"
+    }
+
+    private static func httpConfiguration(
+        _ configuration: S3Configuration
+    ) throws(StorageError) -> HTTPClient.Configuration {
+        var tls = TLSConfiguration.makeClientConfiguration()
+        if let file = configuration.authorities {
+            do {
+                tls.additionalTrustRoots = [.certificates(try NIOSSLCertificate.fromPEMFile(file))]
+            } catch {
+                throw StorageError(.misconfigured, "authorities: expected a file of PEM certificates, got \(error)")
+            }
+        }
+        let limits = configuration.limits
+        var http = HTTPClient.Configuration(
+            tlsConfiguration: tls, redirectConfiguration: .disallow,
+            timeout: .init(
+                connect: limits.connect.amount, read: limits.idle.amount, write: limits.idle.amount),
+            decompression: .disabled)
+        http.httpVersion = .http1Only
+        http.connectionPool.retryConnectionEstablishment = false
+        // More wait for a connection as for any other step: the deadline holds for that, too.
+        http.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
+        http.dnsOverride = configuration.addresses
+        return http
+    }
+}
+
+extension Duration {
+    fileprivate var amount: TimeAmount {
+        .nanoseconds(components.seconds * 1_000_000_000 + components.attoseconds / 1_000_000_000)
+    }
+}

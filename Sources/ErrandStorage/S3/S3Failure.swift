@@ -1,0 +1,59 @@
+/// What an S3 server answers when it doesn't do what it was asked, and which class that is of.
+struct S3Failure: Sendable {
+    let status: Int
+    /// The server's own word, such as `SlowDown`; empty where it sent none, as to a HEAD.
+    let code: String
+    let message: String
+
+    init(status: Int, body: [UInt8]) {
+        self.status = status
+        let answer = XMLElement(document: body)
+        let error = answer?.name == "Error" ? answer : answer?["Error"]
+        code = error?["Code"]?.text ?? ""
+        message = error?["Message"]?.text ?? ""
+    }
+
+    init(code: String, message: String) {
+        status = 200
+        self.code = code
+        self.message = message
+    }
+
+    /// As an error about `what`; what the server has repeated of the credentials is taken out.
+    func error(_ what: String, hiding credentials: S3Credentials) -> StorageError {
+        let said = [code, message].filter { !$0.isEmpty }.joined(separator: ", ")
+        let shown = credentials.hidden(in: said).unicodeScalars.map { $0.value < 32 ? " " : Character($0) }
+        let answered = status == 200 ? "" : "\(status) "
+        return StorageError(kind, "\(what): \(answered)\(String(shown.prefix(300)))")
+    }
+
+    private var kind: StorageError.Code {
+        if let known = Self.byCode[code] { return known }
+        return switch status {
+        case 301, 302, 307, 308, 401, 403: .misconfigured
+        case 404: .notFound
+        case 408, 409, 425, 429: .busy
+        case 507: .full
+        case 500...599: .busy
+        // An error inside of an answer that says 200: only what is known to be for good counts as that.
+        case 200: .busy
+        default: .rejected
+        }
+    }
+
+    /// The server's word counts for more than the status: one status stands for much.
+    private static let byCode: [String: StorageError.Code] = [
+        "NoSuchKey": .notFound, "NoSuchVersion": .notFound,
+        "NoSuchBucket": .misconfigured, "AccessDenied": .misconfigured, "SignatureDoesNotMatch": .misconfigured,
+        "InvalidAccessKeyId": .misconfigured, "RequestTimeTooSkewed": .misconfigured, "ExpiredToken": .misconfigured,
+        "InvalidToken": .misconfigured, "TokenRefreshRequired": .misconfigured, "InvalidSecurity": .misconfigured,
+        "AuthorizationHeaderMalformed": .misconfigured, "PermanentRedirect": .misconfigured,
+        "InvalidBucketName": .misconfigured, "IllegalLocationConstraintException": .misconfigured,
+        "AccountProblem": .misconfigured, "AllAccessDisabled": .misconfigured, "NotSignedUp": .misconfigured,
+        "RequestTimeout": .busy, "SlowDown": .busy, "ServiceUnavailable": .busy, "InternalError": .busy,
+        "OperationAborted": .busy, "ConditionalRequestConflict": .busy, "TooManyRequests": .busy,
+        "BadDigest": .corrupt, "XAmzContentSHA256Mismatch": .corrupt, "IncompleteBody": .interrupted,
+        "EntityTooLarge": .rejected, "InvalidDigest": .rejected, "KeyTooLongError": .rejected,
+        "QuotaExceeded": .full, "XMinioStorageFull": .full,
+    ]
+}

@@ -1,0 +1,55 @@
+import Testing
+
+@testable import ErrandImages
+
+@Suite("Admission") struct AdmissionTests {
+    private enum Move {
+        case small(Int), big(Int), smallLeaves(Int), bigLeaves(Int), givesUp(Int)
+    }
+
+    /// Who goes in at each move, by number; for giving up, 1 where it was in time.
+    private func replay(places: Int, _ moves: [Move]) -> [[Int]] {
+        var admission = Admission(places: places)
+        return moves.map { move in
+            switch move {
+            case .small(let number):
+                admission.arrive(.init(number: number, needsMuchMemory: false)) ? [number] : []
+            case .big(let number):
+                admission.arrive(.init(number: number, needsMuchMemory: true)) ? [number] : []
+            case .smallLeaves(let number):
+                admission.leave(.init(number: number, needsMuchMemory: false)).map(\.number)
+            case .bigLeaves(let number):
+                admission.leave(.init(number: number, needsMuchMemory: true)).map(\.number)
+            case .givesUp(let number):
+                admission.giveUp(number) ? [1] : []
+            }
+        }
+    }
+
+    @Test("who comes when all places are taken waits, and goes in by order of arrival")
+    func order() {
+        let entries = replay(places: 1, [.small(1), .small(2), .small(3), .smallLeaves(1), .smallLeaves(2)])
+        #expect(entries == [[1], [], [], [2], [3]])
+    }
+
+    @Test("two who need much memory are never in together, and hold up nobody else")
+    func memory() {
+        let entries = replay(places: 2, [.big(1), .big(2), .small(3), .smallLeaves(3), .bigLeaves(1)])
+        #expect(entries == [[1], [], [3], [], [2]])
+    }
+
+    @Test("who gives up is forgotten")
+    func givingUp() {
+        let entries = replay(places: 1, [.small(1), .small(2), .givesUp(2), .givesUp(1), .smallLeaves(1), .small(3)])
+        #expect(entries == [[1], [], [1], [], [], [3]])
+    }
+
+    @Test("a HEIC of 48 megapixels and a progressive JPEG of 60 need much, a usual photo doesn't")
+    func demand() throws {
+        let ispe = Array("ispe".utf8) + [0, 0, 0, 0, 0, 0, 0x1F, 0x40, 0, 0, 0x17, 0x70]
+        let heic = [0, 0, 0, 0x18] + Array("ftypheic".utf8) + [UInt8](repeating: 0, count: 40) + ispe
+        #expect(MemoryDemand.bytes(for: heic) == 480_000_000)
+        #expect(try MemoryDemand.bytes(for: Samples.bytes(Samples.dune)) < MemoryDemand.much)
+        #expect(try MemoryDemand.bytes(for: Samples.bytes(Samples.elephants)) == 4 * 5_640 * 3_172)
+    }
+}

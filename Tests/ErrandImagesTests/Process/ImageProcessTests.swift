@@ -1,0 +1,270 @@
+import ErrandImages
+import Foundation
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#endif
+
+@Suite("Image processes") struct ImageProcessTests {
+    @Test("fifty photos at once are all done")
+    func many() async throws {
+        let pool = ImageProcessPool.forTests(processes: 2)
+        var request = ImageRequest()
+        (request.maxEdge, request.maxBytes) = (300, 15_000)
+        let photo = try Samples.bytes(Samples.dune)
+        let reports = try await withThrowingTaskGroup(of: ImageReport.self) { group in
+            for _ in 0..<50 { group.addTask { [request] in try await pool.compress(photo, as: request).report } }
+            return try await group.reduce(into: [ImageReport]()) { $0.append($1) }
+        }
+        #expect(reports.count == 50)
+        #expect(reports.allSatisfy { $0.bytes < 15_000 && $0.width == 300 })
+    }
+
+    @Test("a process that is killed fails its photo, and the next photo is done")
+    func killed() async throws {
+        let program = try Program()
+        defer { program.remove() }
+        let pool = ImageProcessPool.forTests(executable: program.path)
+        let photo = try Samples.bytes(Samples.elephants)
+        let failing = Task { try await pool.compress(photo) }
+        kill(try await program.busyProcess(), SIGKILL)
+        await #expect { _ = try await failing.value } throws: { ($0 as? ImageError)?.code == .crashed }
+        #expect(try await pool.compress(try Samples.bytes(Samples.dune)).bytes.count < 500_000)
+    }
+
+    @Test("a signal that asks all processes of a group to end costs no photo", arguments: [SIGTERM, SIGINT, SIGHUP])
+    func asked(signal: Int32) async throws {
+        let program = try Program()
+        defer { program.remove() }
+        let pool = ImageProcessPool.forTests(executable: program.path)
+        let photo = try Samples.bytes(Samples.elephants)
+        let working = Task { try await pool.compress(photo) }
+        let process = try await program.busyProcess()
+        kill(process, signal)
+        #expect(try await working.value.bytes.count < 500_000)
+        #expect(try await program.process() == process)
+    }
+
+    @Test("a process that dies between two photos costs neither")
+    func killedWhileIdle() async throws {
+        let program = try Program()
+        defer { program.remove() }
+        let pool = ImageProcessPool.forTests(executable: program.path)
+        let photo = try Samples.magick("-size 300x200 plasma:")
+        _ = try await pool.compress(photo)
+        kill(try await program.process(), SIGKILL)
+        #expect(try await pool.compress(photo).bytes.count > 0)
+    }
+
+    @Test("a photo that takes too long is given up, and so is its process")
+    func timeLimit() async throws {
+        let program = try Program()
+        defer { program.remove() }
+        var limits = ImageProcessLimits()
+        limits.wallClock = .milliseconds(50)
+        let pool = ImageProcessPool.forTests(executable: program.path, limits: limits)
+        let photo = try Samples.bytes(Samples.elephants)
+        await #expect { try await pool.compress(photo) } throws: { ($0 as? ImageError)?.code == .timeLimit }
+        #expect(program.processes().isEmpty)
+    }
+
+    @Test("a process that has failed a photo does no other, and one that hasn't goes on")
+    func replaced() async throws {
+        let program = try Program()
+        defer { program.remove() }
+        let pool = ImageProcessPool.forTests(executable: program.path)
+        let photo = try Samples.magick("-size 300x200 plasma:")
+        _ = try await pool.compress(photo)
+        let first = try await program.process()
+        _ = try await pool.compress(photo)
+        #expect(try await program.process() == first)
+        await #expect { try await pool.compress(Array(photo.prefix(photo.count / 2))) } throws: {
+            ($0 as? ImageError)?.code == .truncated
+        }
+        _ = try await pool.compress(photo)
+        #expect(!program.processes().contains(first))
+    }
+
+    @Test("a process with more threads than it may have is ended")
+    func threadLimit() async throws {
+        var limits = ImageProcessLimits()
+        limits.threads = 0
+        let pool = ImageProcessPool.forTests(limits: limits)
+        let photo = try Samples.bytes(Samples.elephants)
+        await #expect {
+            // It is looked at four times a second.
+            for _ in 1...20 { _ = try await pool.compress(photo) }
+        } throws: { error in
+            let error = error as? ImageError
+            return error?.code == .crashed && error?.detail.hasSuffix("threads, at most 0") == true
+        }
+    }
+
+    @Test("a photo that needs too much memory says so")
+    func memoryLimit() async throws {
+        var limits = ImageProcessLimits()
+        limits.addressSpace = 330 << 20
+        let pool = ImageProcessPool.forTests(limits: limits)
+        let photo = try Samples.magick("\(Samples.dune) -resize 7000x -interlace JPEG")
+        await #expect { try await pool.compress(photo) } throws: { ($0 as? ImageError)?.code == .memoryLimit }
+    }
+
+    @Test("a caller who is cancelled gets away at once, and the process ends")
+    func cancelled() async throws {
+        let program = try Program()
+        defer { program.remove() }
+        let pool = ImageProcessPool.forTests(executable: program.path)
+        let photo = try Samples.bytes(Samples.elephants)
+        let caller = Task { try await pool.compress(photo) }
+        _ = try await program.process()
+        caller.cancel()
+        await #expect(throws: CancellationError.self) { try await caller.value }
+    }
+
+    @Test("a photo of too many bytes isn't even sent")
+    func tooLarge() async throws {
+        var limits = ImageProcessLimits()
+        limits.inputBytes = 1_000
+        let pool = ImageProcessPool.forTests(executable: "/bin/false", limits: limits)
+        await #expect { try await pool.compress([UInt8](repeating: 1, count: 1_001)) } throws: {
+            ($0 as? ImageError)?.code == .tooLargeInput
+        }
+    }
+
+    @Test(
+        "a program that is missing or is another is named, with the mend",
+        arguments: ["/nowhere/errand-image", "/bin/false"])
+    func unavailable(path: String) async throws {
+        let pool = ImageProcessPool.forTests(executable: path)
+        let photo = try Samples.bytes(Samples.dune)
+        await #expect { try await pool.compress(photo) } throws: { error in
+            let error = error as? ImageError
+            return error?.code == .unavailable && error?.isPermanent == false && "\(error!)".contains(path)
+        }
+    }
+
+    @Test(
+        "a process is locked in: no new rights, a filter on system calls, no capabilities, bounded, behind all others")
+    func lockedIn() async throws {
+        let program = try Program()
+        defer { program.remove() }
+        let pool = ImageProcessPool.forTests(executable: program.path)
+        _ = try await pool.compress(try Samples.magick("-size 300x200 plasma:"))
+        let process = try await program.process()
+        let folder = "/proc/\(process)"
+        let status = try String(contentsOfFile: folder + "/status", encoding: .utf8)
+        for line in ["Seccomp:\t2", "NoNewPrivs:\t1", "CapEff:\t0000000000000000", "CapPrm:\t0000000000000000"] {
+            #expect(status.contains(line))
+        }
+        func hard(_ name: String, of process: String = "\(process)") throws -> Substring? {
+            let limits = try String(contentsOfFile: "/proc/\(process)/limits", encoding: .utf8)
+            let line = limits.split(separator: "\n").first { $0.hasPrefix(name) }
+            return line?.dropFirst(name.count).split(separator: " ").dropFirst().first
+        }
+        #expect(getpriority(Int32(PRIO_PROCESS.rawValue), UInt32(process)) == 10)
+        #expect(try hard("Max core file size") == "0")
+        #expect(try hard("Max file size") == "0")
+        #expect(try hard("Max open files") == "64")
+        // It counts the threads of all processes of a user, and so is none for one of them.
+        #expect(try hard("Max processes") == hard("Max processes", of: "self"))
+        #expect(try hard("Max address space") == "1610612736")
+        // Only root may look at what is open in a process that can't be dumped.
+        if let open = try? FileManager.default.contentsOfDirectory(atPath: folder + "/fd"), getuid() == 0 {
+            let targets = open.compactMap {
+                try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/fd/" + $0)
+            }
+            #expect(targets.allSatisfy { !$0.contains("socket:") && !$0.hasPrefix("/etc") })
+        }
+    }
+
+    @Test(
+        "its session gives way too, where the kernel divides the cores among sessions",
+        .enabled(if: FileManager.default.fileExists(atPath: "/proc/self/autogroup")))
+    func givesWay() async throws {
+        let program = try Program()
+        defer { program.remove() }
+        let pool = ImageProcessPool.forTests(executable: program.path)
+        let photo = try Samples.magick("-size 300x200 plasma:")
+        _ = try await pool.compress(photo)
+        /// The group and its niceness, as in `/autogroup-7 nice 0`; empty for the group that the machine began with.
+        func group(of process: String) throws -> [Substring] {
+            try String(contentsOfFile: "/proc/\(process)/autogroup", encoding: .utf8)
+                .split(whereSeparator: \.isWhitespace)
+        }
+        let process = "\(try await program.process())"
+        // The kernel takes one such wish in 100 ms, and that may have been another process's.
+        for _ in 0..<100 where try group(of: process).last != "10" {
+            try await Task.sleep(for: .milliseconds(20))
+            _ = try await pool.compress(photo)
+        }
+        #expect(try group(of: process).last == "10")
+        #expect(try group(of: process).first != group(of: "self").first)
+    }
+
+    @Test("it dies with the program that started it, even by SIGKILL")
+    func orphan() async throws {
+        let program = try Program()
+        defer { program.remove() }
+        let parent = Foundation.Process()
+        parent.executableURL = URL(fileURLWithPath: "/bin/sh")
+        // Both ends of its input stay open in itself, so that only the death of its parent can end it.
+        let pipe = program.folder.appendingPathComponent("pipe").path
+        parent.arguments = ["-c", "mkfifo \(pipe); exec 3<>\(pipe); \(program.path) 1610612736 <&3 >/dev/null; true"]
+        try parent.run()
+        _ = try await program.process()
+        kill(parent.processIdentifier, SIGKILL)
+        for _ in 0..<500 where !program.processes().isEmpty { try await Task.sleep(for: .milliseconds(10)) }
+        #expect(program.processes().isEmpty)
+    }
+
+    /// `errand-image` under a name of its own, by which its processes are found.
+    struct Program {
+        let folder: URL
+        let name = "ei-" + UUID().uuidString.prefix(8)
+        var path: String { folder.appendingPathComponent(name).path }
+
+        init() throws {
+            folder = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID())")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: ImageProcessPool.built)
+        }
+
+        func remove() { try? FileManager.default.removeItem(at: folder) }
+
+        /// The processes that run now; those that have ended and weren't yet fetched don't count.
+        func processes() -> [pid_t] {
+            let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+            return all.compactMap { pid_t($0) }.filter { process in
+                let status = (try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)) ?? ""
+                return status.hasPrefix("Name:\t\(name)\n") && !status.contains("State:\tZ")
+            }
+        }
+
+        /// The one process, once it has locked itself in and takes photos.
+        func process() async throws -> pid_t {
+            for _ in 0..<1_000 {
+                if let process = processes().first {
+                    let status = try? String(contentsOfFile: "/proc/\(process)/status", encoding: .utf8)
+                    if status?.contains("Seccomp:\t2") == true { return process }
+                }
+                try await Task.sleep(for: .milliseconds(10))
+            }
+            throw Samples.Failed(command: [path])
+        }
+
+        /// The one process, once it has worked on its photo for 50 ms of processor time.
+        func busyProcess() async throws -> pid_t {
+            let process = try await process()
+            let start = processorTicks(process)
+            while processorTicks(process) - start < 5 { try await Task.sleep(for: .milliseconds(1)) }
+            return process
+        }
+
+        /// In user mode, in hundredths of a second.
+        private func processorTicks(_ process: pid_t) -> Int {
+            let stat = (try? String(contentsOfFile: "/proc/\(process)/stat", encoding: .utf8)) ?? ""
+            return Int(stat.split(separator: " ").dropFirst(13).first ?? "") ?? 0
+        }
+    }
+}
