@@ -11,6 +11,7 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
+        .executableTarget(name: "Retry", dependencies: [.product(name: "Errand", package: "errand")]),
         .executableTarget(
             name: "Greeter",
             dependencies: [
@@ -31,6 +32,26 @@ let package = Package(
                 .product(name: "Errand", package: "errand"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+            ]),
+        .executableTarget(
+            name: "Shrink",
+            dependencies: [
+                .product(name: "ErrandImages", package: "errand"),
+                // The child process: it has to lie beside the program.
+                .product(name: "errand-image", package: "errand"),
+                .product(name: "Logging", package: "swift-log"),
+            ]),
+        .target(
+            name: "Archive",
+            dependencies: [
+                .product(name: "Errand", package: "errand"),
+                .product(name: "ErrandStorage", package: "errand"),
+            ]),
+        .target(
+            name: "Notify",
+            dependencies: [
+                .product(name: "Errand", package: "errand"),
+                .product(name: "ErrandPush", package: "errand"),
             ]),
         .testTarget(
             name: "ShopTests",

@@ -1,5 +1,7 @@
 #!/usr/bin/env bash
-# examples.sh: the examples build as a package of their own, their tests pass, and both programs run and stop as they should.
+# examples.sh: the examples build as a package of their own, their tests pass, and the programs run and stop as they should.
+#
+# Retry makes its schema in an empty database, and no schema besides. The others find the program's.
 #
 # They are built in .build-examples, which keeps what is built of Errand and its packages: only the first time takes long.
 set -euo pipefail
@@ -22,9 +24,13 @@ program=
 finish() {
     [ -z "$program" ] || kill -KILL "$program" 2> /dev/null || true
     rm -rf "$work"
-    psql "$admin" -c "drop database if exists check_examples with (force)" 2> /dev/null
+    for database in check_examples check_retry; do
+        psql "$admin" -c "drop database if exists $database with (force)" 2> /dev/null
+    done
 }
-psql "$admin" -c "drop database if exists check_examples" -c "create database check_examples" 2> /dev/null
+for database in check_examples check_retry; do
+    psql "$admin" -c "drop database if exists $database" -c "create database $database" 2> /dev/null
+done
 trap finish EXIT
 "$(swift build --show-bin-path)/errand" migrate > /dev/null
 
@@ -32,9 +38,11 @@ ERRAND_TEST_DATABASE_URL=$ERRAND_CLUSTER_URL \
     swift test --package-path Examples --scratch-path .build-examples --skip-build --quiet > "$work/tests" 2>&1 \
     || { cat "$work/tests"; exit 1; }
 
-# runs NAME QUERY: starts the program, waits until the query answers t, and stops it: it has to end well within 5 s.
-runs() {
-    "$(swift build --package-path Examples --scratch-path .build-examples --show-bin-path)/$1" > "$work/$1" 2>&1 &
+programs=$(swift build --package-path Examples --scratch-path .build-examples --show-bin-path)
+
+# begins NAME QUERY [ARGUMENT...]: starts the program, and waits until the query returns t.
+begins() {
+    "$programs/$1" "${@:3}" > "$work/$1" 2>&1 &
     program=$!
     for _ in $(seq 100); do
         [ "$(psql "$DATABASE_URL" -c "$2" 2> /dev/null || true)" != t ] || break
@@ -45,6 +53,11 @@ runs() {
         tail -n 20 "$work/$1"
         exit 1
     fi
+}
+
+# runs NAME QUERY: the same, and stops the program: it has to end well within 5 s.
+runs() {
+    begins "$@"
     kill -TERM "$program"
     timeout 5 tail --pid="$program" -f /dev/null || { echo "$1 did not stop within 5 s"; exit 1; }
     code=0
@@ -55,3 +68,14 @@ runs() {
 runs Greeter "select exists (select from errand.job_status where kind = 'greet' and state = 'succeeded')"
 grep -q 'Hello, world!' "$work/Greeter"
 runs ShopServer "select count(*) >= 2 from public.orders where paid_at is not null"
+
+DATABASE_URL=$(scripts/cluster.sh url .errand/test check_retry)
+begins Retry "select exists (select from errand.job_status where kind = 'greet' and state = 'succeeded' and attempt = 2)" \
+    "$DATABASE_URL"
+# It heeds no signal.
+kill -KILL "$program"
+wait "$program" 2> /dev/null || true
+program=
+schemas=$(psql "$DATABASE_URL" -c "select nspname from pg_namespace where nspname !~ '^(pg_|information_schema|public)'")
+[ "$schemas" = errand ] || { echo "Retry has made other schemas than errand: $schemas"; exit 1; }
+[ -x "$programs/errand-image" ] || { echo "errand-image does not lie beside Shrink"; exit 1; }

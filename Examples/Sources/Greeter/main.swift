@@ -19,5 +19,7 @@ let logger = Logger(label: "greeter")
 let url = ProcessInfo.processInfo.environment["DATABASE_URL"] ?? "postgresql:///errand"
 let database = Database(configuration: try PostgresConfiguration(url: url), logger: logger)
 let worker = Worker(database: database, logger: logger) { GreetHandler() }
-try await Queue(database: database).enqueue(Greet(name: "world"))
+let queue = Queue(database: database)
+try await queue.migrate()
+try await queue.enqueue(Greet(name: "world"))
 try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()

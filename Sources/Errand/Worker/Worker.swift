@@ -16,8 +16,8 @@ public struct Worker: Service {
     private let stopped = Signal()
 
     public init(
-        database: Database, configuration: WorkerConfiguration = WorkerConfiguration(), logger: Logger,
-        @HandlersBuilder handlers: () -> [any JobHandler]
+        database: Database, configuration: WorkerConfiguration = WorkerConfiguration(),
+        logger: Logger = Logger(label: "errand"), @HandlersBuilder handlers: () -> [any JobHandler]
     ) {
         self.init(
             database: database, configuration: configuration, logger: logger, handlers: Handlers(handlers()))

@@ -28,9 +28,10 @@ public final class Database: Sendable {
     /// - Parameters:
     ///   - maximumConnections: open at the same time, at least 1.
     ///   - waitLimit: how long a caller waits for a free one before it gets `poolExhausted`.
+    ///   - logger: default one with the label `errand`.
     public convenience init(
         configuration: PostgresConfiguration, maximumConnections: Int = 8, waitLimit: Duration = .seconds(5),
-        logger: Logger
+        logger: Logger = Logger(label: "errand")
     ) {
         self.init(
             configuration: configuration, maximumConnections: maximumConnections,
