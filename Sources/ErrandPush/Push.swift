@@ -63,6 +63,7 @@ public protocol PushService: Sendable {
     /// Sends a push, and waits for the response.
     ///
     /// - Parameters:
+    ///   - push: what to send, and to which device.
     ///   - present: the time by a correct clock, such as the database's. The provider token carries it.
     ///   - deadline: nothing is sent from then on.
     /// - Returns: the service's id of the accepted push, if it has one. Accepted is not delivered.

@@ -37,7 +37,11 @@ public struct PushError: Error, OutboundError, Sendable, Hashable {
     /// Since when the token is invalid, where the service says so.
     public let since: Date?
 
-    /// - Parameter reason: one line without tokens and keys.
+    /// - Parameters:
+    ///   - code: what kind of failure it was.
+    ///   - status: the HTTP status; nil where no response came.
+    ///   - reason: one line without tokens and keys.
+    ///   - since: since when the token is invalid.
     public init(_ code: Code, status: Int? = nil, reason: String, since: Date? = nil) {
         self.code = code
         self.status = status

@@ -9,6 +9,8 @@ public protocol ObjectStore: Sendable {
     /// Stores an object durably. Until it returns, the key has its old object, or none.
     ///
     /// - Parameters:
+    ///   - content: the bytes, in memory or in a file.
+    ///   - key: the object's name.
     ///   - type: the media type for readers. A folder doesn't store it.
     ///   - condition: whether an existing object is replaced.
     /// - Returns: whether the object was stored. False where the condition didn't hold.
@@ -20,7 +22,9 @@ public protocol ObjectStore: Sendable {
 
     /// Reads the whole object into memory.
     ///
-    /// - Parameter limit: most bytes.
+    /// - Parameters:
+    ///   - key: the object's name.
+    ///   - limit: most bytes.
     /// - Throws: ``StorageError``: `notFound` where there is no object, and `tooLarge`, before it is read, where the object
     ///   has more than `limit` bytes.
     func get(_ key: ObjectKey, atMost limit: Int) async throws(StorageError) -> [UInt8]
@@ -53,7 +57,9 @@ public protocol ObjectStore: Sendable {
 
     /// Deletes up to `count` objects below a prefix, whatever their names. A folder store deletes empty folders too.
     ///
-    /// - Parameter prefix: a key and a slash, such as `events/17/`.
+    /// - Parameters:
+    ///   - prefix: a key and a slash, such as `events/17/`.
+    ///   - count: most objects.
     /// - Returns: how many objects were deleted. 0 means that nothing is left.
     func sweep(below prefix: String, atMost count: Int) async throws(StorageError) -> Int
 

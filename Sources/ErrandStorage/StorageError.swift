@@ -45,7 +45,9 @@ public struct StorageError: Error, OutboundError, Sendable, Hashable {
     /// What the store or the system said. It holds no secret.
     public let detail: String
 
-    /// - Parameter detail: one line without secrets.
+    /// - Parameters:
+    ///   - code: what kind of failure it was.
+    ///   - detail: one line without secrets.
     public init(_ code: Code, _ detail: String) {
         self.code = code
         self.detail = detail

@@ -24,7 +24,9 @@ public enum StorageLocation: Sendable {
     /// For an ``S3Store``.
     case bucket(S3Configuration)
 
-    /// - Parameter credentials: needed for a bucket.
+    /// - Parameters:
+    ///   - text: the URL.
+    ///   - credentials: needed for a bucket.
     /// - Throws: ``MalformedLocation``, which shows nothing of the text but names of options.
     public init(url text: String, credentials: S3Credentials?) throws(MalformedLocation) {
         guard let url = URLComponents(string: text), let scheme = url.scheme?.lowercased() else {

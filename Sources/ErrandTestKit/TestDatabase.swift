@@ -16,6 +16,7 @@ import Postgres
 ///   - connections: open at the same time, at most.
 ///   - schema: scripts of your own, run behind Errand's when the template is made. Other scripts have another template.
 ///   - logger: what the connections log to. Default: one that says warnings and worse.
+///   - body: the test. It gets the database, and how to reach it.
 /// - Throws: what `body` throws; ``TestServerMissing`` where `ERRAND_TEST_DATABASE_URL` isn't set.
 public func withTestDatabase<T: Sendable>(
     connections: Int = 8, schema: [String] = [], logger: Logger? = nil,

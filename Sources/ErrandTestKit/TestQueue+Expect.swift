@@ -4,8 +4,10 @@ import Postgres
 extension TestQueue {
     /// Expects exactly one job with that payload on record, waiting or ended, and returns it.
     ///
-    /// - Parameter options: those that it was enqueued with. What isn't named isn't looked at. `.after` and `.at` are about
-    ///   the time at which it is due, which a retry moves: look before it has run.
+    /// - Parameters:
+    ///   - job: the payload.
+    ///   - options: those that it was enqueued with. What isn't named isn't compared. `.after` and `.at` are about the time
+    ///     at which it is due, which a retry moves: compare before it has run.
     /// - Throws: ``UnmetExpectation``, which says what was there instead.
     @discardableResult
     public func expectEnqueued<J: Job>(_ job: J, _ options: EnqueueOption...) async throws -> RecordedJob {

@@ -13,6 +13,8 @@ extension TestQueue {
     /// #expect(run.outcome == .done)
     /// ```
     /// - Parameters:
+    ///   - handler: what runs.
+    ///   - job: its payload.
     ///   - options: the job's, as at an enqueue.
     ///   - attempt: the number that the context shows.
     ///   - deadline: instead of the kind's. The attempt is stopped then, and has failed if it goes on for 5 s more.

@@ -34,6 +34,7 @@ public struct TestQueue: Sendable {
 ///   - worker: how its worker runs. Which queues it claims from doesn't matter: it takes all.
 ///   - schema: scripts of your own; see ``withTestDatabase(connections:schema:logger:_:)``.
 ///   - logger: what the worker and the handlers log to. Default: one that says warnings and worse.
+///   - body: the test.
 /// - Throws: what `body` throws; ``TestServerMissing`` where `ERRAND_TEST_DATABASE_URL` isn't set.
 public func withTestQueue<T: Sendable>(
     _ handlers: [any JobHandler] = [], worker: WorkerConfiguration = WorkerConfiguration(), schema: [String] = [],

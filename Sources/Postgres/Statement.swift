@@ -1,6 +1,6 @@
 /// One SQL statement and the values of its parameters `$1`, `$2`, …
 ///
-/// Statements are unnamed on the server, which works behind every pooler. One that is ``kept`` has a name where its
+/// Statements are unnamed on the server, which works behind every pooler. One that is `kept` has a name where its
 /// connection is a session of the server's own.
 public struct Statement: Sendable {
     let sql: String

@@ -20,8 +20,10 @@ public struct Handlers: Sendable {
 
     /// The built-in kind `noop` is always there.
     ///
-    /// - Parameter noopMayCrash: whether `{"crash": true}` ends the process. Whoever may enqueue can then end every
-    ///   worker.
+    /// - Parameters:
+    ///   - handlers: at most one for each kind.
+    ///   - noopMayCrash: whether `{"crash": true}` ends the process. Any client that may enqueue can then end every
+    ///     worker.
     public init(_ handlers: [any JobHandler] = [], noopMayCrash: Bool = false) {
         add(NoopHandler(mayCrash: noopMayCrash))
         for handler in handlers { add(handler) }

@@ -13,7 +13,10 @@ public struct TickPreview: Sendable, Hashable, Encodable {
 extension Schedule {
     /// The next ticks after `time`, oldest first, fewer where there are no more.
     ///
-    /// - Parameter zone: whose clock the local times are of. A cron expression has its own.
+    /// - Parameters:
+    ///   - time: all ticks are later than this.
+    ///   - count: most ticks.
+    ///   - zone: the time zone of the local times. A cron expression has its own.
     public func preview(after time: Timestamp, count: Int, in zone: Zone = .utc) -> [TickPreview] {
         var zone = zone
         var expression: CronExpression?

@@ -5,7 +5,9 @@ extension Schedule {
     ///
     /// Behind `every` come numbers with units, such as `1 h 30 min`: `ms`, `s`, `min`, `h`, `d`, `w`, or their names.
     ///
-    /// - Parameter timeZone: whose clock a cron expression goes by, as an IANA name. Intervals need none.
+    /// - Parameters:
+    ///   - text: the schedule.
+    ///   - timeZone: the time zone of a cron expression, as an IANA name. Intervals need none.
     /// - Throws: ``ScheduleError``, which names the part, what was expected and what came.
     public init(_ text: String, timeZone: String = "UTC") throws(ScheduleError) {
         self = try Self.read(text, in: try Zone(named: timeZone))

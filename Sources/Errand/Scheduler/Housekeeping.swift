@@ -11,7 +11,9 @@ public struct Housekeeping: Service {
     private let database: Database
     private let logger: Logger
 
-    /// - Parameter database: where the queue is. Housekeeping opens up to two connections of its own to it.
+    /// - Parameters:
+    ///   - database: where the queue is. Housekeeping opens up to two connections of its own to it.
+    ///   - logger: for interruptions, and for jobs of lost workers.
     public init(database: Database, logger: Logger) {
         self.database = database
         self.logger = logger

@@ -27,7 +27,14 @@ public struct ScheduleDefinition: Sendable {
     let queue: String?
     let payload: JSONB
 
-    /// - Parameter queue: nil is the queue of the job's policy.
+    /// - Parameters:
+    ///   - name: what people see, unique in the database.
+    ///   - times: when it ticks.
+    ///   - job: what each tick enqueues.
+    ///   - missed: what becomes of ticks that no scheduler enqueued in time. Default: the latest is enqueued.
+    ///   - queue: default nil: the queue of the job's policy.
+    ///   - maxLateness: how late a tick may be enqueued before it counts as missed. Default 60 s.
+    ///   - maxCatchUp: most missed ticks that are enqueued where all of them are wanted. Default 100.
     /// - Throws: an `EncodingError` where the job has no JSON form.
     public init<J: Job>(
         _ name: String, _ times: Times, job: J, missed: MissedTicks = .latest, queue: String? = nil,

@@ -15,6 +15,7 @@ public struct Scheduler: Service {
     /// - Parameters:
     ///   - database: where schedules and jobs are. The scheduler opens up to two connections of its own to it.
     ///   - schedules: what the program brings along.
+    ///   - logger: for what the scheduler does.
     public init(database: Database, schedules: [ScheduleDefinition] = [], logger: Logger) {
         self.database = database
         definitions = schedules

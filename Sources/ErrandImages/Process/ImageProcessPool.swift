@@ -25,7 +25,9 @@ public actor ImageProcessPool {
         /// What each process may use.
         public var limits = ImageProcessLimits()
 
-        /// - Parameter processes: most photos at the same time; nil is the number of processors.
+        /// - Parameters:
+        ///   - executable: the path of `errand-image`; nil is the folder of the running program.
+        ///   - processes: most photos at the same time; nil is the number of processors.
         public init(executable: String? = nil, processes: Int? = nil) {
             self.executable = executable
             self.processes = max(1, processes ?? ProcessInfo.processInfo.activeProcessorCount)
@@ -61,7 +63,9 @@ extension ImageProcessPool {
     ///
     /// Waits while all processes are busy. Then a photo of a phone takes 0.1 to 1 s, and never longer than the limit.
     ///
-    /// - Parameter photo: the bytes of a JPEG, PNG, WebP, GIF, HEIC or AVIF file.
+    /// - Parameters:
+    ///   - photo: the bytes of a JPEG, PNG, WebP, GIF, HEIC or AVIF file.
+    ///   - request: the format, the budget and the longest side.
     /// - Returns: a report, and the result: fewer bytes than `request.maxBytes`, upright, sRGB, without metadata.
     /// - Throws: ``ImageError``, or `CancellationError` where the task was cancelled; the process is killed then.
     public func compress(

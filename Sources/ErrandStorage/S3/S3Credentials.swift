@@ -6,7 +6,10 @@ public struct S3Credentials: Sendable {
     /// Comes with temporary credentials.
     let sessionToken: String?
 
-    /// - Parameter sessionToken: needed with temporary credentials.
+    /// - Parameters:
+    ///   - accessKey: the key's name.
+    ///   - secretKey: the key itself.
+    ///   - sessionToken: needed with temporary credentials.
     public init(accessKey: String, secretKey: String, sessionToken: String? = nil) {
         self.accessKey = accessKey
         self.secretKey = secretKey

@@ -26,8 +26,9 @@ public final class Database: Sendable {
     private let state: Mutex<State>
 
     /// - Parameters:
-    ///   - maximumConnections: open at the same time, at least 1.
-    ///   - waitLimit: how long a caller waits for a free one before it gets `poolExhausted`.
+    ///   - configuration: how to reach it.
+    ///   - maximumConnections: open at the same time, at least 1. Default 8.
+    ///   - waitLimit: how long a caller waits for a free one before it gets `poolExhausted`. Default 5 s.
     ///   - logger: default one with the label `errand`.
     public convenience init(
         configuration: PostgresConfiguration, maximumConnections: Int = 8, waitLimit: Duration = .seconds(5),
