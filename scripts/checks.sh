@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 scripts/need.sh build database demo checks deploy || exit
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(layout imports folders layers environment ctypes tests jobs words length links snippets peers released comments twice interface deploy variables examples benchmarks checkout)
+[ ${#names[@]} -gt 0 ] || names=(layout imports folders layers environment ctypes tests jobs words length links snippets peers released comments twice interface docc deploy variables examples benchmarks checkout)
 
 run() {
     case $1 in
@@ -16,7 +16,7 @@ run() {
         comments | twice | interface) scripts/checks/schema.sh "$1" ;;
         peers) python3 -m unittest discover --start-directory Benchmarks/Peers ;;
         released) scripts/released.sh check ;;
-        deploy | variables | examples | benchmarks | checkout) "scripts/checks/$1.sh" ;;
+        docc | deploy | variables | examples | benchmarks | checkout) "scripts/checks/$1.sh" ;;
         *) python3 scripts/checks/source.py "$1" ;;
     esac
 }

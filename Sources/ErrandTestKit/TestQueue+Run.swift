@@ -20,7 +20,7 @@ extension TestQueue {
     ///   - deadline: instead of the kind's. The attempt is stopped then, and has failed if it goes on for 5 s more.
     ///   - interruption: stops the attempt before it has begun: its task is cancelled from the start. `cancelled` and
     ///     `leaseLost` really happen to the job, so its end is refused.
-    /// - Throws: ``PostgresError``. What the handler throws is in the answer.
+    /// - Throws: `PostgresError`. The error that the handler throws is in the result.
     public func run<H: JobHandler>(
         _ handler: H, _ job: H.Payload, _ options: EnqueueOption..., attempt: Int = 1, deadline: Duration? = nil,
         interruptedBy interruption: Interruption? = nil

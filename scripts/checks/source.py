@@ -239,7 +239,7 @@ def snippets():
         return [line[margin:].rstrip() for line in block]
 
     sources = [[text for _, text in lines(path)] for path in files("Examples/*.swift")]
-    for path in files("docs/handlers.md"):
+    for path in files("docs/handlers.md", "docs/products.md", "Sources/*.docc/*.md"):
         block, start = None, 0
         for number, line in lines(path):
             if block is None:

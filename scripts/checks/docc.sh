@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# docc.sh: the documentation of each product builds without a warning, into .build/docc.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+swift build --quiet
+swift package dump-symbol-graph --minimum-access-level public --skip-synthesized-members > /dev/null
+graphs=$(swift build --show-bin-path)/../symbolgraph
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p .build/docc
+for product in Errand ErrandTestKit ErrandImages ErrandStorage ErrandPush; do
+    mkdir "$work/$product"
+    # Errand re-exports Postgres, so its pages are among those of Errand.
+    modules=("$product")
+    [ "$product" != Errand ] || modules+=(Postgres)
+    python3 scripts/checks/docc.py "$graphs" "${modules[@]}" > "$work/$product/$product.symbols.json"
+    docc convert "Sources/$product/$product.docc" --additional-symbol-graph-dir "$work/$product" \
+        --output-path ".build/docc/$product.doccarchive" --warnings-as-errors
+done
