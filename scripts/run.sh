@@ -9,13 +9,24 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
 
+# step WHAT COMMAND...: says what comes, does it, and says how long it took.
+step() {
+    local began=$EPOCHSECONDS
+    echo "$1"
+    shift
+    "$@"
+    echo "    took $((EPOCHSECONDS - began)) s"
+}
+build() { ERRAND_BIN=$(scripts/release.sh); }
+
 if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
-    scripts/need.sh build database demo
-    echo "Building in release mode; the first time takes some minutes."
-    ERRAND_BIN=$(scripts/release.sh --quiet)
-    export ERRAND_BIN
+    step "1 of 5: installing what is missing from Debian" scripts/need.sh build database demo
+    step "2 of 5: building the programs; the first time 10 to 20 minutes on two cores, then seconds" build
+    echo "3 of 5: starting a private PostgreSQL below .errand/run; some seconds"
+    export ERRAND_BIN ERRAND_RUN_BEGAN=$EPOCHSECONDS
     exec scripts/cluster.sh with .errand/run scripts/run.sh
 fi
+echo "    took $((EPOCHSECONDS - ${ERRAND_RUN_BEGAN:-$EPOCHSECONDS})) s"
 
 export DATABASE_URL=$ERRAND_CLUSTER_URL
 export ERRAND_STORAGE=$PWD/.errand/storage
@@ -24,8 +35,10 @@ export ERRAND_STORAGE=$PWD/.errand/storage
 PATH=$ERRAND_BIN:$PATH
 log=.errand/run/errand.log
 
-errand migrate
+step "4 of 5: creating or upgrading the schema; some seconds" errand migrate
 errand storage init
+echo "5 of 5: starting errand run, and showing its jobs at work; up to two minutes"
+began=$EPOCHSECONDS
 # With its log in a file, so that what is shown here stays readable; in a process group of its own, so that a signal reaches
 # it once: the second one would mean to stop at once.
 set -m
@@ -39,6 +52,7 @@ shown=0
 scripts/demo.sh || shown=$?
 if [ "$shown" -eq 0 ]; then
     cat << END
+    took $((EPOCHSECONDS - began)) s
 
 Errand is running, and what it stored lies in ${STORAGE_URL:-$ERRAND_STORAGE}. Enqueue a job from another shell:
 
