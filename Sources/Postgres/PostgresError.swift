@@ -56,6 +56,9 @@ public struct PostgresError: Error, Sendable {
         }
     }
 
+    /// Whether the server ended the statement since it took too long, or because somebody asked it to.
+    package var isStatementTimeout: Bool { sqlState == "57014" }
+
     /// PostgreSQL, appendix A: serialization failure, deadlock, lock not available, query cancelled, read-only
     /// transaction, shutdowns, idle-session and transaction time-outs; and `ER421` of errand.check_home.
     private static let transientStates: Set<String> = [

@@ -25,12 +25,18 @@
 /// nothing waits, not even under a claim that is still open, will never have anything waiting again: each look begins
 /// where the last one that found nothing ended.
 ///
+/// A claim that takes too long is rolled back, with all that it has shown: behind millions of jobs of kinds that this
+/// worker doesn't know it would take as long for ever. Then a scan of the next ``stride`` positions, which claims
+/// nothing, moves the marks: ``Observation/reached``.
+///
 /// Snapshots without a transaction id (reports, pg_dump, forgotten sessions) hold it back in no way.
 package struct LowWaterMark: Sendable {
     /// How long a transaction may run before it is set aside.
     package static let timeout: Duration = .milliseconds(100)
     /// Priorities are 1 to 4; index 0 stands for 1.
     static let priorities = 4
+    /// How many positions a look or a scan ahead reads at most: less than a second's worth, dead entries too.
+    package static let stride: Int64 = 1_000_000
 
     /// What one claim has shown.
     package struct Observation: Sendable {
@@ -51,10 +57,12 @@ package struct LowWaterMark: Sendable {
         package var priorities: [Int]
         /// Behind which positions it read, by priority.
         package var starts: [Int64]
+        /// Up to which positions a scan ahead has found nothing, by priority; nil for a claim.
+        package var reached: [Int64]?
 
         package init(
             high: Int64, latest: UInt64, xmax: UInt64, running: [UInt64], positions: [[Int64]], isFull: Bool,
-            priorities: [Int] = [1, 2, 3, 4], starts: [Int64] = [0, 0, 0, 0]
+            priorities: [Int] = [1, 2, 3, 4], starts: [Int64] = [0, 0, 0, 0], reached: [Int64]? = nil
         ) {
             self.high = high
             self.latest = latest
@@ -64,6 +72,7 @@ package struct LowWaterMark: Sendable {
             self.isFull = isFull
             self.priorities = priorities
             self.starts = starts
+            self.reached = reached
         }
     }
 
@@ -101,8 +110,9 @@ package struct LowWaterMark: Sendable {
     /// What is settled once all transactions up to `latest` have ended, oldest first.
     private var pending: [(latest: UInt64, high: Int64)] = []
     private var writers: [UInt64: Writer] = [:]
+    private let stride: Int64
 
-    package init() {}
+    package init(stride: Int64 = Self.stride) { self.stride = stride }
 }
 
 // MARK: - Reading
@@ -124,7 +134,9 @@ extension LowWaterMark {
     package var stored: [Int64] { published + looked }
 
     /// What the next look below the marks is to read.
-    package var look: Look { Look(after: looked, upTo: starts, certain: published) }
+    package var look: Look {
+        Look(after: looked, upTo: zip(starts, looked).map { min($0, $1 + stride) }, certain: published)
+    }
 }
 
 // MARK: - Moving
@@ -138,7 +150,7 @@ extension LowWaterMark {
         guard claim.high > 0 else { return true }
         // Marks that were taken in since the claim began are no measure.
         let isVoid = claim.high < max(lastHigh, claim.starts.max() ?? 0)
-        if isVoid { self = LowWaterMark() }
+        if isVoid { self = LowWaterMark(stride: stride) }
         pending.append((claim.latest, lastHigh))
         lastHigh = claim.high
         let ended = setAside(running: claim.running, at: now)
@@ -186,7 +198,7 @@ extension LowWaterMark {
                 sweep(priority: index + 1, from: position - 1, isFound: true)
             } else {
                 // No further than the marks are now: they may have become void since.
-                looked[index] = max(looked[index], min(look.certain[index], published[index]))
+                looked[index] = max(looked[index], min(look.upTo[index], look.certain[index], published[index]))
             }
         }
     }
@@ -227,17 +239,23 @@ extension LowWaterMark {
             let index = priority - 1
             // A sweep that was asked for since the claim began is still to be made.
             let isSwept = claim.starts[index] <= sweeps[index]?.from ?? .max
+            // Up to where it has read; nil is to the end.
+            let last: Int64?
             switch cut {
             case .some(let cut) where rank > cut:
                 continue
             case rank:
-                let last = claim.positions[index].max() ?? 0
+                last = claim.positions[index].max()
+            default:
+                last = claim.reached?[index]
+            }
+            if let last {
                 if let sweep = sweeps[index], isSwept {
                     let isOpen = last < marks[index]
                     sweeps[index] = isOpen ? Sweep(from: max(sweep.from, last), isFound: sweep.isFound) : nil
                 }
                 marks[index] = max(marks[index], min(last, settled))
-            default:
+            } else {
                 if isSwept { sweeps[index] = nil }
                 marks[index] = max(marks[index], settled)
             }

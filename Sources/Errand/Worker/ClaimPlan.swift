@@ -17,6 +17,11 @@ struct ClaimPlan {
     /// No claim before this moment: the last one failed.
     private var notBefore: ContinuousClock.Instant?
     private var claims = 0
+    /// Scans ahead that may still move nothing, before claims go on; nil where claims don't take too long.
+    private var scansLeft: Int?
+    private static let vainScans = 3
+    /// The most jobs that a claim may ask for after one that took too long. It doubles from claim to claim.
+    private(set) var most = Int.max
 
     /// Something may be due: it claims once, and goes on while it gets all that it asks for.
     mutating func wake() {
@@ -54,10 +59,41 @@ extension ClaimPlan {
         if isApart { notBefore = time }
     }
 
+    /// A claim took longer than the database lets it, so it would again. The marks move on first. The next claim then
+    /// asks for the one job that a scan ahead has found: behind that one as many positions may lie again.
+    mutating func tookTooLong() {
+        scansLeft = Self.vainScans
+        most = 1
+    }
+
+    /// Whether positions are scanned ahead before the next claim.
+    var scansAhead: Bool { scansLeft != nil }
+
+    /// What a scan ahead has shown. Returns whether any mark moved. `now` is any clock that only moves forward.
+    mutating func scanned(_ scan: LowWaterMark.Observation, at now: Duration) -> Bool {
+        let connection = Connection.first
+        observed(scan, isDeep: false, on: connection, at: now)
+        let starts = marks[connection.rawValue].starts
+        let hasMoved = starts != scan.starts
+        let left = (scansLeft ?? 0) - (hasMoved ? 0 : 1)
+        let isNear = starts.indices.allSatisfy { index in
+            let reached = scan.reached?[index] ?? scan.high
+            let hasFound = reached < scan.starts[index] + LowWaterMark.stride
+            // New jobs come meanwhile: the marks never get to the newest one.
+            return (hasFound ? reached : scan.high) - starts[index] < LowWaterMark.stride / 10
+        }
+        scansLeft = isNear || left <= 0 ? nil : left
+        return hasMoved
+    }
+
+    /// Claims go on from where the marks are.
+    mutating func endScanAhead() { scansLeft = nil }
+
     /// A claim got through.
     mutating func succeeded() {
         isApart = false
         notBefore = nil
+        most = most > Int.max / 2 ? .max : most * 2
     }
 
     /// What a claim has shown. `now` is any clock that only moves forward.

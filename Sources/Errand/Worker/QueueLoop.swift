@@ -30,6 +30,10 @@ struct QueueLoop {
             queue.turns.add(1, ordering: .relaxed)
             let task = queue.nextTask()
             if task.isNothing {
+                if !shared.isStopping, queue.scansAhead {
+                    await scanAhead()
+                    continue
+                }
                 queue.set(isResting: true)
                 if task.isLast { return }
                 await queue.work.wait(atMost: task.claimsIn)
@@ -79,6 +83,16 @@ struct QueueLoop {
         }
     }
 
+    /// A failure ends it: the next claim shows what holds it up.
+    private func scanAhead() async {
+        do {
+            try await ScanAhead(queue: queue).run()
+        } catch {
+            shared.logger.debug("no scan ahead", metadata: ["queue": "\(queue.name)", "error": "\(error)"])
+            queue.endScanAhead()
+        }
+    }
+
     private func recover(from error: any Error, after delay: Duration, at signal: Signal) async {
         shared.logger.warning(
             "claiming is interrupted",
@@ -86,7 +100,7 @@ struct QueueLoop {
         // After a lost connection another server may have taken the place: what was known of its positions is void. A
         // statement that took too long was ended by the same server. A scan from position 0 on, over all that a held
         // snapshot keeps from being vacuumed, would take longer still, each time.
-        let isTimeout = (error as? PostgresError)?.sqlState == "57014"
+        let isTimeout = (error as? PostgresError)?.isStatementTimeout == true
         let goesOn = queue.backOff(for: delay, forgettingMarks: !isTimeout)
         if !goesOn { await signal.wait(atMost: delay) }
         queue.endBackOff()

@@ -47,9 +47,13 @@ extension QueueState {
     /// - Parameters:
     ///   - refused: whose statement the database refused; nil if that isn't known.
     ///   - isRejected: the same statement would be refused again.
-    func notWritten(_ task: RoundTripTask, refused: RoundTrip.Part?, isRejected: Bool) {
+    ///   - isTimeout: it took longer than the database lets it.
+    func notWritten(_ task: RoundTripTask, refused: RoundTrip.Part?, isRejected: Bool, isTimeout: Bool) {
         state.withLock { state in
-            if refused == .claim { state.claims.refused() }
+            if refused == .claim {
+                state.claims.refused()
+                if isTimeout { state.claims.tookTooLong() }
+            }
             if refused == .release { state.completions.omitRelease() }
             hold(task.completions.count, &state)
             let isTheirs = isRejected && (refused == nil || refused == .completions)
@@ -71,6 +75,14 @@ extension QueueState {
             return state.claims.isDeep
         }
     }
+
+    /// What a scan ahead has shown. Returns whether any mark moved.
+    func scanned(_ scan: LowWaterMark.Observation) -> Bool {
+        state.withLock { $0.claims.scanned(scan, at: shared.uptime) }
+    }
+
+    /// Claims go on from where the marks are.
+    func endScanAhead() { state.withLock { $0.claims.endScanAhead() } }
 
     /// The jobs that a claim asked for have come and are held by themselves, or haven't.
     func unhold(_ limit: Int) { state.withLock { hold(-limit, &$0) } }

@@ -73,6 +73,9 @@ extension QueueState {
     /// Whether it claims just now. One whose slots are all taken is awake, but doesn't.
     var isClaiming: Bool { state.withLock { $0.claims.isAwake && room($0) > 0 } }
 
+    /// Whether positions are scanned ahead before the next claim.
+    var scansAhead: Bool { state.withLock(\.claims.scansAhead) }
+
     /// Whether completions are written without claims, since a claim was refused.
     var isApart: Bool { state.withLock(\.claims.isApart) }
 }

@@ -85,7 +85,7 @@ extension RoundTrip {
         } catch {
             queue.notWritten(
                 task, refused: error.statement.map(request.part),
-                isRejected: !error.isTransient && !error.isOutcomeUnknown)
+                isRejected: !error.isTransient && !error.isOutcomeUnknown, isTimeout: error.isStatementTimeout)
             forget(request, task, under: workerID, isOutcomeUnknown: error.isOutcomeUnknown)
             throw error
         }

@@ -25,9 +25,9 @@ extension QueueState {
         return state.withLock { state in
             let completions = takeCompletions(&state)
             let delay = state.claims.delay(at: .now)
-            let claims = delay == nil && mayClaim(behind: completions, isArmed: isArmed, state)
+            let claims = delay == nil && !state.claims.scansAhead && mayClaim(behind: completions, isArmed: isArmed, state)
             let beginsNow = state.slots.free
-            let limit = claims ? room(state) : 0
+            let limit = claims ? min(room(state), state.claims.most) : 0
             hold(limit, &state)
             if limit > 0 { state.claims.asks() }
             return RoundTripTask(
@@ -40,8 +40,8 @@ extension QueueState {
     /// A large batch for the second connection; nil if the first one is enough.
     func nextLargeTask() -> RoundTripTask? {
         state.withLock { state in
-            let limit = room(state)
-            guard state.claims.isDeep, !state.completions.isIsolating, !state.claims.isApart, limit >= largeClaim
+            let limit = min(room(state), state.claims.most)
+            guard state.claims.isDeep, !state.claims.scansAhead, !state.completions.isIsolating, !state.claims.isApart, limit >= largeClaim
             else { return nil }
             let beginsNow = state.slots.free
             hold(limit, &state)

@@ -7,7 +7,8 @@ import Testing
         "no job is ever left below the mark, in any order of commits, and if a worker is replaced", arguments: 0..<100
     )
     func isExact(seed: UInt64) {
-        let result = MarkModel.run(seed: seed, mark: LowWaterMark(), restarts: true)
+        let mark = LowWaterMark(stride: seed.isMultiple(of: 2) ? LowWaterMark.stride : 30)
+        let result = MarkModel.run(seed: seed, mark: mark, restarts: true)
         #expect(result.broken == 0)
         #expect(result.leftBehind == 0)
     }
@@ -60,6 +61,38 @@ import Testing
     func modelFindsConclusiveHandBack() {
         let results = (0..<100).map { MarkModel.run(seed: $0, mark: LowWaterMark(), handBack: .conclusive) }
         #expect(results.reduce(0) { $0 + $1.broken } > 0)
+    }
+
+    @Test("the model can tell: a scan ahead that is taken to have read to the end loses jobs")
+    func modelFindsTrustedScan() {
+        let results = (0..<20).map { MarkModel.run(seed: $0, mark: LowWaterMark(), trustsScans: true) }
+        #expect(results.reduce(0) { $0 + $1.broken } > 0)
+    }
+
+    @Test("a scan ahead moves each mark to where it has read, or before what it has found there")
+    func scansAhead() {
+        var mark = settled(at: 900)
+        mark.found([nil, 11, nil, nil], by: mark.look)
+        var scan = claim(high: 5000, xmax: 6)
+        scan.starts = mark.starts
+        scan.reached = [1900, 499, 950, 1900]
+        mark.observe(scan, at: .zero)
+        #expect(mark.starts == [900, 499, 900, 900])
+        scan.starts = mark.starts
+        scan.reached = [1900, 1499, 950, 1900]
+        mark.observe(scan, at: .zero)
+        #expect(mark.starts == [1900, 1499, 950, 1900])
+    }
+
+    @Test("a look reads a stride at most, and the next one goes on behind it")
+    func looksInStrides() {
+        var mark = LowWaterMark(stride: 400)
+        for _ in 0..<2 { mark.observe(claim(high: 900, xmax: 5), at: .zero) }
+        for (after, upTo) in [(0, 400), (400, 800), (800, 900)] as [(Int64, Int64)] {
+            #expect(mark.look.after[0] == after && mark.look.upTo[0] == upTo)
+            mark.found([nil, nil, nil, nil], by: mark.look)
+        }
+        #expect(mark.look.isEmpty)
     }
 
     @Test("who takes in others' marks begins there, and needs no sweep of his own below them")

@@ -107,9 +107,10 @@ enum MarkModel {
     ///   - shown: `fromAfterTheScan` is the known fault that an empty claim's snapshot is younger than its scan.
     ///   - restarts: workers are replaced by new ones, which begin at stored marks.
     ///   - handBack: `inLine` and `conclusive` are known faults.
+    ///   - trustsScans: the known fault that a scan ahead is taken to have read to the end.
     static func run(
         seed: UInt64, mark: some Mark, movesKeepPositions: Bool = false, shown: Shown = .fromBeforeTheScan,
-        restarts: Bool = false, handBack: HandBack = .apart
+        restarts: Bool = false, handBack: HandBack = .apart, trustsScans: Bool = false
     ) -> (broken: Int, leftBehind: Int) {
         var random = SeededGenerator(seed: seed)
         var world = World(movesKeepPositions: movesKeepPositions, shown: shown, handBack: handBack)
@@ -136,6 +137,11 @@ enum MarkModel {
                 workers[one].mark.catchUp(with: stored)
             case ..<0.38:
                 world.handBack(using: &random)
+            case ..<0.43:
+                let scan = workers[one].scanAhead(
+                    in: &world, isTrusted: trustsScans,
+                    between: { $0.act(longWriters: longWriters, using: &random) })
+                workers[one].mark.observe(scan, at: now)
             case ..<0.7:
                 let limit = [1, 2, 3, 100].randomElement(using: &random)!
                 let shown = workers[one].claim(
@@ -280,6 +286,11 @@ enum MarkModel {
             return (xmax, open.keys.filter { $0 < xmax && $0 != own }.sorted())
         }
 
+        /// All that waits, also under the locks of transactions that have not ended.
+        var visible: [Int64: Int] {
+            [locked, moving].flatMap(\.values).reduce(available) { $0.merging($1) { first, _ in first } }
+        }
+
         /// How many jobs, committed or still in an open transaction, lie at or below the marks, but for those that only a look
         /// can find.
         func waiting(below marks: [Int64]) -> Int {
@@ -306,14 +317,34 @@ enum MarkModel {
                 pending = nil
             } else {
                 let look = mark.look
-                let hidden = [world.locked, world.moving].flatMap(\.values)
-                let visible = hidden.reduce(world.available) { $0.merging($1) { first, _ in first } }
+                let visible = world.visible
                 let lowest = (1...4).map { priority in
                     visible.filter { $0.value == priority }.keys
                         .filter { $0 > look.after[priority - 1] && $0 <= look.upTo[priority - 1] }.min()
                 }
                 pending = (look, lowest)
             }
+        }
+
+        /// Scans the next ten positions behind each mark, and answers what that has shown.
+        func scanAhead(
+            in world: inout World, isTrusted: Bool, between: (inout World) -> Void
+        ) -> LowWaterMark.Observation {
+            let starts = mark.starts
+            let high = world.line
+            between(&world)
+            let (xmax, running) = world.snapshot(besides: nil)
+            let latest = world.nextTransaction - 1
+            between(&world)
+            let visible = world.visible
+            let reached = (1...4).map { priority in
+                let start = starts[priority - 1]
+                let lowest = visible.filter { $0.value == priority && $0.key > start && $0.key <= start + 10 }.keys.min()
+                return lowest.map { $0 - 1 } ?? start + 10
+            }
+            return .init(
+                high: high, latest: latest, xmax: xmax, running: running, positions: [[], [], [], []], isFull: false,
+                starts: starts, reached: isTrusted ? nil : reached)
         }
 
         /// Claims, and answers what that has shown.

@@ -260,7 +260,7 @@ import Testing
             }
             try await worker.end(worker.claim(1, kinds: ["other"]), .released)
             let claim = worker.claiming(10, kinds: ["noop", "other"], beginsNow: 1)
-            #expect(try await claim.answer(database.query(claim.statement)).jobs.map(\.id) == [2])
+            #expect(try await claim.reply(database.query(claim.statement)).jobs.map(\.id) == [2])
             #expect(try await database.word("select array_agg(id) from errand.job where state = 'parked'") == "{1}")
         }
     }

@@ -61,9 +61,56 @@ import Testing
         #expect(plan.starts(of: .first).allSatisfy { $0 <= 50 } && plan.starts(of: .second).allSatisfy { $0 <= 50 })
     }
 
-    private func observation(high: Int64, starts: [Int64] = [0, 0, 0, 0]) -> LowWaterMark.Observation {
+    @Test("a claim that took too long is followed by scans ahead, then by claims of 1, 2, 4 jobs")
+    func tookTooLong() {
+        var plan = ClaimPlan()
+        #expect(!plan.scansAhead && plan.most == .max)
+        plan.tookTooLong()
+        #expect(plan.scansAhead && plan.most == 1)
+        // Up to 2,500,000 nothing waits for this worker. The first scan settles nothing yet.
+        var moved: [Bool] = []
+        while plan.scansAhead {
+            let starts = plan.starts(of: .first)
+            let scan = observation(high: 2_500_000, starts: starts, reached: starts.map { $0 + LowWaterMark.stride })
+            moved.append(plan.scanned(scan, at: .zero))
+        }
+        #expect(moved == [false, true, true, true])
+        #expect(plan.starts(of: .first) == [2_500_000, 2_500_000, 2_500_000, 2_500_000])
+        #expect(plan.most == 1)
+        plan.succeeded()
+        #expect(plan.most == 2)
+        for _ in 0..<80 { plan.succeeded() }
+        #expect(plan.most == .max)
+    }
+
+    @Test("scans ahead end before a job that waits, and where transactions that run let no mark move")
+    func scansEnd() {
+        var plan = ClaimPlan()
+        plan.tookTooLong()
+        for _ in 0..<2 {
+            let starts = plan.starts(of: .first)
+            _ = plan.scanned(
+                observation(high: 9_000_000, starts: starts, reached: [499, 499, 499, 499]), at: .zero)
+        }
+        #expect(!plan.scansAhead && plan.starts(of: .first) == [499, 499, 499, 499])
+
+        var held = ClaimPlan()
+        held.tookTooLong()
+        var scans = 0
+        while held.scansAhead, scans < 10 {
+            var scan = observation(high: 9_000_000, reached: [1, 1, 1, 1].map { $0 * LowWaterMark.stride })
+            scan.running = [1]
+            #expect(!held.scanned(scan, at: .zero))
+            scans += 1
+        }
+        #expect(scans == 3)
+    }
+
+    private func observation(
+        high: Int64, starts: [Int64] = [0, 0, 0, 0], reached: [Int64]? = nil
+    ) -> LowWaterMark.Observation {
         .init(
-            high: high, latest: UInt64(high), xmax: 10_000, running: [], positions: [[], [], [], []], isFull: false,
-            starts: starts)
+            high: high, latest: UInt64(min(high, 9000)), xmax: 10_000, running: [], positions: [[], [], [], []],
+            isFull: false, starts: starts, reached: reached)
     }
 }
