@@ -57,7 +57,7 @@ public struct Worker: Service {
         while shared.identity.current == nil {
             if await stop.wait(atMost: .milliseconds(100)) { return }
         }
-        await Housekeeping(database: shared.database, logger: shared.logger).run(until: stop)
+        await Housekeeping(database: shared.environment.database, logger: shared.logger).run(until: stop)
     }
 
     /// Whether it has a lease at the moment, and so may claim.
