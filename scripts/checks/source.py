@@ -39,7 +39,8 @@ LAYERS = {
     "Job": {"Policy", "Waiting"},
     "Queue": {"Policy", "Job"},
     "Telemetry": {"Policy", "Job", "Queue"},
-    "Worker": {"Policy", "Waiting", "Job", "Queue", "Telemetry"},
+    "Housekeeping": {"Policy", "Waiting", "Queue"},
+    "Worker": {"Policy", "Waiting", "Job", "Queue", "Telemetry", "Housekeeping"},
     "Scheduler": {"Policy", "Waiting", "Job", "Queue", "Telemetry"},
 }
 

@@ -25,7 +25,8 @@ extension QueueState {
         return state.withLock { state in
             let completions = takeCompletions(&state)
             let delay = state.claims.delay(at: .now)
-            let claims = delay == nil && !state.claims.scansAhead && mayClaim(behind: completions, isArmed: isArmed, state)
+            let claims =
+                delay == nil && !state.claims.scansAhead && mayClaim(behind: completions, isArmed: isArmed, state)
             let beginsNow = state.slots.free
             let limit = claims ? min(room(state), state.claims.most) : 0
             hold(limit, &state)
@@ -41,7 +42,8 @@ extension QueueState {
     func nextLargeTask() -> RoundTripTask? {
         state.withLock { state in
             let limit = min(room(state), state.claims.most)
-            guard state.claims.isDeep, !state.claims.scansAhead, !state.completions.isIsolating, !state.claims.isApart, limit >= largeClaim
+            guard state.claims.isDeep, !state.claims.scansAhead, !state.completions.isIsolating, !state.claims.isApart,
+                limit >= largeClaim
             else { return nil }
             let beginsNow = state.slots.free
             hold(limit, &state)

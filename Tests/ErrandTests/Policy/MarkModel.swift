@@ -339,7 +339,8 @@ enum MarkModel {
             let visible = world.visible
             let reached = (1...4).map { priority in
                 let start = starts[priority - 1]
-                let lowest = visible.filter { $0.value == priority && $0.key > start && $0.key <= start + 10 }.keys.min()
+                let lowest = visible.filter { $0.value == priority }.keys
+                    .filter { $0 > start && $0 <= start + 10 }.min()
                 return lowest.map { $0 - 1 } ?? start + 10
             }
             return .init(
