@@ -76,12 +76,14 @@ begin
     if takes_turn and coalesce(current_setting('errand.line_before', true), '') = '' then
         perform errand.lock_claims();
     end if;
-    -- A sequence that was never drawn from says 1 too.
-    newest_line := (select case when is_called then last_value else 0 end from errand.job_line);
+    -- By functions and without a query: an idle worker's claim of one job takes as long as its statements take to begin.
+    newest_line := coalesce(pg_sequence_last_value('errand.job_line'), 0);
     -- The snapshot is taken before the scan. One taken after it may show a transaction as ended whose job the scan has
     -- not seen, and the marks would pass that job.
     select
-        pg_current_snapshot(), errand.latest_transaction(pg_current_snapshot()),
+        pg_current_snapshot(),
+        -- As errand.latest_transaction, which would be parsed and planned anew in each claim.
+        pg_snapshot_xmax(pg_current_snapshot())::text::bigint + age(pg_snapshot_xmax(pg_current_snapshot())::xid),
         not exists (select from errand.queue where name = claim_v2.queue and paused_at is not null)
             and exists (select from errand.worker where id = claim_v2.worker_id)
             and errand.is_home(),
