@@ -27,6 +27,7 @@ struct Wakeup {
                     try await Task.sleep(for: .seconds(300))
                     continue
                 }
+                await connection.deliverNotifications { receive($0) }
                 try await connection.listen("errand_wake")
                 try await connection.listen("errand_cancel")
                 backoff.reset()
@@ -35,7 +36,8 @@ struct Wakeup {
                 // What was sent while nobody listened is gone: claim once.
                 wakeAll()
                 await withTaskCancellationHandler {
-                    for await notification in connection.notifications { await receive(notification) }
+                    // None comes here: it ends with the connection.
+                    for await _ in connection.notifications {}
                 } onCancel: {
                     Task { await connection.close() }
                 }
@@ -51,7 +53,8 @@ struct Wakeup {
         }
     }
 
-    private func receive(_ notification: PostgresNotification) async {
+    /// Called on the connection's thread.
+    private func receive(_ notification: PostgresNotification) {
         if notification.channel == "errand_cancel" { return shared.keeper.requestHeartbeat() }
         // Another worker has lowered the flag: the probes begin again.
         if notification.payload == "lowered" {
@@ -61,7 +64,7 @@ struct Wakeup {
         shared.metrics?.wakeUps.increment()
         let wakeUp = shared.idlePolling.withLock { $0.woken(at: shared.uptime) }
         if wakeUp.claims { claim() }
-        if wakeUp.lowers { await lowerFlag() }
+        if wakeUp.lowers { Task { await lowerFlag() } }
     }
 
     /// Something may be due in any queue. A few queues are claimed from; of many, a probe finds those that have
