@@ -47,13 +47,13 @@ extension QueueState {
     /// - Parameters:
     ///   - refused: whose statement the database refused; nil if that isn't known.
     ///   - isRejected: the same statement would be refused again.
-    ///   - isTimeout: it took longer than the database lets it.
-    func notWritten(_ task: RoundTripTask, refused: RoundTrip.Part?, isRejected: Bool, isTimeout: Bool) {
+    ///   - hasClaimTimedOut: its claim took longer than the database lets it.
+    func notWritten(
+        _ task: RoundTripTask, refused: RoundTrip.Part?, isRejected: Bool, hasClaimTimedOut: Bool
+    ) {
         state.withLock { state in
-            if refused == .claim {
-                state.claims.refused()
-                if isTimeout { state.claims.tookTooLong() }
-            }
+            if refused == .claim { state.claims.refused() }
+            if hasClaimTimedOut { state.claims.tookTooLong() }
             if refused == .release { state.completions.omitRelease() }
             hold(task.completions.count, &state)
             let isTheirs = isRejected && (refused == nil || refused == .completions)

@@ -22,6 +22,13 @@ struct RoundTrip {
         func part(at index: Int) -> Part {
             index < writes ? .completions : claim != nil && index == statements.count - 1 ? .claim : .release
         }
+
+        /// Whether it was the claim that took too long.
+        func hasTimedOut(by error: PostgresError) -> Bool {
+            // An error of the only statement doesn't say which one it is of.
+            let index = error.statement ?? (statements.count == 1 ? 0 : nil)
+            return error.isStatementTimeout && index.map(part) == .claim
+        }
     }
 
     /// Returns how many jobs came; nil if nothing was asked or read.
@@ -85,7 +92,7 @@ extension RoundTrip {
         } catch {
             queue.notWritten(
                 task, refused: error.statement.map(request.part),
-                isRejected: !error.isTransient && !error.isOutcomeUnknown, isTimeout: error.isStatementTimeout)
+                isRejected: !error.isTransient && !error.isOutcomeUnknown, hasClaimTimedOut: request.hasTimedOut(by: error))
             forget(request, task, under: workerID, isOutcomeUnknown: error.isOutcomeUnknown)
             throw error
         }

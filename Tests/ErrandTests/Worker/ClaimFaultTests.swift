@@ -66,6 +66,38 @@ import Testing
         }
     }
 
+    @Test("a claim that takes longer than a statement may is followed by smaller ones")
+    func tooSlow() async throws {
+        try await withTestDatabase { database, configuration in
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 30))
+            // Ten jobs or more are more than a statement has time for.
+            try await database.execute(
+                """
+                create function public.wait() returns trigger language plpgsql as $$
+                begin
+                    if new.state = 'running' then perform pg_sleep(0.1); end if;
+                    return new;
+                end $$
+                """)
+            try await database.execute(
+                """
+                create trigger wait before update on errand.job
+                for each row execute function public.wait()
+                """)
+            var short = configuration
+            short.statementTimeout = .seconds(1)
+            let own = Database(configuration: short, logger: .test)
+            let worker = Worker(
+                database: own, configuration: .withoutHousekeeping, logger: Logger(label: "worker"),
+                handlers: Handlers([]))
+            let running = Task { try await worker.run() }
+            #expect(try await database.becomes("(select count(*) from errand.history) = 30", within: .seconds(30)))
+            worker.stop()
+            try await running.value
+            await own.close()
+        }
+    }
+
     @Test("a worker id in doubt keeps its lease while no new one can be registered")
     func doubtful() async throws {
         let isOpen = Mutex(false)
