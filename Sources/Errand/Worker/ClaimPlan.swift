@@ -19,7 +19,7 @@ struct ClaimPlan {
     private var claims = 0
     /// Scans ahead that may still move nothing, before claims go on; nil where claims don't take too long.
     private var scansLeft: Int?
-    private static let vainScans = 3
+    private static let vainScans = 5
     /// The most jobs that a claim may ask for after one that took too long. It doubles from claim to claim.
     private(set) var most = Int.max
 

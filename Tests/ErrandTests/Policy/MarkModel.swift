@@ -137,11 +137,6 @@ enum MarkModel {
                 workers[one].mark.catchUp(with: stored)
             case ..<0.38:
                 world.handBack(using: &random)
-            case ..<0.43:
-                let scan = workers[one].scanAhead(
-                    in: &world, isTrusted: trustsScans,
-                    between: { $0.act(longWriters: longWriters, using: &random) })
-                workers[one].mark.observe(scan, at: now)
             case ..<0.7:
                 let limit = [1, 2, 3, 100].randomElement(using: &random)!
                 let shown = workers[one].claim(
@@ -156,6 +151,11 @@ enum MarkModel {
                     workers[one].mark.catchUp(with: workers[other].mark.published)
                 }
                 workers[one].mark.observe(shown, at: now)
+            case ..<0.75:
+                let scan = workers[one].scanAhead(
+                    in: &world, isTrusted: trustsScans,
+                    between: { $0.act(longWriters: longWriters, using: &random) })
+                workers[one].mark.observe(scan, at: now)
             default:
                 break
             }

@@ -86,7 +86,7 @@ import Testing
                 """)
             var short = configuration
             short.statementTimeout = .seconds(1)
-            let own = Database(configuration: short, logger: .test)
+            let own = Database(configuration: short, logger: Logger(label: "database"))
             let worker = Worker(
                 database: own, configuration: .withoutHousekeeping, logger: Logger(label: "worker"),
                 handlers: Handlers([]))

@@ -6,7 +6,8 @@
 -- bounded number of lines, 0.7 us each, so that the marks move on from call to call. Holds no lock.
 --
 -- high is the newest line, latest the newest transaction id given out and snapshot the one from before the scan: what
--- errand.claim_v2 returns too, and means.
+-- errand.claim_v2 returns too, and means. The call takes a transaction id of its own behind these. So the next call's
+-- snapshot lists all that run now, and a worker can set those aside that run for long.
 create or replace function errand.scan_ahead_v1(
     queue text, kinds text[], marks bigint[], step bigint,
     out lowest bigint[], out high bigint, out latest bigint, out snapshot pg_snapshot
@@ -23,6 +24,7 @@ begin
     lowest := errand.lowest_waiting_v2(
         queue, kinds, array(select mark + 1 from unnest(marks) with ordinality as one(mark, lane) order by lane),
         array(select mark + step from unnest(marks) with ordinality as one(mark, lane) order by lane));
+    perform pg_current_xact_id();
 end
 $$;
 comment on function errand.scan_ahead_v1(text, text[], bigint[], bigint) is
