@@ -92,7 +92,8 @@ extension RoundTrip {
         } catch {
             queue.notWritten(
                 task, refused: error.statement.map(request.part),
-                isRejected: !error.isTransient && !error.isOutcomeUnknown, hasClaimTimedOut: request.hasTimedOut(by: error))
+                isRejected: !error.isTransient && !error.isOutcomeUnknown,
+                hasClaimTimedOut: request.hasTimedOut(by: error))
             forget(request, task, under: workerID, isOutcomeUnknown: error.isOutcomeUnknown)
             throw error
         }
