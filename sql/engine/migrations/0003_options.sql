@@ -13,12 +13,12 @@ alter table errand.job
     add column traceparent text,
     add column parked_for text,
     add column is_handed_back boolean,
-    drop constraint job_in_line_when_due,
+    drop constraint job_position_when_due,
     -- A parked job that waits for nothing would be released by nobody.
-    add constraint job_in_line_when_due check (
-        line is not null and parked_for is null and state in ('available', 'running')
-        or line is null and parked_for is null and state = 'scheduled'
-        or line is null and parked_for is not null and state = 'parked');
+    add constraint job_position_when_due check (
+        queue_position is not null and parked_for is null and state in ('available', 'running')
+        or queue_position is null and parked_for is null and state = 'scheduled'
+        or queue_position is null and parked_for is not null and state = 'parked');
 
 comment on column errand.job.not_after is 'not to be started after: then it is obsolete';
 comment on column errand.job.limit_key is 'at most errand.limit.max_running jobs with this key run at once';
@@ -27,15 +27,15 @@ comment on column errand.job.tags is 'words to find it by';
 comment on column errand.job.traceparent is 'the W3C trace context of its enqueue';
 comment on column errand.job.parked_for is 'what a parked job waits for: limit:KEY or dependency:NAME';
 
--- Below the workers' marks, so a claim finds them here. No `line is not null`: nothing else may be taken for this
+-- Below the workers' marks, so a claim finds them here. No `queue_position is not null`: nothing else may be taken for this
 -- index.
-create index job_handed_back_index on errand.job (queue, priority, line) where is_handed_back;
+create index job_handed_back_index on errand.job (queue, priority, queue_position) where is_handed_back;
 comment on column errand.job.is_handed_back is
     'it waits under its old position: its worker gave it back without an attempt; null = it does not';
 
 -- Parked jobs are due and not in line: whoever looks for scheduled jobs must not read over them.
 drop index errand.job_run_at_index;
-create index job_run_at_index on errand.job (run_at) where line is null and parked_for is null;
+create index job_run_at_index on errand.job (run_at) where queue_position is null and parked_for is null;
 create index job_parked_index on errand.job (parked_for, priority, run_at, id) where parked_for is not null;
 
 alter table errand.history
@@ -107,7 +107,7 @@ comment on column errand.limit.max_running is 'how many; 0 holds all of them';
 -- its number: a read from there on passes none of the old rows, however many a held snapshot keeps.
 create table errand.limit_slot (
     job_id bigint not null,
-    line bigint not null,
+    queue_position bigint not null,
     admitted_at timestamptz not null,
     slot int not null,
     limit_key text not null,
@@ -116,7 +116,7 @@ create table errand.limit_slot (
 create index limit_slot_job_index on errand.limit_slot (job_id);
 comment on table errand.limit_slot is
     'Which jobs may run under a limit. A slot counts for as long as its job has that position, so a crash leaks none';
-comment on column errand.limit_slot.line is 'the position under which the job got it';
+comment on column errand.limit_slot.queue_position is 'the position under which the job got it';
 comment on column errand.limit_slot.admitted_at is 'when the job got it: of several rows of a slot the newest counts';
 comment on column errand.limit_slot.slot is 'its number, from 1 on';
 
@@ -173,7 +173,7 @@ create table errand.dependency (
     closed_at timestamptz,
     released_at timestamptz,
     probe_job_id bigint,
-    probe_line bigint,
+    probe_position bigint,
     threshold int not null default 3,
     threshold_window interval not null default interval '10 seconds',
     probe_every interval not null default interval '1 second',
@@ -196,13 +196,13 @@ comment on column errand.dependency.failed_at is 'the last failure';
 comment on column errand.dependency.closed_at is 'since when it counts as up again';
 comment on column errand.dependency.released_at is 'when parked jobs were last put back in line';
 comment on column errand.dependency.probe_job_id is 'the one job that tries it';
-comment on column errand.dependency.probe_line is 'the line of that job: another line means that the try is over';
+comment on column errand.dependency.probe_position is 'the line of that job: another line means that the try is over';
 comment on column errand.dependency.threshold is 'so many failures within threshold_window open it';
 comment on column errand.dependency.probe_every is 'the time between two tries while it is open';
 
 create table errand.progress (
     job_id bigint not null,
-    line bigint not null,
+    queue_position bigint not null,
     updated_at timestamptz not null default now(),
     fraction real,
     attempt smallint not null,
@@ -213,7 +213,7 @@ create table errand.progress (
 ) with (fillfactor = 50);
 create index progress_updated_at_index on errand.progress (updated_at);
 comment on table errand.progress is 'What running attempts report, and the last lines that they logged; kept with the job';
-comment on column errand.progress.line is 'the line of the attempt: an older attempt changes nothing';
+comment on column errand.progress.queue_position is 'the line of the attempt: an older attempt changes nothing';
 comment on column errand.progress.fraction is 'how much is done, 0 to 1';
 comment on column errand.progress.message is 'what it is doing, in words';
 comment on column errand.progress.output is 'what it has found so far';

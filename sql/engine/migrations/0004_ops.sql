@@ -117,23 +117,23 @@ comment on column errand.finished_total.queue is 'the jobs'' queue';
 comment on column errand.finished_total.kind is 'the jobs'' kind';
 comment on column errand.finished_total.outcome is 'as in errand.finished_per_minute';
 
-create table errand.stock (
+create table errand.job_count (
     jobs bigint not null,
     oldest_due_at timestamptz,
     queue text not null,
     kind text not null,
     state text not null,
-    constraint stock_pkey primary key (queue, kind, state)
+    constraint job_count_pkey primary key (queue, kind, state)
 ) with (fillfactor = 50);
-comment on table errand.stock is 'How many jobs there are, as housekeeping counted or estimated them last';
-comment on column errand.stock.jobs is 'how many; scaled up from a sample where the table is long';
-comment on column errand.stock.oldest_due_at is
+comment on table errand.job_count is 'How many jobs there are, as housekeeping counted or estimated them last';
+comment on column errand.job_count.jobs is 'how many; scaled up from a sample where the table is long';
+comment on column errand.job_count.oldest_due_at is
     'since when the longest waiting of them is due that a live worker of the queue knows; any where the queue has none';
-comment on column errand.stock.queue is 'their queue';
-comment on column errand.stock.kind is 'their kind';
-comment on column errand.stock.state is 'scheduled, available, parked, running or failed';
+comment on column errand.job_count.queue is 'their queue';
+comment on column errand.job_count.kind is 'their kind';
+comment on column errand.job_count.state is 'scheduled, available, parked, running or failed';
 
-create table errand.pace (
+create table errand.throughput (
     span interval not null,
     succeeded bigint not null,
     failed bigint not null,
@@ -146,37 +146,37 @@ create table errand.pace (
     run_p99_ms double precision,
     subject text not null,
     name text not null,
-    constraint pace_pkey primary key (subject, name, span),
-    constraint pace_subject check (subject in ('queue', 'kind'))
+    constraint throughput_pkey primary key (subject, name, span),
+    constraint throughput_subject check (subject in ('queue', 'kind'))
 ) with (fillfactor = 50);
-comment on table errand.pace is 'What ended lately and how long it took, by queue and by kind, as housekeeping computed it last';
-comment on column errand.pace.span is 'over the last 5 minutes, or the last hour';
-comment on column errand.pace.succeeded is 'jobs that succeeded';
-comment on column errand.pace.failed is 'jobs that failed for good';
-comment on column errand.pace.retried is 'attempts that failed and are tried again';
-comment on column errand.pace.wait_p50_ms is 'from due to started: half of the attempts waited less, in milliseconds';
-comment on column errand.pace.wait_p95_ms is 'from due to started: 95 of 100 waited less';
-comment on column errand.pace.wait_p99_ms is 'from due to started: 99 of 100 waited less';
-comment on column errand.pace.run_p50_ms is 'from started to ended: half of the attempts took less, in milliseconds';
-comment on column errand.pace.run_p95_ms is 'from started to ended: 95 of 100 took less';
-comment on column errand.pace.run_p99_ms is 'from started to ended: 99 of 100 took less';
-comment on column errand.pace.subject is 'queue or kind';
-comment on column errand.pace.name is 'the queue''s or the kind''s name';
+comment on table errand.throughput is 'What ended lately and how long it took, by queue and by kind, as housekeeping computed it last';
+comment on column errand.throughput.span is 'over the last 5 minutes, or the last hour';
+comment on column errand.throughput.succeeded is 'jobs that succeeded';
+comment on column errand.throughput.failed is 'jobs that failed for good';
+comment on column errand.throughput.retried is 'attempts that failed and are tried again';
+comment on column errand.throughput.wait_p50_ms is 'from due to started: half of the attempts waited less, in milliseconds';
+comment on column errand.throughput.wait_p95_ms is 'from due to started: 95 of 100 waited less';
+comment on column errand.throughput.wait_p99_ms is 'from due to started: 99 of 100 waited less';
+comment on column errand.throughput.run_p50_ms is 'from started to ended: half of the attempts took less, in milliseconds';
+comment on column errand.throughput.run_p95_ms is 'from started to ended: 95 of 100 took less';
+comment on column errand.throughput.run_p99_ms is 'from started to ended: 99 of 100 took less';
+comment on column errand.throughput.subject is 'queue or kind';
+comment on column errand.throughput.name is 'the queue''s or the kind''s name';
 
-create table errand.duty (
+create table errand.maintenance_task (
     done_at timestamptz not null,
     took_ms double precision not null,
     name text not null,
     done_by text not null,
     note text,
-    constraint duty_pkey primary key (name)
+    constraint maintenance_task_pkey primary key (name)
 ) with (fillfactor = 50);
-comment on table errand.duty is 'When each housekeeping duty was last done; errand.maintenance_status shows it';
-comment on column errand.duty.done_at is 'when it was last begun';
-comment on column errand.duty.took_ms is 'how long that took';
-comment on column errand.duty.name is 'stock, rescue, maintain, or schedule: a scheduler looked at the schedules';
-comment on column errand.duty.done_by is 'the program that did it, as it calls itself';
-comment on column errand.duty.note is 'what it found';
+comment on table errand.maintenance_task is 'When each housekeeping duty was last done; errand.maintenance_status shows it';
+comment on column errand.maintenance_task.done_at is 'when it was last begun';
+comment on column errand.maintenance_task.took_ms is 'how long that took';
+comment on column errand.maintenance_task.name is 'statistics, rescue, maintain, or schedule: a scheduler looked at the schedules';
+comment on column errand.maintenance_task.done_by is 'the program that did it, as it calls itself';
+comment on column errand.maintenance_task.note is 'what it found';
 
 -- Locked by errand.try_lock, errand.lock_limits and errand.lock_claims, and empty. A lock of a table needs a right to it
 -- and no transaction id; an advisory lock could be held by anybody who may connect.
@@ -184,14 +184,14 @@ create table errand.promote_lock ();
 create table errand.release_lock ();
 create table errand.rescue_lock ();
 create table errand.isolate_lock ();
-create table errand.stock_lock ();
+create table errand.statistics_lock ();
 create table errand.limits_lock ();
 create table errand.claims_lock ();
 comment on table errand.promote_lock is 'Empty. Who has it locked puts scheduled jobs in line';
 comment on table errand.release_lock is 'Empty. Who has it locked puts parked jobs in line';
 comment on table errand.rescue_lock is 'Empty. Who has it locked takes back the jobs of lost workers';
 comment on table errand.isolate_lock is 'Empty. Who has it locked releases jobs that were in two crashes';
-comment on table errand.stock_lock is 'Empty. Who has it locked counts jobs for the views of ops';
+comment on table errand.statistics_lock is 'Empty. Who has it locked counts jobs for the views of ops';
 comment on table errand.limits_lock is 'Empty. Who has it locked admits jobs under limits and rates';
 comment on table errand.claims_lock is 'Empty. Who has it locked makes a large claim';
 

@@ -9,7 +9,7 @@ select
     reported.job_id,
     reported.attempt,
     exists (
-        select from errand.job where job.id = reported.job_id and job.line = reported.line and job.state = 'running'
+        select from errand.job where job.id = reported.job_id and job.queue_position = reported.queue_position and job.state = 'running'
     ) as is_running,
     reported.fraction,
     case when (select errand.sees_content()) then reported.message end as message,

@@ -3,7 +3,7 @@ create or replace view errand.kind_status as
 with named as (
     select name from errand.kind
     union
-    select kind from errand.stock
+    select kind from errand.job_count
     union
     select kind from errand.finished_total
 )
@@ -15,11 +15,11 @@ select
     known.limit_key,
     known.dependency,
     coalesce(alive.workers, 0) as workers,
-    coalesce(stock.available, 0) as waiting,
-    coalesce(stock.running, 0) as running,
-    coalesce(stock.scheduled, 0) as scheduled,
-    coalesce(stock.parked, 0) as parked,
-    coalesce(stock.failed, 0) as failed,
+    coalesce(job_count.available, 0) as waiting,
+    coalesce(job_count.running, 0) as running,
+    coalesce(job_count.scheduled, 0) as scheduled,
+    coalesce(job_count.parked, 0) as parked,
+    coalesce(job_count.failed, 0) as failed,
     coalesce(hour.succeeded, 0) as succeeded_1_h,
     coalesce(hour.failed, 0) as failed_1_h,
     coalesce(hour.retried, 0) as retried_1_h,
@@ -31,14 +31,14 @@ select
     hour.run_p99_ms as run_p99_ms_1_h,
     ended.last_succeeded,
     ended.last_failed,
-    (select done_at from errand.duty where name = 'stock') as counted_at
+    (select done_at from errand.maintenance_task where name = 'statistics') as counted_at
 from named
 left join errand.kind as known on known.name = named.name
 left join (
     select kind, count(*) as workers
     from errand.worker
     cross join unnest(kinds) as kind
-    where beat_at + lease > now()
+    where heartbeat_at + lease > now()
     group by kind
 ) as alive on alive.kind = named.name
 left join (
@@ -49,9 +49,9 @@ left join (
         sum(jobs) filter (where state = 'scheduled')::bigint as scheduled,
         sum(jobs) filter (where state = 'parked')::bigint as parked,
         sum(jobs) filter (where state = 'failed')::bigint as failed
-    from errand.stock
+    from errand.job_count
     group by kind
-) as stock on stock.kind = named.name
+) as job_count on job_count.kind = named.name
 left join (
     select
         kind,
@@ -64,7 +64,7 @@ left join (
     ) as minutes
     group by kind
 ) as ended on ended.kind = named.name
-left join errand.pace as hour
+left join errand.throughput as hour
     on hour.subject = 'kind' and hour.name = named.name and hour.span = interval '1 hour';
 comment on view errand.kind_status is
     'A row a kind: live workers that know it (0 = its jobs wait for one), depth, rates, times, its last success';

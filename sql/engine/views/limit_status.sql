@@ -14,7 +14,7 @@ from (
     select slot.limit_key, count(live.id) as running, (array_agg(live.id order by live.id) filter (where live.id is not null))[1:20] as job_ids
     from errand.limit_slot as slot
     left join errand.job as live
-        on live.id = slot.job_id and live.line = slot.line
+        on live.id = slot.job_id and live.queue_position = slot.queue_position
     group by slot.limit_key
     union
     select limit_key, 0, null

@@ -29,24 +29,24 @@ select
     coalesce(knowing || ' knows it, but claims from other queues', 'start a worker of a version that has it')
 from (
     select
-        stock.kind,
-        sum(stock.jobs) as jobs,
-        array_agg(stock.queue order by stock.jobs desc, stock.queue) as queues,
+        job_count.kind,
+        sum(job_count.jobs) as jobs,
+        array_agg(job_count.queue order by job_count.jobs desc, job_count.queue) as queues,
         (
             select min(worker.name)
             from errand.worker
-            where stock.kind = any (worker.kinds) and worker.beat_at + worker.lease > now()
+            where job_count.kind = any (worker.kinds) and worker.heartbeat_at + worker.lease > now()
         ) as knowing,
         bool_or(exists (
             select from errand.worker
-            where stock.queue = any (worker.queues) and worker.beat_at + worker.lease > now())) as is_served
-    from errand.stock
-    where stock.state = 'available' and stock.jobs > 0
+            where job_count.queue = any (worker.queues) and worker.heartbeat_at + worker.lease > now())) as is_served
+    from errand.job_count
+    where job_count.state = 'available' and job_count.jobs > 0
         and not exists (
             select from errand.worker
-            where stock.queue = any (worker.queues) and stock.kind = any (worker.kinds)
-                and worker.beat_at + worker.lease > now())
-    group by stock.kind
+            where job_count.queue = any (worker.queues) and job_count.kind = any (worker.kinds)
+                and worker.heartbeat_at + worker.lease > now())
+    group by job_count.kind
 ) as waiting
 -- A queue that nobody claims from is late itself.
 where knowing is null or is_served
@@ -61,7 +61,7 @@ select
 from (
     select id, run_at
     from errand.job
-    where line is null and parked_for is null and run_at < now() - interval '1 minute'
+    where queue_position is null and parked_for is null and run_at < now() - interval '1 minute'
         and isfinite(run_at)
     order by run_at
     limit 1) as waiting;

@@ -11,9 +11,9 @@ select
     known.kind,
     known.queue,
     known.missed,
-    settled.tick as last_tick,
-    settled.outcome as last_outcome,
-    settled.job_id as last_job_id,
+    latest.tick as last_tick,
+    latest.outcome as last_outcome,
+    latest.job_id as last_job_id,
     known.next_tick,
     case
         when known.problem is not null then known.problem
@@ -36,7 +36,7 @@ left join lateral (
     where past.schedule = known.name
     order by past.tick desc
     limit 1
-) as settled on true;
+) as latest on true;
 comment on view errand.schedule_status is
     'A row a schedule: its times, its last tick and the job of it, its next tick, paused, and why it does not tick';
 comment on column errand.schedule_status.name is 'names the schedule';

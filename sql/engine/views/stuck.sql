@@ -13,7 +13,7 @@ with held as (
         -- So that each is found by its id, and never by a read of all jobs.
         offset 0
     ) as job
-    where (claim.claimed_at < now() - interval '5 minutes' or worker.id is null or worker.beat_at + worker.lease <= now())
+    where (claim.claimed_at < now() - interval '5 minutes' or worker.id is null or worker.heartbeat_at + worker.lease <= now())
         and job.state = 'running' and job.worker_id = claim.worker_id and isfinite(job.started_at)
 )
 select
@@ -27,20 +27,20 @@ select
     now() - held.started_at as running_for,
     case
         when worker.id is null then 'its worker has no lease any more'
-        when worker.beat_at + worker.lease <= now() then 'its worker is lost'
+        when worker.heartbeat_at + worker.lease <= now() then 'its worker is lost'
         else 'it takes far longer than usual'
     end as problem,
     case
-        when worker.id is null or worker.beat_at + worker.lease <= now()
+        when worker.id is null or worker.heartbeat_at + worker.lease <= now()
             then 'housekeeping takes it back; does a worker or scheduler run?'
         else format('select * from errand.cancel(''{%s}'', reason => ''…'')', held.id)
     end as hint
 from held
 left join errand.worker on worker.id = held.worker_id
-left join errand.pace as usual
+left join errand.throughput as usual
     on usual.subject = 'kind' and usual.name = held.kind and usual.span = interval '1 hour'
 where worker.id is null
-    or worker.beat_at + worker.lease <= now()
+    or worker.heartbeat_at + worker.lease <= now()
     or held.started_at < now() - greatest(interval '5 minutes', 10 * coalesce(usual.run_p99_ms, 0) * interval '1 millisecond');
 comment on view errand.stuck is
     'Running jobs whose worker is lost, or that take over 5 minutes and ten times what 99 of 100 of their kind take';

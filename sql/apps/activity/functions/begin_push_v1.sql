@@ -2,7 +2,7 @@
 -- every push before it. Committed before anything is sent, so that a timestamp never comes twice.
 --
 -- problem is null where there is something to send, else gone (no such activity), ended, over (its 8 hours), or nothing (now;
--- see activity.rest_v1). From the first try of its end on the activity is ending, and takes no update. present is the
+-- see activity.next_step_v1). From the first try of its end on the activity is ending, and takes no update. present is the
 -- database's clock; remaining_ms says how long it may be sent: never at the 8 hours or later.
 create or replace function activity.begin_push_v1(activity uuid, job_id bigint, ends boolean)
 returns table (

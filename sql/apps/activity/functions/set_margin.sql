@@ -14,7 +14,7 @@ begin
             using errcode = 'ER422';
     end if;
     update activity.setting as held set margin = set_margin.margin;
-    perform errand.acted('activity.set_margin', jsonb_build_object('margin', margin), reason);
+    perform errand.record_action('activity.set_margin', jsonb_build_object('margin', margin), reason);
 end
 $$;
 comment on function activity.set_margin(interval, text) is

@@ -17,13 +17,13 @@ language sql security definer set search_path = pg_catalog, media, pg_temp as $$
     )
     update media.removal as held
     set tries = tries + 1, tried_at = clock_timestamp(),
-        settles_at = case when in_flight then coalesce(settles_at, clock_timestamp() + interval '90 seconds') end,
+        final_at = case when in_flight then coalesce(final_at, clock_timestamp() + interval '90 seconds') end,
         try_at = case
-            when held.is_folder and settles_at is null then clock_timestamp() + interval '90 seconds'
+            when held.is_folder and final_at is null then clock_timestamp() + interval '90 seconds'
             else clock_timestamp() + interval '60 seconds'
         end
     from due
     where held.id = due.id
-    returning held.id, held.tries, held.key, held.is_folder, not held.is_folder or held.settles_at <= held.tried_at
+    returning held.id, held.tries, held.key, held.is_folder, not held.is_folder or held.final_at <= held.tried_at
 $$;
 comment on function media.removals_v1(int) is 'For the job object_removal: takes objects that are to be removed now';

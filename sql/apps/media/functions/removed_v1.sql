@@ -17,15 +17,15 @@ begin
         for update
     ) as held;
     update media.removal as held
-    set try_at = settles_at, error = null
+    set try_at = final_at, error = null
     from unnest(removed_v1.ids, removed_v1.tries) as done (id, try)
-    where held.id = done.id and held.tries = done.try and held.in_flight and held.settles_at > held.tried_at;
+    where held.id = done.id and held.tries = done.try and held.in_flight and held.final_at > held.tried_at;
     with confirmed as (
         delete from media.removal as held
         using unnest(removed_v1.ids, removed_v1.tries) as done (id, try)
         -- What is gone and can't come back is gone, though its try had taken too long and others are at it again.
         where held.id = done.id
-            and (not held.in_flight or held.settles_at <= held.tried_at and held.tries = done.try)
+            and (not held.in_flight or held.final_at <= held.tried_at and held.tries = done.try)
         returning held.receipt_id, held.is_folder
     ),
     counted as (

@@ -14,7 +14,7 @@ begin
     where error is not null and try_at > clock_timestamp();
     get diagnostics moved = row_count;
     perform errand.enqueue('object_removal');
-    perform errand.acted('removal_retry', jsonb_build_object('removals', moved), retry_removals.reason);
+    perform errand.record_action('removal_retry', jsonb_build_object('removals', moved), retry_removals.reason);
     return moved;
 end
 $$;

@@ -5,7 +5,7 @@ begin
     insert into media.store as known (id) values (set_store_v1.id)
     on conflict on constraint store_pkey do update set id = excluded.id, recorded_at = clock_timestamp();
     perform errand.dependency_closed('storage');
-    perform errand.acted('storage_init', jsonb_build_object('id', set_store_v1.id));
+    perform errand.record_action('storage_init', jsonb_build_object('id', set_store_v1.id));
 end
 $$;
 comment on function media.set_store_v1(uuid) is 'For errand storage init: records which object store is this database''s';

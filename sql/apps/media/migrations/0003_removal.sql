@@ -30,7 +30,7 @@ create table media.removal (
     asked_at timestamptz not null default clock_timestamp(),
     try_at timestamptz not null default clock_timestamp(),
     tried_at timestamptz,
-    settles_at timestamptz,
+    final_at timestamptz,
     tries int not null default 0,
     in_flight boolean not null,
     is_folder boolean not null default false,
@@ -49,7 +49,7 @@ comment on column media.removal.receipt_id is 'the receipt that counts it; null 
 comment on column media.removal.asked_at is 'when it was asked for';
 comment on column media.removal.try_at is 'not to be tried before; while it is being tried, when another one may';
 comment on column media.removal.tried_at is 'when it was last tried';
-comment on column media.removal.settles_at is 'when nothing can be on its way under the key any more; null before the first try';
+comment on column media.removal.final_at is 'when nothing can be on its way under the key any more; null before the first try';
 comment on column media.removal.tries is 'how often it was tried';
 comment on column media.removal.in_flight is
     'whether somebody may be storing it just now: then it is removed once more when that has settled';

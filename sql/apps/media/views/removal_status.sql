@@ -2,7 +2,7 @@
 create or replace view media.removal_status as
 select
     id, key, is_folder,
-    case when error is not null then 'refused' when tries = 0 then 'waiting' when in_flight then 'settling' else 'trying' end
+    case when error is not null then 'refused' when tries = 0 then 'waiting' when in_flight then 'confirming' else 'trying' end
     as state,
     asked_at, tries, tried_at, try_at, error, receipt_id
 from media.removal;

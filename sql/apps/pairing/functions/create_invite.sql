@@ -12,7 +12,7 @@ declare
     -- Not now(): in a long transaction that is when it began, and 24 hours are 24 hours.
     made constant timestamptz := clock_timestamp();
 begin
-    perform pairing.hold_people('create_invite', create_invite.user_id);
+    perform pairing.lock_people('create_invite', create_invite.user_id);
     if (select pair_id from pairing.person where person.user_id = create_invite.user_id) is not null then
         raise exception 'create_invite: the user is in a pair'
             using errcode = 'ER409', hint = 'select * from pairing.disconnect(user_id) ends it.';

@@ -12,7 +12,7 @@ declare
 begin
     select mine.partner into known from pairing.partner_of(disconnect.user_id) as mine;
     loop
-        perform pairing.hold_people('disconnect', disconnect.user_id, known);
+        perform pairing.lock_people('disconnect', disconnect.user_id, known);
         pair_id := null;
         partner := null;
         select mine.pair_id, mine.partner into pair_id, partner from pairing.partner_of(disconnect.user_id) as mine;

@@ -9,8 +9,8 @@ declare
     bits constant bigint := ('x' || left(gen_random_uuid()::text, 8))::bit(32)::bigint;
 begin
     return (
-        select string_agg(substr(signs, ((bits >> 5 * place) & 31)::int + 1, 1), '')
-        from generate_series(0, 5) as place
+        select string_agg(substr(signs, ((bits >> 5 * index) & 31)::int + 1, 1), '')
+        from generate_series(0, 5) as index
     );
 end
 $$;

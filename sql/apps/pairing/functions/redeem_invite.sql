@@ -41,7 +41,7 @@ begin
     where known.code = wanted
     order by state = 'live' desc, id desc
     limit 1;
-    perform pairing.hold_people('redeem_invite', redeem_invite.user_id, invite.inviter);
+    perform pairing.lock_people('redeem_invite', redeem_invite.user_id, invite.inviter);
     select * into me from pairing.person where person.user_id = redeem_invite.user_id;
     if me.wrong_since <= clock_timestamp() - window_of_tries then
         me.wrong_tries := 0;

@@ -18,7 +18,7 @@ begin
     update pairing.setting as known
     set wrong_from_source = coalesce(set_bounds.from_source, known.wrong_from_source),
         wrong_in_all = coalesce(set_bounds.in_all, known.wrong_in_all);
-    perform errand.acted(
+    perform errand.record_action(
         'pairing.set_bounds',
         jsonb_build_object('from_source', set_bounds.from_source, 'in_all', set_bounds.in_all), set_bounds.reason);
 end

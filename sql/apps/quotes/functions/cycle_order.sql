@@ -6,15 +6,15 @@
 create or replace function quotes.cycle_order(number int, before int[]) returns int[]
 language sql stable set search_path = pg_catalog, quotes, pg_temp as $$
     with shown as (
-        select quote.id, row_number() over (order by place) as place, count(*) over () as quotes
-        from unnest(before) with ordinality as earlier(id, place)
+        select quote.id, row_number() over (order by index) as index, count(*) over () as quotes
+        from unnest(before) with ordinality as earlier(id, index)
         join quotes.quote on quote.id = earlier.id
         where retired_at is null
     )
     select array_agg(
         quote.id
         order by
-            coalesce(place > (quotes + 1) / 2, false),
+            coalesce(index > (quotes + 1) / 2, false),
             sha256(convert_to('quotes/' || cycle_order.number || '/' || quote.id, 'UTF8'))
     )
     from quotes.quote

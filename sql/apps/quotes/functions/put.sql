@@ -12,7 +12,7 @@ create or replace function quotes.put(
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
 declare
-    place int := put.id;
+    quote_id int := put.id;
 begin
     if coalesce(length(put.text), 0) not between 1 and 500 then
         raise exception 'put: text: expected 1 to 500 characters, got %', coalesce(length(put.text), 0)
@@ -34,7 +34,7 @@ begin
     elsif put.id is null then
         insert into quotes.quote as new (text, author, category, source)
         values (put.text, put.author, put.category, put.source)
-        returning new.id into place;
+        returning new.id into quote_id;
     else
         update quotes.quote as known
         set text = put.text, author = put.author, category = put.category, source = put.source, retired_at = null
@@ -43,8 +43,8 @@ begin
             raise exception 'put: there is no quote %', put.id using errcode = 'ER404';
         end if;
     end if;
-    perform errand.acted('quote_put', jsonb_build_object('quote', place, 'text', put.text, 'author', put.author));
-    return place;
+    perform errand.record_action('quote_put', jsonb_build_object('quote', quote_id, 'text', put.text, 'author', put.author));
+    return quote_id;
 end
 $$;
 comment on function quotes.put(text, text, text, text, int) is

@@ -14,7 +14,7 @@ declare
     -- At UTC+14 it is this day already.
     latest_today constant date := (now() at time zone 'UTC' + interval '14 hours')::date;
     cycle quotes.cycle;
-    place int;
+    index int;
     size int;
 begin
     perform errand.check_reason('retire', retire.reason);
@@ -35,7 +35,7 @@ begin
             and known.first_day + array_position(known.quote_ids, retire.id) - 1 > latest_today
         order by number desc
     loop
-        place := array_position(cycle.quote_ids, retire.id);
+        index := array_position(cycle.quote_ids, retire.id);
         size := cardinality(cycle.quote_ids);
         if size = 1 then
             delete from quotes.cycle as known where known.number = cycle.number;
@@ -44,7 +44,7 @@ begin
             set quote_ids = array_remove(quote_ids, retire.id)
             where known.number = cycle.number;
         else
-            cycle.quote_ids[place] := cycle.quote_ids[size];
+            cycle.quote_ids[index] := cycle.quote_ids[size];
             update quotes.cycle as known
             set quote_ids = cycle.quote_ids[1:size - 1]
             where known.number = cycle.number;
@@ -55,7 +55,7 @@ begin
     end loop;
     delete from quotes.day as written where written.day > latest_today;
     perform quotes.write_days(today);
-    perform errand.acted('quote_retire', jsonb_build_object('quote', retire.id), retire.reason);
+    perform errand.record_action('quote_retire', jsonb_build_object('quote', retire.id), retire.reason);
 end
 $$;
 comment on function quotes.retire(int, text) is

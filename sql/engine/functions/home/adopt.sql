@@ -12,10 +12,10 @@ begin
     if original is null then
         return false;
     end if;
-    perform errand.settle_here();
+    perform errand.record_home();
     -- The numbers of transactions mean nothing here: all that a copied worker ever ended would look uncounted.
     delete from errand.counted;
-    perform errand.acted('adopt', jsonb_build_object('copy_of', original), reason);
+    perform errand.record_action('adopt', jsonb_build_object('copy_of', original), reason);
     perform errand.wake();
     return true;
 end

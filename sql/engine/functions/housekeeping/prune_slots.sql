@@ -25,8 +25,8 @@ begin
             where near.admitted_at < now() - interval '1 minute'
                 -- No join: the planner might read all of errand.job for it.
                 and (
-                    select job.line from errand.job where job.id = near.job_id and job.state in ('available', 'running')
-                ) is distinct from near.line
+                    select job.queue_position from errand.job where job.id = near.job_id and job.state in ('available', 'running')
+                ) is distinct from near.queue_position
             limit 10000))
         for update skip locked));
     get diagnostics removed = row_count;

@@ -16,7 +16,7 @@ begin
     if errand.try_lock('isolate') and not exists (
         select
         from errand.job
-        where crashes >= 2 and line is not null and greatest(run_at, started_at) > now() - interval '1 minute')
+        where crashes >= 2 and queue_position is not null and greatest(run_at, started_at) > now() - interval '1 minute')
     then
         update errand.job
         set state = 'available', parked_for = null, run_at = now()

@@ -52,7 +52,7 @@ begin
         key := substr(waits_for, length('limit:') + 1);
         -- Without the lock, which would hold up claims, where there is no room.
         if (errand.limit_of(key) <= (select count(*) from errand.taken_slots(key))) is not true then
-            perform errand.look_below_mark(key);
+            perform errand.scan_below_mark(key);
             exit when not errand.lock_limits();
             perform errand.release_limit(key);
         end if;

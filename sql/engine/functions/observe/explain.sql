@@ -32,7 +32,7 @@ begin
     for reason in
         select * from errand.explain_running(held) where held.state = 'running'
         union all
-        select * from errand.explain_held(held) where held.state <> 'running'
+        select * from errand.explain_job(held) where held.state <> 'running'
         union all
         select * from errand.explain_queue(held) where held.state <> 'running'
         union all
@@ -47,7 +47,7 @@ begin
     if held.state = 'available' then
         select turn.code, turn.detail, turn.hint
         into code, detail, hint
-        from errand.explain_turn(held) as turn;
+        from errand.explain_position(held) as turn;
         -- Nobody is told to be patient with what is held back.
         if code <> 'next' or rank = 0 then
             rank := rank + 1;

@@ -7,7 +7,7 @@ declare
     needed text;
     key text;
     bound errand.limit;
-    pace errand.rate;
+    rate errand.rate;
     used bigint;
     holders text;
 begin
@@ -49,7 +49,7 @@ begin
             from (
                 select live.id, live.worker_id, row_number() over (order by live.id) as nth
                 from errand.limit_slot as slot
-                join errand.job as live on live.id = slot.job_id and coalesce(live.line, 0) = slot.line
+                join errand.job as live on live.id = slot.job_id and coalesce(live.queue_position, 0) = slot.queue_position
                 where slot.limit_key = key
             ) as holder
             left join errand.worker on worker.id = holder.worker_id;
@@ -68,16 +68,16 @@ begin
             end if;
         end if;
     end if;
-    select * into pace from errand.rate where queue = job.queue;
+    select * into rate from errand.rate where queue = job.queue;
     if found then
         select coalesce(sum(started.jobs), 0) into used
         from errand.rate_log as log
         cross join lateral unnest(log.last_at, log.jobs) as started(last_at, jobs)
-        where log.queue = job.queue and started.last_at > clock_timestamp() - pace.per;
-        if used >= pace.allowed then
+        where log.queue = job.queue and started.last_at > clock_timestamp() - rate.per;
+        if used >= rate.allowed then
             code := 'rate';
-            detail := format('%s jobs of the queue %s were started within %s, and no more may be', used, job.queue, pace.per);
-            hint := format('select errand.set_rate(%L, %L, %s)', job.queue, pace.per, pace.allowed * 2);
+            detail := format('%s jobs of the queue %s were started within %s, and no more may be', used, job.queue, rate.per);
+            hint := format('select errand.set_rate(%L, %L, %s)', job.queue, rate.per, rate.allowed * 2);
             return next;
         end if;
     end if;

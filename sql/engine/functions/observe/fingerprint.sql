@@ -10,18 +10,3 @@ language sql immutable parallel safe set search_path = pg_catalog, errand, pg_te
         200)
 $$;
 comment on function errand.fingerprint(text) is 'An error without its numbers, ids and quotes: alike for errors that are alike';
-
-create or replace function errand.fingerprint_failure() returns trigger
-language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
-begin
-    new.fingerprint := errand.fingerprint(new.error);
-    return new;
-end
-$$;
-comment on function errand.fingerprint_failure() is 'Trigger: gives each failure its fingerprint';
-
-drop trigger if exists failed_fingerprint on errand.failed;
-create trigger failed_fingerprint
-before insert or update of error on errand.failed
-for each row execute function errand.fingerprint_failure();
-comment on trigger failed_fingerprint on errand.failed is 'Gives each failure its fingerprint';

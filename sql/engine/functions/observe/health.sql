@@ -20,7 +20,7 @@ begin
             'last looked at the schedules ' || round(extract(epoch from now() - max(done_at))) || ' s ago',
             'none has ever run: no schedule ticks'),
         case when coalesce(max(done_at) <= now() - interval '1 minute', true) then 'start `errand scheduler`' end
-    from errand.duty
+    from errand.maintenance_task
     where name = 'schedule'
     union all
     select
@@ -28,7 +28,7 @@ begin
         coalesce('last done ' || round(extract(epoch from now() - max(done_at))) || ' s ago', 'never done'),
         case when coalesce(max(done_at) <= now() - interval '5 minutes', true)
             then 'start `errand worker` or `errand scheduler`: each does it' end
-    from errand.duty
+    from errand.maintenance_task
     where name <> 'schedule'
     union all
     select

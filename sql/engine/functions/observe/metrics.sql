@@ -8,7 +8,7 @@
 -- Whoever may enqueue makes up names of queues and kinds. Of each 200 have samples of their own: those that workers
 -- serve first, then the largest. The others are added up under the name `other`, where queue_workers and kind_workers
 -- are the smallest of theirs; errand_folded_names says how many they are. What is said of these queues, and which
--- queues are the largest, is of the last count (errand.take_stock_v1): 5,000 queues would be 20,000 probes of the
+-- queues are the largest, is of the last count (errand.refresh_statistics_v1): 5,000 queues would be 20,000 probes of the
 -- index.
 create or replace function errand.metrics() returns table (name text, type text, labels jsonb, value double precision)
 language plpgsql stable security definer
@@ -143,7 +143,7 @@ begin
     union all
     select 'errand_scheduler_up', 'gauge', '{}',
         exists (
-            select from errand.duty where duty.name = 'schedule' and done_at > now() - interval '1 minute'
+            select from errand.maintenance_task where maintenance_task.name = 'schedule' and done_at > now() - interval '1 minute'
         )::int::float8
     union all
     select 'errand_stuck_jobs', 'gauge', '{}', count(*)::float8
@@ -152,9 +152,9 @@ begin
     select 'errand_horizon_transactions', 'gauge', '{}', coalesce(max(transactions), 0)::float8
     from errand.horizon()
     union all
-    select 'errand_duty_age_seconds', 'gauge', jsonb_build_object('duty', duty.name),
+    select 'errand_maintenance_age_seconds', 'gauge', jsonb_build_object('task', maintenance_task.name),
         extract(epoch from now() - done_at)::float8
-    from errand.duty
+    from errand.maintenance_task
     union all
     select 'errand_schema_version', 'gauge', '{}', errand.schema_version()::float8;
     perform set_config('errand.queues_to_show', '', true);

@@ -23,7 +23,7 @@ begin
     loop
         select job.queue into latest
         from errand.job
-        where job.line is not null and job.queue > latest
+        where job.queue_position is not null and job.queue > latest
         order by job.queue
         limit 1;
         exit when not found or cardinality(names) >= 1000;
@@ -36,11 +36,11 @@ begin
     union
     select queue from errand.kind
     union
-    select queue from errand.stock
+    select queue from errand.job_count
     union
-    select name from errand.pace where subject = 'queue'
+    select name from errand.throughput where subject = 'queue'
     union
-    select queue from (select queue from errand.job where line is null and parked_for is null order by run_at limit 1000) as later;
+    select queue from (select queue from errand.job where queue_position is null and parked_for is null order by run_at limit 1000) as later;
 end
 $$;
 comment on function errand.queue_names() is 'The names of all queues that jobs, kinds or ops have named; for the views';

@@ -11,7 +11,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp set enable_nes
         select queue, count(*) as workers
         from errand.worker
         cross join unnest(queues) as queue
-        where beat_at + lease > now()
+        where heartbeat_at + lease > now()
         group by queue
     ),
     counted as (
@@ -21,7 +21,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp set enable_nes
             sum(jobs) filter (where state = 'scheduled') as scheduled,
             sum(jobs) filter (where state = 'parked') as parked, sum(jobs) filter (where state = 'failed') as failed,
             min(oldest_due_at) as oldest_due_at
-        from errand.stock
+        from errand.job_count
         group by queue
     )
     select

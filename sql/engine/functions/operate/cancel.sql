@@ -26,7 +26,7 @@ begin
                     held, (select name from errand.worker where id = held.worker_id), 'cancelled', reason);
                 perform pg_notify('errand_cancel', job_id::text);
             end if;
-            perform errand.end_in_history(held, 'cancelled', null, reason);
+            perform errand.move_to_history(held, 'cancelled', null, reason);
         else
             was := errand.state_of(job_id);
             now := was;
@@ -34,7 +34,7 @@ begin
         return next;
     end loop;
     if cancelled <> '{}' then
-        perform errand.acted('cancel', jsonb_build_object('ids', cancelled[1:100]), cancel.reason, cancelled);
+        perform errand.record_action('cancel', jsonb_build_object('ids', cancelled[1:100]), cancel.reason, cancelled);
     end if;
 end
 $$;

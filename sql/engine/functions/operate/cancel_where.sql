@@ -40,7 +40,7 @@ begin
             and choice.ended_after is null and choice.ended_before is null
         order by job.id
         limit case when not dry_run then max_jobs end) as found;
-    perform errand.tell_beyond('cancel_where', max_jobs, more);
+    perform errand.report_truncation('cancel_where', max_jobs, more);
     if not dry_run and chosen is not null then
         -- A look locks nothing; from here on nobody claims or ends what is left of the choice.
         select array_agg(id), array_agg(state) into chosen, states
@@ -70,7 +70,7 @@ begin
             end,
             left(cancel_where.reason, 4000), not_after, limit_key, guard, tags, traceparent
         from ended;
-        perform errand.acted('cancel_where', jsonb_build_object('filter', filter), cancel_where.reason, coalesce(chosen, '{}'));
+        perform errand.record_action('cancel_where', jsonb_build_object('filter', filter), cancel_where.reason, coalesce(chosen, '{}'));
     end if;
     return query
     select id, state, 'cancelled', more

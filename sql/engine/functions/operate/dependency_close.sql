@@ -17,7 +17,7 @@ begin
     for update;
     if coalesce(was_open, false) then
         perform errand.dependency_closed(dependency_close.name);
-        perform errand.acted('dependency_close', jsonb_build_object('name', dependency_close.name));
+        perform errand.record_action('dependency_close', jsonb_build_object('name', dependency_close.name));
     end if;
     return coalesce(was_open, false);
 end

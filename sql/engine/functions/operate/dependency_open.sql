@@ -15,8 +15,8 @@ begin
     values (dependency_open.name, now(), 'ops', dependency_open.until, dependency_open.reason)
     on conflict on constraint dependency_pkey do update
     set opened_at = coalesce(known.opened_at, excluded.opened_at), opened_by = excluded.opened_by, until = excluded.until,
-        reason = excluded.reason, probe_job_id = null, probe_line = null;
-    perform errand.acted(
+        reason = excluded.reason, probe_job_id = null, probe_position = null;
+    perform errand.record_action(
         'dependency_open',
         jsonb_strip_nulls(jsonb_build_object('name', dependency_open.name, 'until', dependency_open.until)),
         dependency_open.reason);

@@ -30,7 +30,7 @@ begin
     )
     select array_agg(id order by id) into discarded from kept;
     if discarded is not null then
-        perform errand.acted('discard', jsonb_build_object('ids', discarded[1:100]), discard.reason, discarded);
+        perform errand.record_action('discard', jsonb_build_object('ids', discarded[1:100]), discard.reason, discarded);
     end if;
     return query
     select

@@ -7,8 +7,8 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         from unnest(names) as name
         cross join lateral (
             select count(*) * 2.0 / (length(name) + length(mistyped)) as likeness
-            from generate_series(1, length(mistyped)) as place
-            where strpos(name, substr(mistyped, place, 2)) > 0) as compared
+            from generate_series(1, length(mistyped)) as index
+            where strpos(name, substr(mistyped, index, 2)) > 0) as compared
     ) as ranked
     where nth <= most
 $$;

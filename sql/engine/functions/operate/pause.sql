@@ -33,7 +33,7 @@ begin
     set
         paused_at = coalesce(known.paused_at, excluded.paused_at), paused_reason = excluded.paused_reason,
         paused_until = excluded.paused_until, paused_by = excluded.paused_by;
-    perform errand.acted(
+    perform errand.record_action(
         'pause', jsonb_strip_nulls(jsonb_build_object('queue', pause.queue, 'until', pause.until)), pause.reason);
 end
 $$;

@@ -1,4 +1,3 @@
--- errand: after claimed_by
 -- release_worker: takes back what a worker holds, and ends its lease: the jobs go back to their place in line, their
 -- attempt uncounted.
 --
@@ -23,9 +22,9 @@ begin
     if not found then
         raise exception 'release_worker: worker_id: expected one of errand.worker_status, got %',
             coalesce(release_worker.worker_id::text, 'null') using errcode = 'ER404';
-    elsif known.beat_at + known.lease > now() and not coalesce(force, false) then
+    elsif known.heartbeat_at + known.lease > now() and not coalesce(force, false) then
         raise exception 'release_worker: worker %: expected one that is lost, got one that was heard % s ago',
-            known.id, round(extract(epoch from now() - known.beat_at))
+            known.id, round(extract(epoch from now() - known.heartbeat_at))
             using errcode = 'ER409', hint = 'Stop the process; or force => true: its jobs are stopped and run elsewhere.';
     end if;
     delete from errand.worker where id = known.id;
@@ -45,7 +44,7 @@ begin
     )
     select coalesce(array_agg(id order by id), '{}') into released from back;
     perform errand.drop_claims(array[known.id]);
-    perform errand.acted(
+    perform errand.record_action(
         'release_worker', jsonb_build_object('worker_id', known.id, 'worker', known.name), release_worker.reason, released);
     perform errand.wake();
     return query

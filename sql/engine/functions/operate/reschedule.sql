@@ -44,14 +44,14 @@ begin
                 priority = coalesce(reschedule.priority, held.priority),
                 parked_for = case when reschedule.now = 'parked' then held.parked_for end,
                 -- errand.requeue draws a new one where the job moves.
-                line = case when reschedule.now = 'available' then held.line end
+                queue_position = case when reschedule.now = 'available' then held.queue_position end
             where id = job_id;
             moved := moved || job_id;
         end if;
         return next;
     end loop;
     if moved <> '{}' then
-        perform errand.acted(
+        perform errand.record_action(
             'reschedule',
             jsonb_strip_nulls(jsonb_build_object(
                 'ids', moved[1:100], 'run_at', reschedule.run_at, 'priority', reschedule.priority)),

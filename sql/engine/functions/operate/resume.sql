@@ -10,7 +10,7 @@ begin
     set paused_at = null, paused_reason = null, paused_until = null, paused_by = null
     where name = resume.queue and paused_at is not null;
     if found then
-        perform errand.acted('resume', jsonb_build_object('queue', resume.queue), resume.reason);
+        perform errand.record_action('resume', jsonb_build_object('queue', resume.queue), resume.reason);
         perform errand.wake();
     end if;
 end

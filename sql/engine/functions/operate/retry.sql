@@ -15,7 +15,7 @@ declare
     target text := case when due <= now() then 'available' else 'scheduled' end;
     asked constant bigint[] := array(select distinct id from unnest(ids) as id where id is not null order by id);
     states constant text[] := array(
-        select errand.state_of(id) from unnest(asked) with ordinality as one(id, place) order by place);
+        select errand.state_of(id) from unnest(asked) with ordinality as one(id, index) order by index);
     retried bigint[] := '{}';
     held record;
 begin
@@ -39,7 +39,7 @@ begin
                 retried := retried || held.id;
             end if;
         else
-            retried := retried || errand.bring_back('retry', array[held.id], array[due]);
+            retried := retried || errand.requeue_jobs('retry', array[held.id], array[due]);
         end if;
     end loop;
     for job_id, was in select * from unnest(asked, states) loop
@@ -47,7 +47,7 @@ begin
         return next;
     end loop;
     if retried <> '{}' then
-        perform errand.acted(
+        perform errand.record_action(
             'retry', jsonb_build_object('ids', retried[1:100], 'run_at', due), retry.reason, retried);
         perform errand.wake();
     end if;

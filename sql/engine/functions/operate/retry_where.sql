@@ -54,21 +54,21 @@ begin
             and not exists (select from errand.job as live where live.unique_key = ended.unique_key)
     ),
     placed as (
-        select id, place, now() + coalesce((place - 1) * interval '1 minute' / per_minute, interval '0') as due_at
+        select id, index, now() + coalesce((index - 1) * interval '1 minute' / per_minute, interval '0') as due_at
         from (
-            select id, row_number() over (order by finished_at, id) as place from matching where nth = 1
+            select id, row_number() over (order by finished_at, id) as index from matching where nth = 1
         ) as in_order
     )
     select
-        array_agg(id order by due_at, id) filter (where place <= max_jobs),
-        array_agg(due_at order by due_at, id) filter (where place <= max_jobs),
-        case when dry_run then count(*) filter (where place > max_jobs) end
+        array_agg(id order by due_at, id) filter (where index <= max_jobs),
+        array_agg(due_at order by due_at, id) filter (where index <= max_jobs),
+        case when dry_run then count(*) filter (where index > max_jobs) end
     into chosen, due, more
     from placed;
-    perform errand.tell_beyond('retry_where', max_jobs, more);
+    perform errand.report_truncation('retry_where', max_jobs, more);
     if not dry_run and chosen is not null then
-        back := errand.bring_back('retry_where', chosen, due);
-        perform errand.acted(
+        back := errand.requeue_jobs('retry_where', chosen, due);
+        perform errand.record_action(
             'retry_where', jsonb_build_object('filter', filter, 'per_minute', per_minute), retry_where.reason, back);
         perform errand.wake();
     end if;

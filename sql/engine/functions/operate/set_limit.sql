@@ -22,7 +22,7 @@ begin
         values (set_limit.limit_key, set_limit.max_running)
         on conflict on constraint limit_pkey do update set max_running = excluded.max_running, set_at = now();
     end if;
-    perform errand.acted(
+    perform errand.record_action(
         'set_limit', jsonb_build_object('limit_key', set_limit.limit_key, 'max_running', set_limit.max_running));
 end
 $$;

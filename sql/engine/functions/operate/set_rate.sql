@@ -13,7 +13,7 @@ begin
             coalesce(quote_literal(left(set_rate.queue, 120)), 'null') using errcode = 'ER422';
     elsif set_rate.per is null and set_rate.allowed is null then
         delete from errand.rate where rate.queue = set_rate.queue;
-        perform errand.acted('set_rate', jsonb_build_object('queue', set_rate.queue, 'allowed', null));
+        perform errand.record_action('set_rate', jsonb_build_object('queue', set_rate.queue, 'allowed', null));
         return;
     elsif set_rate.per is null or set_rate.per < interval '100 milliseconds'
         or extract(year from set_rate.per) <> 0 or extract(month from set_rate.per) <> 0
@@ -28,7 +28,7 @@ begin
     values (set_rate.queue, set_rate.per, set_rate.allowed)
     on conflict on constraint rate_pkey do update
     set per = excluded.per, allowed = excluded.allowed;
-    perform errand.acted(
+    perform errand.record_action(
         'set_rate',
         jsonb_build_object('queue', set_rate.queue, 'per', set_rate.per, 'allowed', set_rate.allowed));
 end

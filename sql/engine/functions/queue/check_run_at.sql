@@ -1,9 +1,9 @@
 -- check_run_at: refuses a time that never comes, or was always there. Raises ER422.
-create or replace function errand.check_run_at(run_at timestamptz, place text default 'enqueue') returns void
+create or replace function errand.check_run_at(run_at timestamptz, context text default 'enqueue') returns void
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 begin
     if not isfinite(run_at) then
-        raise exception '%: run_at: expected a finite time, got %', place, run_at
+        raise exception '%: run_at: expected a finite time, got %', context, run_at
             using errcode = 'ER422', hint = 'A job that is due now has none.';
     end if;
 end

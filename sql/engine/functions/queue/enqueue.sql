@@ -65,12 +65,12 @@ begin
     loop
         return query
         insert into errand.job (
-            queue, kind, payload, run_at, state, line, priority, max_attempts, unique_key, not_after, limit_key, guard,
+            queue, kind, payload, run_at, state, queue_position, priority, max_attempts, unique_key, not_after, limit_key, guard,
             tags, traceparent, parked_for)
         values (
             coalesce(enqueue.queue, defaults.queue, 'default'), enqueue.kind,
             case when pg_column_size(enqueue.payload) <= 2000 then enqueue.payload end, due, target,
-            case when target = 'available' then nextval('errand.job_line') end,
+            case when target = 'available' then nextval('errand.job_position') end,
             coalesce(enqueue.priority, defaults.priority, 2), coalesce(enqueue.max_attempts, defaults.max_attempts, 10),
             enqueue.unique_key, nullif(enqueue.not_after, 'infinity'), coalesce(enqueue.limit_key, defaults.limit_key),
             enqueue.guard, nullif(enqueue.tags[:], '{}'), enqueue.traceparent, waits_for)
@@ -86,7 +86,7 @@ begin
             update errand.job
             set queue = coalesce(enqueue.queue, defaults.queue, 'default'), kind = enqueue.kind,
                 payload = enqueue.payload, run_at = due, state = target,
-                line = case when target = 'available' then job.line end,
+                queue_position = case when target = 'available' then job.queue_position end,
                 priority = coalesce(enqueue.priority, defaults.priority, 2), attempt = 0, crashes = 0,
                 max_attempts = coalesce(enqueue.max_attempts, defaults.max_attempts, 10),
                 not_after = nullif(enqueue.not_after, 'infinity'),
@@ -106,7 +106,7 @@ begin
                     when job.state = 'parked' then 'parked'
                     else 'available'
                 end,
-                line = case when due <= now() then job.line end,
+                queue_position = case when due <= now() then job.queue_position end,
                 parked_for = case when due <= now() then job.parked_for end
             where unique_key = enqueue.unique_key and job.state <> 'running'
             returning id, false, job.state;

@@ -25,7 +25,7 @@ begin
     select * into asked from errand.check_elements(jobs);
     -- What changes jobs that there are locks them: one by one, by their keys, so that no two calls wait for each other.
     if asked.change_jobs then
-        return query select * from errand.enqueue_in_turn(jobs) as one order by one.ordinal;
+        return query select * from errand.enqueue_one_by_one(jobs) as one order by one.ordinal;
         return;
     end if;
     if asked.have_keys then
@@ -63,8 +63,8 @@ begin
         end if;
     end if;
     return query
-    select place::int, found_id, id is not null, state
-    from unnest(ids, found_ids, states) with ordinality as one(id, found_id, state, place);
+    select index::int, found_id, id is not null, state
+    from unnest(ids, found_ids, states) with ordinality as one(id, found_id, state, index);
 end
 $$;
 comment on function errand.enqueue_many(jsonb) is

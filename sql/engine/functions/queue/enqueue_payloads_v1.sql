@@ -53,10 +53,10 @@ begin
     left join errand.kind as defaults on defaults.name = asked.name;
     perform pg_current_xact_id();
     with added as (
-        insert into errand.job (queue, kind, payload, run_at, state, line, priority, max_attempts, limit_key)
+        insert into errand.job (queue, kind, payload, run_at, state, queue_position, priority, max_attempts, limit_key)
         select
             target, enqueue_payloads_v1.kind, case when pg_column_size(payload) <= 2000 then payload end, due, initial,
-            case when initial = 'available' then nextval('errand.job_line') end, urgency, tries, limited
+            case when initial = 'available' then nextval('errand.job_position') end, urgency, tries, limited
         from unnest(payloads) as payload
         returning id
     )

@@ -12,12 +12,12 @@ begin
     perform pg_current_xact_id();
     with added as (
         insert into errand.job (
-            queue, kind, payload, run_at, state, line, priority, max_attempts, not_after, limit_key, guard, tags,
+            queue, kind, payload, run_at, state, queue_position, priority, max_attempts, not_after, limit_key, guard, tags,
             traceparent)
         select
             queue, kind, case when pg_column_size(payload) <= 2000 then payload end, run_at,
             case when run_at > now() then 'scheduled' else 'available' end,
-            case when run_at <= now() then nextval('errand.job_line') end, priority, max_attempts, not_after, limit_key,
+            case when run_at <= now() then nextval('errand.job_position') end, priority, max_attempts, not_after, limit_key,
             guard, tags, traceparent
         from errand.read_elements(jobs)
         returning id, state, limit_key, payload is null as is_large
@@ -30,9 +30,9 @@ begin
     into ids, states, limited, any_large
     from added;
     if any_large then
-        perform errand.store_payloads(array_agg(ids[place]), array_agg(element -> 'payload'))
-        from jsonb_array_elements(jobs) with ordinality as item(element, place)
-        where ids[place] is not null and pg_column_size(element -> 'payload') > 2000;
+        perform errand.store_payloads(array_agg(ids[index]), array_agg(element -> 'payload'))
+        from jsonb_array_elements(jobs) with ordinality as item(element, index)
+        where ids[index] is not null and pg_column_size(element -> 'payload') > 2000;
     end if;
     if limited is not null then
         perform errand.park_beyond_limits(ids, limited);

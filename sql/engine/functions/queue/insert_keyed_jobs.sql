@@ -13,16 +13,16 @@ begin
     perform pg_current_xact_id();
     with asked as materialized (
         select
-            *, nextval('errand.job_id_seq') as id, case when run_at <= now() then nextval('errand.job_line') end as line
+            *, nextval('errand.job_id_seq') as id, case when run_at <= now() then nextval('errand.job_position') end as queue_position
         from errand.read_elements(jobs)
     ),
     added as (
         insert into errand.job (
-            id, queue, kind, payload, run_at, state, line, priority, max_attempts, unique_key, not_after, limit_key,
+            id, queue, kind, payload, run_at, state, queue_position, priority, max_attempts, unique_key, not_after, limit_key,
             guard, tags, traceparent)
         select
             id, queue, kind, case when pg_column_size(payload) <= 2000 then payload end, run_at,
-            case when line is null then 'scheduled' else 'available' end, line,
+            case when queue_position is null then 'scheduled' else 'available' end, queue_position,
             priority, max_attempts, unique_key, not_after, limit_key, guard, tags, traceparent
         from asked
         -- In one order for all, so that no two calls with the same keys wait for each other.
@@ -38,9 +38,9 @@ begin
     from asked
     left join added using (id);
     if any_large then
-        perform errand.store_payloads(array_agg(ids[place]), array_agg(element -> 'payload'))
-        from jsonb_array_elements(jobs) with ordinality as item(element, place)
-        where ids[place] is not null and pg_column_size(element -> 'payload') > 2000;
+        perform errand.store_payloads(array_agg(ids[index]), array_agg(element -> 'payload'))
+        from jsonb_array_elements(jobs) with ordinality as item(element, index)
+        where ids[index] is not null and pg_column_size(element -> 'payload') > 2000;
     end if;
     if limited is not null then
         perform errand.park_beyond_limits(ids, limited);

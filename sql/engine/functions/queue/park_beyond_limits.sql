@@ -24,7 +24,7 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
         where most is not null
     ),
     asked as materialized (
-        select added.id, added.limit_key, added.priority, added.line, (room.most ->> added.limit_key)::int as most
+        select added.id, added.limit_key, added.priority, added.queue_position, (room.most ->> added.limit_key)::int as most
         from room
         cross join unnest(ids) as one(id)
         join errand.job as added on added.id = one.id
@@ -34,12 +34,12 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     beyond as materialized (
         select id, limit_key
         from (
-            select id, limit_key, most, row_number() over (partition by limit_key order by priority, line) as nth
+            select id, limit_key, most, row_number() over (partition by limit_key order by priority, queue_position) as nth
             from asked) as added
         where nth > most
     )
     update errand.job
-    set state = 'parked', line = null, parked_for = 'limit:' || beyond.limit_key
+    set state = 'parked', queue_position = null, parked_for = 'limit:' || beyond.limit_key
     from beyond
     where job.id = beyond.id
 $$;

@@ -9,7 +9,7 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
     -- The transaction id comes before the position: a snapshot then always shows who may still hold a smaller one.
     perform pg_current_xact_id();
-    new.line := nextval('errand.job_line');
+    new.queue_position := nextval('errand.job_position');
     new.worker_id := null;
     new.is_handed_back := null;
     return new;

@@ -5,8 +5,8 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         when value ~ '^[0-9]{1,2}$' then
             case when value::int between low and high then value::int end
         else (
-            select low + place::int - 1
-            from unnest(words) with ordinality as known(word, place)
+            select low + index::int - 1
+            from unnest(words) with ordinality as known(word, index)
             where lower(value) in (word, left(word, 3)))
     end
 $$;

@@ -48,9 +48,9 @@ begin
         select moment, moment at time zone zone, null::text
         from (
             select timestamptz 'epoch'
-                + (((extract(epoch from next_ticks.after) * 1000000)::bigint / step + place) * step)
+                + (((extract(epoch from next_ticks.after) * 1000000)::bigint / step + number) * step)
                     * interval '1 microsecond' as moment
-            from generate_series(1, next_ticks.count) as place
+            from generate_series(1, next_ticks.count) as number
         ) as counted;
         return;
     end if;
@@ -71,15 +71,15 @@ begin
             from generate_series(month, month + interval '1 month - 1 day', '1 day') as date
             cross join lateral (
                 select
-                    extract(day from date)::int as place, extract(dow from date)::int as weekday,
-                    extract(day from month + interval '1 month - 1 day')::int as places
+                    extract(day from date)::int as day_of_month, extract(dow from date)::int as weekday,
+                    extract(day from month + interval '1 month - 1 day')::int as days_in_month
             ) as known
             cross join lateral (
                 select
-                    place = any (fields.days) or place - places - 1 = any (fields.days) as by_month,
+                    day_of_month = any (fields.days) or day_of_month - days_in_month - 1 = any (fields.days) as by_month,
                     weekday = any (fields.weekdays)
-                        or weekday + 10 * ((place + 6) / 7) = any (fields.weekdays)
-                        or (place + 7 > places and weekday + 60 = any (fields.weekdays)) as by_week
+                        or weekday + 10 * ((day_of_month + 6) / 7) = any (fields.weekdays)
+                        or (day_of_month + 7 > days_in_month and weekday + 60 = any (fields.weekdays)) as by_week
             ) as matching
             where date >= date_trunc('day', start)
                 and case when fields.either_day then by_month or by_week else by_month and by_week end

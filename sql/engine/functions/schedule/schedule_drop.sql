@@ -13,7 +13,7 @@ begin
         raise exception 'schedule_drop: there is no schedule %', quote_nullable(schedule_drop.name)
             using errcode = 'ER404';
     end if;
-    perform errand.acted('schedule_drop', jsonb_build_object('schedule', schedule_drop.name));
+    perform errand.record_action('schedule_drop', jsonb_build_object('schedule', schedule_drop.name));
 end
 $$;
 comment on function errand.schedule_drop(text) is

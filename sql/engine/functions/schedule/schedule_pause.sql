@@ -17,7 +17,7 @@ begin
         raise exception 'schedule_pause: there is no schedule %', quote_nullable(schedule_pause.name)
             using errcode = 'ER404';
     end if;
-    perform errand.acted(
+    perform errand.record_action(
         'schedule_pause', jsonb_build_object('schedule', schedule_pause.name), schedule_pause.reason);
 end
 $$;

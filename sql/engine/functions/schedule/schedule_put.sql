@@ -68,7 +68,7 @@ begin
         schedule_put.missed, schedule_put.queue, schedule_put.max_lateness, schedule_put.max_catch_up)
     on conflict (name) do nothing;
     if found then
-        perform errand.acted('schedule_put', asked);
+        perform errand.record_action('schedule_put', asked);
         return 'created';
     end if;
     select * into old from errand.schedule as held where held.name = schedule_put.name for update;
@@ -91,7 +91,7 @@ begin
         -- New times are for the future: none of them was missed.
         last_tick = case when is_same_clock then held.last_tick else greatest(held.last_tick, now()) end
     where held.name = schedule_put.name;
-    perform errand.acted('schedule_put', asked);
+    perform errand.record_action('schedule_put', asked);
     return 'changed';
 end
 $$;

@@ -26,7 +26,7 @@ begin
         on conflict do nothing;
         exit when found;
     end loop;
-    perform errand.acted(
+    perform errand.record_action(
         'schedule_run_now', jsonb_build_object('schedule', schedule_run_now.name), schedule_run_now.reason, array[job]);
     return job;
 end

@@ -10,9 +10,9 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 begin
     perform errand.check_home();
-    perform errand.note_duty('schedule', clock_timestamp())
+    perform errand.record_maintenance_task('schedule', clock_timestamp())
     where not exists (
-        select from errand.duty where duty.name = 'schedule' and done_at > clock_timestamp() - interval '10 seconds');
+        select from errand.maintenance_task where maintenance_task.name = 'schedule' and done_at > clock_timestamp() - interval '10 seconds');
     return query
     select
         now(), known.name, known.version, known.last_tick, known.next_tick, known.paused_at is not null, known.cron,

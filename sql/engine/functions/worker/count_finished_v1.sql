@@ -3,7 +3,7 @@
 -- worker_ids are all ids of the process, the current one first: the rows are entered under that. counts is an array of
 -- {queue, kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram}; the histograms may be missing. upto and
 -- beyond say of which transactions all ends are counted now, as in errand.counted. Where housekeeping has taken the
--- current id for lost, nothing is added: errand.count_lost counts its ends.
+-- current id for lost, nothing is added: errand.count_missed_completions counts its ends.
 create or replace function errand.count_finished_v1(worker_ids bigint[], counts jsonb, upto bigint, beyond bigint[]) returns void
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp

@@ -3,13 +3,13 @@
 -- The fence is the line under which the job was claimed: it is drawn anew whenever a job becomes available, so a late
 -- end of an earlier attempt changes nothing. Returns the ids that were refused, those whose rows another session has
 -- locked: nothing waits for it, and they are to be written again a moment later; and the transaction that ended the
--- others, by which errand.count_lost knows them.
+-- others, by which errand.count_missed_completions knows them.
 --
 -- The line is compared through coalesce, here and wherever else a job is found by its id, so that it can be no reason
--- to read errand.job_line_index. Where nearly nothing waited at the last VACUUM, and an old snapshot keeps millions of
+-- to read errand.job_position_index. Where nearly nothing waited at the last VACUUM, and an old snapshot keeps millions of
 -- dead entries, the planner takes that index for as short as the table: a read of all of it for a single job, seconds.
 create or replace function errand.finish_v1(
-    worker_id bigint, ids bigint[], lines bigint[], out refused bigint[], out locked bigint[], out ended_by bigint
+    worker_id bigint, ids bigint[], positions bigint[], out refused bigint[], out locked bigint[], out completed_by bigint
 )
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -29,7 +29,7 @@ begin
         where id = any (ids) and worker_id = finish_v1.worker_id and state = 'running'
             -- No two jobs ever have the same line, so the pairs need not be matched one by one. As a subquery that the
             -- planner can't join they are hashed; = any (lines) would compare each job with all of them.
-            and (coalesce(line, 0) in (select unnest(lines))) is true
+            and (coalesce(queue_position, 0) in (select unnest(positions))) is true
             -- No other transaction has locked the row since its claim; one that did may have ended.
             and (xmax = xmin or xmax = 0)
         returning *
@@ -45,25 +45,25 @@ begin
         returning id
     )
     select array_agg(id) into finished from kept;
-    ended_by := pg_current_xact_id()::text::bigint;
+    completed_by := pg_current_xact_id()::text::bigint;
     if cardinality(finished) = cardinality(ids) then
         return;
     end if;
     for held in
         select *
         from errand.job
-        where id = any (ids) and worker_id = finish_v1.worker_id and state = 'running' and coalesce(line, 0) = any (lines)
+        where id = any (ids) and worker_id = finish_v1.worker_id and state = 'running' and coalesce(queue_position, 0) = any (positions)
         order by id
         for update skip locked
     loop
-        perform errand.end_in_history(held, 'succeeded', null, null);
+        perform errand.move_to_history(held, 'succeeded', null, null);
         finished := finished || held.id;
     end loop;
     refused := array(select unnest(ids) except select unnest(finished));
     locked := array(
         select id
         from errand.job
-        where id = any (refused) and worker_id = finish_v1.worker_id and state = 'running' and coalesce(line, 0) = any (lines));
+        where id = any (refused) and worker_id = finish_v1.worker_id and state = 'running' and coalesce(queue_position, 0) = any (positions));
     refused := array(select unnest(refused) except select unnest(locked));
 end
 $$;

@@ -1,4 +1,3 @@
--- errand: after claimed_by
 -- leave_v1: ends a worker's lease. With in_doubt, jobs that are still claimed under its id are handed back, uncounted:
 -- their claim's result was lost, so they never started. What another session has locked stays as it is: housekeeping
 -- takes it back, and so it does with what a claim brings that is still under way.

@@ -4,7 +4,7 @@ create or replace function errand.lower_wake_flag() returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
     if (select last_value from errand.wake_flag) = 2
-        and not exists (select from errand.worker where beat_at > now() - lease)
+        and not exists (select from errand.worker where heartbeat_at > now() - lease)
     then
         perform setval('errand.wake_flag', 1);
     end if;

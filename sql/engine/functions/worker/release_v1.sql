@@ -9,7 +9,7 @@ declare
     key text;
 begin
     perform set_config(
-        'errand.line_before', (select case when is_called then last_value else 0 end from errand.job_line)::text, true);
+        'errand.position_before', (select case when is_called then last_value else 0 end from errand.job_position)::text, true);
     for key in
         select distinct asked
         from unnest(limit_keys) as asked

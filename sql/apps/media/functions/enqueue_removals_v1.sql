@@ -1,0 +1,15 @@
+-- enqueue_removals_v1: enqueues the job that removes objects where some are due; up to four of them, so that one whose worker
+-- was lost holds up nobody, and while the store is down no more gather. Answers whether some are due.
+create or replace function media.enqueue_removals_v1() returns boolean
+language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
+begin
+    if not exists (select from media.removal where try_at <= now()) then
+        return false;
+    end if;
+    perform errand.enqueue(
+        'object_removal', unique_key => 'object_removal/' || floor(extract(epoch from now()) / 15)::bigint % 4);
+    return true;
+end
+$$;
+comment on function media.enqueue_removals_v1() is
+    'For the job event_purge: enqueues the removal of objects where some are due; answers whether some are';
