@@ -43,7 +43,8 @@ comment on column media.photo.idempotency_key is
     'what the app calls this submission: a second one with it is this photo; null where it gave none';
 comment on column media.photo.owner is 'whose it is, in the words of the app';
 comment on column media.photo.state is 'submitted, compressed or failed';
-comment on column media.photo.source_key is 'where the original lies in the object store; it is never changed or removed here';
+comment on column media.photo.source_key is
+    'where the original lies in the object store; it is never changed, and removed only together with the photo';
 comment on column media.photo.result_key is 'where the compressed photo lies; null until there is one';
 comment on column media.photo.bytes is 'size of the result';
 comment on column media.photo.quality is 'encoder quality of the result; null where the original was good as it was';

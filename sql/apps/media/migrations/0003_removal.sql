@@ -2,7 +2,7 @@
 --
 -- Why     a store may refuse a delete or be away: what is to go is kept in rows until it is gone, and what is left of it is a
 --         receipt with counts.
--- Locks   media.photo, for milliseconds: its comments.
+-- Locks   nothing: everything is new.
 -- Before  nothing was released before.
 create table media.receipt (
     id bigint generated always as identity,
@@ -56,6 +56,3 @@ comment on column media.removal.in_flight is
 comment on column media.removal.is_folder is 'whether the key is the beginning of many, all of which are to go';
 comment on column media.removal.key is 'where it lies in the object store';
 comment on column media.removal.error is 'why the last try failed';
-
-comment on column media.photo.source_key is
-    'where the original lies in the object store; it is never changed, and removed only together with the photo';
