@@ -1,13 +1,13 @@
--- roles: who may do what. Five roles without login; give them to those who log in: grant errand_ops to alice.
+-- roles: applies the rights of five roles without login. Grant them to logins: grant errand_ops to alice.
 --
---   errand_owner      owns everything; nobody needs it to work with the queue
---   errand_worker     the processes that do the work: the versioned functions, errand.metrics for /metrics, and no table
---   errand_enqueuer   the application: enqueues, and nothing else
---   errand_ops        people: looks at everything, cancels, retries, pauses, edits schedules and limits
---   errand_monitor    dashboards and alerts: status without what jobs hold, or whose it is
+--   errand_owner      owns all objects; no login needs it to work with the queue
+--   errand_worker     the worker processes: functions with a version, errand.metrics for /metrics, and no table
+--   errand_enqueuer   the application: only enqueues
+--   errand_ops        operators: read everything, cancel, retry, pause, edit schedules and limits
+--   errand_monitor    dashboards and alerts: status without the content or owners of jobs
 --
--- Roles belong to the whole server, and who migrates may not be allowed to make them: then nothing fails, the rights are
--- given to those roles that exist, and errand.apply_rights says what is missing. Nothing is granted to PUBLIC.
+-- Roles belong to the whole server, and the login that migrates may not be allowed to create them. Then nothing fails:
+-- the existing roles get their rights, and errand.apply_rights returns what is missing. PUBLIC gets no right.
 revoke execute on function
     errand.namespaces(), errand.app_rows(text), errand.rights(), errand.apply_rights(), errand.missing_rights(text[]),
     errand.foreign_objects()

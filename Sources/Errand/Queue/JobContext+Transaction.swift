@@ -71,6 +71,6 @@ public struct EndRefused: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         isUnwanted
-            ? "rolled back: the job's guard said no at the end" : "rolled back: the job is no longer this worker's"
+            ? "rolled back: the job's guard said no at completion" : "rolled back: the job is no longer this worker's"
     }
 }

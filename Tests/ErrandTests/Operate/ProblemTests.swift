@@ -22,7 +22,7 @@ import Testing
                 """
                 update errand.schedule set changed_at = changed_at - interval '2 min', last_tick = last_tick - interval '2 min'
                 """)
-            #expect(try await database.text(late) == "schedule|nightly|no scheduler has taken it up: does one run?")
+            #expect(try await database.text(late) == "schedule|nightly|no scheduler has read it: does one run?")
 
             var loop = SchedulerLoop(
                 database: database, definitions: [], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -98,7 +98,7 @@ import Testing
                     == "true")
             #expect(
                 try await database.text(
-                    "select detail like 'no live worker takes kind_1, % and 4990 more' from errand.health() where check_name = 'kinds'"
+                    "select detail like 'no live worker has kind_1, % and 4990 more' from errand.health() where check_name = 'kinds'"
                 ) == "true")
             try await database.take(worker, queue: "zulu")
         }
@@ -134,7 +134,7 @@ import Testing
             try await database.execute("select errand.refresh_statistics_v1('0 s')")
             let overdue = "select what, name, detail from errand.overdue"
             #expect(
-                try await database.text(overdue) == "kind|orphan|300 jobs wait, and no live worker knows the kind")
+                try await database.text(overdue) == "kind|orphan|300 jobs wait, and no live worker has the kind")
             let ok = "select check_name from errand.health() where check_name in ('overdue', 'kinds') and not ok"
             #expect(try await database.text(ok) == "kinds")
             #expect(try await database.text("select waiting, oldest_due_at from errand.queue_status") == "300|")
@@ -156,8 +156,8 @@ import Testing
             try await database.execute("select errand.refresh_statistics_v1('0 s')")
             #expect(
                 try await database.text("select what, name, detail, hint from errand.overdue")
-                    == "kind|noop|1 job waits in default, and no live worker of it knows the kind|"
-                    + "host:1 knows it, but claims from other queues")
+                    == "kind|noop|1 job waits in default, and no live worker of it has the kind|"
+                    + "host:1 has it, but claims from other queues")
         }
     }
 }

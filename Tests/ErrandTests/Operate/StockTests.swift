@@ -171,7 +171,7 @@ import Testing
                     == "kind|unknown")
             #expect(
                 try await database.text("select detail from errand.overdue where what = 'kind'")
-                    == "1 job waits, and no live worker knows the kind")
+                    == "1 job waits, and no live worker has the kind")
             #expect(
                 try await database.text("select check_name from errand.health() where not ok order by 1")
                     == "kinds\nscheduler\nstuck jobs")

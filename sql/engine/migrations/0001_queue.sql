@@ -9,8 +9,8 @@ comment on schema errand is 'Errand, a job queue: functions and views are the in
 
 create sequence errand.job_position as bigint cache 1;
 comment on sequence errand.job_position is
-    'Queue positions. Workers rely on their order: the sequence stays CACHE 1, and a transaction takes its id before it '
-    'draws a position';
+    'Queue positions. Workers rely on their order: the sequence stays CACHE 1, and a transaction takes its id before '
+    'it draws a position';
 
 create sequence errand.wake_flag as bigint minvalue 1 maxvalue 2 start 1;
 comment on sequence errand.wake_flag is

@@ -16,7 +16,8 @@ create table errand.guard (
 );
 comment on table errand.guard is 'The guards: functions that say whether a job is still wanted';
 comment on column errand.guard.name is 'the guard''s name, for errand.enqueue';
-comment on column errand.guard.function is 'schema.name of a function that takes the payload (jsonb) and returns boolean';
+comment on column errand.guard.function is
+    'schema.name of a function that takes the payload (jsonb) and returns boolean';
 comment on column errand.guard.registered_at is 'when it was registered';
 comment on column errand.guard.slow_at is
     'when a claim last left jobs in the queue because the guard was slow; noted at most each 10 s';
@@ -36,8 +37,8 @@ comment on column errand.limit.limit_key is
 comment on column errand.limit.max_running is 'number of jobs; 0 parks all of them';
 comment on column errand.limit.set_at is 'when it was set';
 
--- A slot that changes hands gets a new row, and the old one is deleted. The newest row of a slot is the last index entry
--- of its number, so a read from there passes no old row, however many a held snapshot keeps.
+-- A slot that changes hands gets a new row, and the old one is deleted. The newest row of a slot is the last index
+-- entry of its number, so a read from there passes no old row, however many a held snapshot keeps.
 create table errand.limit_slot (
     job_id bigint not null,
     queue_position bigint not null,
@@ -96,7 +97,8 @@ create table errand.rate_log (
 comment on table errand.rate_log is 'The latest starts in queues with a rate, in groups of a hundredth of the span';
 comment on column errand.rate_log.queue is 'the queue';
 comment on column errand.rate_log.first_at is 'start of the first job of each group, oldest group first';
-comment on column errand.rate_log.last_at is 'start of the last job of each group: the group counts until it is that old';
+comment on column errand.rate_log.last_at is
+    'start of the last job of each group: the group counts until it is that old';
 comment on column errand.rate_log.jobs is 'number of jobs in each group';
 
 create table errand.dependency (

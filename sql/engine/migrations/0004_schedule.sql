@@ -46,12 +46,14 @@ comment on column errand.schedule.paused_at is 'when it was paused; null = it is
 comment on column errand.schedule.every is
     'interval between ticks, at whole multiples since 1970-01-01 00:00 UTC; null if cron is given';
 comment on column errand.schedule.max_lateness is 'a tick that was not enqueued within this time counts as missed';
-comment on column errand.schedule.max_catch_up is 'for missed = all: how many missed ticks are enqueued, the newest ones';
+comment on column errand.schedule.max_catch_up is
+    'for missed = all: how many missed ticks are enqueued, the newest ones';
 comment on column errand.schedule.name is 'the schedule''s name: a-z, then up to 99 of a-z 0-9 _ . -';
 comment on column errand.schedule.cron is
     'minute, hour, day of month, month and day of week on the local clock; six fields with the second first; or @daily';
 comment on column errand.schedule.time_zone is 'the time zone of its clock: an IANA name such as Europe/Paris';
-comment on column errand.schedule.missed is 'what happens to missed ticks: skip, latest (one job) or all (max_catch_up)';
+comment on column errand.schedule.missed is
+    'what happens to missed ticks: skip, latest (one job) or all (max_catch_up)';
 comment on column errand.schedule.queue is 'the queue of its jobs; null = the kind''s default';
 comment on column errand.schedule.kind is 'the kind of its jobs';
 comment on column errand.schedule.payload is 'the payload of its jobs';

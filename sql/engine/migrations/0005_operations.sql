@@ -67,7 +67,8 @@ create table errand.job_count (
 comment on table errand.job_count is 'How many jobs there are, by the last statistics of housekeeping';
 comment on column errand.job_count.jobs is 'number of jobs; scaled up from a sample if the table is large';
 comment on column errand.job_count.oldest_due_at is
-    'since when the oldest of them is due, among kinds that a live worker of the queue has; all kinds if it has no worker';
+    'since when the oldest of them is due, among kinds that a live worker of the queue has; '
+    'all kinds if it has no worker';
 comment on column errand.job_count.queue is 'their queue';
 comment on column errand.job_count.kind is 'their kind';
 comment on column errand.job_count.state is 'scheduled, available, parked, running or failed';

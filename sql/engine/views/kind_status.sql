@@ -1,4 +1,4 @@
--- kind_status: a row a kind: who knows it, how much of it there is, how it fares.
+-- kind_status: one row for each kind: its workers, jobs, rates and times.
 create or replace view errand.kind_status as
 with named as (
     select name from errand.kind
@@ -67,28 +67,30 @@ left join (
 left join errand.throughput as hour
     on hour.subject = 'kind' and hour.name = named.name and hour.span = interval '1 hour';
 comment on view errand.kind_status is
-    'A row a kind: live workers that know it (0 = its jobs wait for one), depth, rates, times, its last success';
-comment on column errand.kind_status.kind is 'names the kind';
-comment on column errand.kind_status.queue is 'where its jobs go unless an enqueue says otherwise';
-comment on column errand.kind_status.priority is 'as for the queue';
-comment on column errand.kind_status.max_attempts is 'as for the queue';
-comment on column errand.kind_status.limit_key is 'the limit of jobs that name none';
-comment on column errand.kind_status.dependency is 'what its jobs need';
-comment on column errand.kind_status.workers is 'live workers that know it';
-comment on column errand.kind_status.waiting is 'jobs in line, as housekeeping counted them last';
-comment on column errand.kind_status.running is 'jobs that run, likewise';
-comment on column errand.kind_status.scheduled is 'jobs that wait for their time, likewise';
-comment on column errand.kind_status.parked is 'jobs that are held back, likewise';
-comment on column errand.kind_status.failed is 'jobs that failed and were neither retried nor discarded, likewise';
+    'One row for each kind: live workers that have it (0 = its jobs wait), depth, rates, times, its last success';
+comment on column errand.kind_status.kind is 'the kind''s name';
+comment on column errand.kind_status.queue is 'queue of its jobs, unless an enqueue names one';
+comment on column errand.kind_status.priority is 'priority of its jobs, unless an enqueue names one';
+comment on column errand.kind_status.max_attempts is 'attempts of its jobs, unless an enqueue names a number';
+comment on column errand.kind_status.limit_key is 'limit of its jobs, unless an enqueue names one';
+comment on column errand.kind_status.dependency is 'the dependency of its jobs';
+comment on column errand.kind_status.workers is 'live workers that have it';
+comment on column errand.kind_status.waiting is 'available jobs, by the last statistics';
+comment on column errand.kind_status.running is 'running jobs, by the last statistics';
+comment on column errand.kind_status.scheduled is 'scheduled jobs, by the last statistics';
+comment on column errand.kind_status.parked is 'parked jobs, by the last statistics';
+comment on column errand.kind_status.failed is
+    'failed jobs that were neither retried nor discarded, by the last statistics';
 comment on column errand.kind_status.succeeded_1_h is 'jobs that succeeded within the last hour';
 comment on column errand.kind_status.failed_1_h is 'jobs that failed for good within the last hour';
-comment on column errand.kind_status.retried_1_h is 'attempts that failed and are tried again, within the last hour';
-comment on column errand.kind_status.succeeded_percent_1_h is 'of 100 attempts within the last hour, so many succeeded';
-comment on column errand.kind_status.wait_p50_ms_1_h is 'from due to started: half waited less, in milliseconds';
-comment on column errand.kind_status.wait_p95_ms_1_h is '95 of 100 waited less';
-comment on column errand.kind_status.run_p50_ms_1_h is 'from started to ended: half took less, in milliseconds';
-comment on column errand.kind_status.run_p95_ms_1_h is '95 of 100 took less';
-comment on column errand.kind_status.run_p99_ms_1_h is '99 of 100 took less';
+comment on column errand.kind_status.retried_1_h is 'attempts that failed and are retried, within the last hour';
+comment on column errand.kind_status.succeeded_percent_1_h is
+    'percentage of attempts within the last hour that succeeded';
+comment on column errand.kind_status.wait_p50_ms_1_h is 'from due to started, median, in milliseconds';
+comment on column errand.kind_status.wait_p95_ms_1_h is 'the same, 95th percentile';
+comment on column errand.kind_status.run_p50_ms_1_h is 'from started to completed, median, in milliseconds';
+comment on column errand.kind_status.run_p95_ms_1_h is 'the same, 95th percentile';
+comment on column errand.kind_status.run_p99_ms_1_h is 'the same, 99th percentile';
 comment on column errand.kind_status.last_succeeded is 'the minute of its last success';
 comment on column errand.kind_status.last_failed is 'the minute of its last failure';
-comment on column errand.kind_status.counted_at is 'when housekeeping counted last';
+comment on column errand.kind_status.counted_at is 'time of the last statistics';

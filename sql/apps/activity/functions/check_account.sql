@@ -1,4 +1,4 @@
--- check_account: raises ER422 where a text is too long to say who asked, or why: 200 and 1,000 characters.
+-- check_account: raises ER422 for a `who` over 200 characters or a `why` over 1,000.
 create or replace function activity.check_account(context text, who text, why text default null) returns void
 language plpgsql immutable set search_path = pg_catalog, activity, pg_temp as $$
 begin
@@ -9,4 +9,5 @@ begin
     end if;
 end
 $$;
-comment on function activity.check_account(text, text, text) is 'Raises ER422 for a text too long to say who asked, or why';
+comment on function activity.check_account(text, text, text) is
+    'Raises ER422 for a who over 200 characters or a why over 1,000';

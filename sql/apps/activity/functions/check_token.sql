@@ -1,4 +1,4 @@
--- check_token: raises ER422 where a text can't be a device token: hex digits, in pairs. Answers it in small letters.
+-- check_token: raises ER422 for a text that is no device token: hex digits, in pairs. Returns it in lower case.
 create or replace function activity.check_token(context text, token text) returns text
 language plpgsql immutable set search_path = pg_catalog, activity, pg_temp as $$
 begin
@@ -9,4 +9,5 @@ begin
     return lower(token);
 end
 $$;
-comment on function activity.check_token(text, text) is 'Raises ER422 for what can''t be a device token';
+comment on function activity.check_token(text, text) is
+    'Raises ER422 for a text that is no device token; returns it in lower case';

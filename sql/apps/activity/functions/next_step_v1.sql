@@ -1,9 +1,10 @@
--- rest_v1: what becomes of a job that has nothing to send: for the transaction in which it ends, after which whoever brings
--- something enqueues it again.
+-- next_step_v1: returns the next step of a job that has nothing to send, in the transaction that completes it. A later
+-- change of the activity then enqueues the job again.
 --
--- Answers again where something has come meanwhile; wait, with until, where an end waits for its token: activity.set_token
--- brings it forward; done.
-create or replace function activity.next_step_v1(activity uuid, ends boolean) returns table (next text, until timestamptz)
+-- next is again if something has come meanwhile; wait, with until, if an end waits for its token (activity.set_token
+-- brings it forward); else done.
+create or replace function activity.next_step_v1(activity uuid, ends boolean)
+returns table (next text, until timestamptz)
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
 declare
@@ -23,4 +24,4 @@ begin
 end
 $$;
 comment on function activity.next_step_v1(uuid, boolean) is
-    'For the jobs activity_end and activity_push: what becomes of one that has nothing to send';
+    'For the jobs activity_end and activity_push: returns the next step of a job that has nothing to send';

@@ -1,4 +1,4 @@
--- forget_v1: deletes activities that were over 30 days ago, with their record; answers how many.
+-- prune_v1: deletes activities that were over 30 days ago, with their records. Returns their number.
 create or replace function activity.prune_v1(max_activities int default 1000) returns int
 language sql security definer set search_path = pg_catalog, activity, pg_temp as $$
     with gone as (
@@ -13,4 +13,5 @@ language sql security definer set search_path = pg_catalog, activity, pg_temp as
     )
     select count(*)::int from gone
 $$;
-comment on function activity.prune_v1(int) is 'For the job activity_sweep: deletes activities that were over 30 days ago';
+comment on function activity.prune_v1(int) is
+    'For the job activity_sweep: deletes activities that were over 30 days ago; returns their number';

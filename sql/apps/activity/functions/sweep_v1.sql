@@ -1,5 +1,5 @@
--- mend_v1: gives activities a job for their end that have none, though it is due within 10 minutes; and ends those whose 8
--- hours are over without an accepted end. The most of each is max_activities; answers how many it were.
+-- sweep_v1: enqueues missing end jobs of activities that are due within 10 minutes, and ends activities whose 8 hours
+-- are over without an accepted end. At most max_activities of each; returns the numbers.
 create or replace function activity.sweep_v1(max_activities int default 1000) returns table (fixed int, closed int)
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
@@ -53,4 +53,4 @@ begin
 end
 $$;
 comment on function activity.sweep_v1(int) is
-    'For the job activity_sweep: gives activities their missing jobs, and ends those that are over';
+    'For the job activity_sweep: enqueues missing end jobs, and ends activities that are over; returns the numbers';

@@ -1,4 +1,4 @@
--- check_user: raises ER422 where a text can't be a user: expected are 1 to 200 characters.
+-- check_user: raises ER422 for a user that is not 1 to 200 characters long.
 create or replace function events.check_user(context text, user_id text) returns void
 language plpgsql immutable set search_path = pg_catalog, events, pg_temp as $$
 begin
@@ -8,4 +8,4 @@ begin
     end if;
 end
 $$;
-comment on function events.check_user(text, text) is 'Raises ER422 for what can''t be a user';
+comment on function events.check_user(text, text) is 'Raises ER422 for a user that is not 1 to 200 characters long';

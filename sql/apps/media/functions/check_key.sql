@@ -1,4 +1,4 @@
--- check_key: raises ER422 where a text can't be a key of the object store.
+-- check_key: raises ER422 for a text that is no key of the object store.
 create or replace function media.check_key(context text, key text) returns void
 language plpgsql immutable set search_path = pg_catalog, media, pg_temp as $$
 begin
@@ -10,4 +10,4 @@ begin
     end if;
 end
 $$;
-comment on function media.check_key(text, text) is 'Raises ER422 for what can''t be a key of the object store';
+comment on function media.check_key(text, text) is 'Raises ER422 for a text that is no key of the object store';

@@ -1,4 +1,4 @@
--- check_owner: raises ER422 where a text can't be an owner: expected are 1 to 200 characters, or null for none.
+-- check_owner: raises ER422 for an owner that is not 1 to 200 characters long; null is no owner.
 create or replace function media.check_owner(context text, owner text) returns void
 language plpgsql immutable set search_path = pg_catalog, media, pg_temp as $$
 begin
@@ -8,4 +8,4 @@ begin
     end if;
 end
 $$;
-comment on function media.check_owner(text, text) is 'Raises ER422 for what can''t be an owner';
+comment on function media.check_owner(text, text) is 'Raises ER422 for an owner that is not 1 to 200 characters long';

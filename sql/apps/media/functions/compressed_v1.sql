@@ -1,7 +1,7 @@
--- compressed_v1: records a photo's result, keeps its bytes, and enqueues the job that stores them: for the transaction in
--- which the compression ends. A photo that has a result keeps the one that it has.
+-- compressed_v1: records a photo's result, stores its bytes, and enqueues the job that delivers them, in the
+-- transaction that completes the compression. report is the image process's report. A photo that has a result keeps it.
 --
--- Answers staged; compressed where there was a result already; gone where there is no such photo (any more).
+-- Returns staged; compressed if there was a result already; gone if there is no such photo any more.
 create or replace function media.compressed_v1(photo uuid, result_key text, report jsonb, bytes bytea) returns text
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -27,4 +27,4 @@ begin
 end
 $$;
 comment on function media.compressed_v1(uuid, text, jsonb, bytea) is
-    'For the job image_compression: records the result and has it stored; answers staged, compressed or gone';
+    'For the job image_compression: records the result and enqueues its delivery; returns staged, compressed or gone';

@@ -1,5 +1,6 @@
--- enqueue_removals_v1: enqueues the job that removes objects where some are due; up to four of them, so that one whose worker
--- was lost holds up nobody, and while the store is down no more gather. Answers whether some are due.
+-- enqueue_removals_v1: enqueues the job that removes objects if some are due. At most four of them are unfinished, so
+-- that a job of a lost worker delays no other, and no more pile up while the store is down. Returns whether some are
+-- due.
 create or replace function media.enqueue_removals_v1() returns boolean
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 begin
@@ -12,4 +13,4 @@ begin
 end
 $$;
 comment on function media.enqueue_removals_v1() is
-    'For the job event_purge: enqueues the removal of objects where some are due; answers whether some are';
+    'For the job event_purge: enqueues the removal of objects if some are due; returns whether some are';

@@ -1,4 +1,5 @@
--- set_store_v1: records which object store is this database's, for errand storage init. Jobs that wait for a store go.
+-- set_store_v1: records the object store of this database, for errand storage init. Jobs that wait for a store are
+-- released.
 create or replace function media.set_store_v1(id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 begin
@@ -8,4 +9,4 @@ begin
     perform errand.record_action('storage_init', jsonb_build_object('id', set_store_v1.id));
 end
 $$;
-comment on function media.set_store_v1(uuid) is 'For errand storage init: records which object store is this database''s';
+comment on function media.set_store_v1(uuid) is 'For errand storage init: records the object store of this database';

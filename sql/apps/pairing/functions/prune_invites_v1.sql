@@ -1,7 +1,8 @@
--- prune_invites_v1: deletes invites that ended 30 days ago; until then redeem_invite can say what became of them.
+-- prune_invites_v1: deletes invites that ended 30 days ago. Until then redeem_invite can say why a code is invalid.
 --
--- Invites end in about the order in which they were made, so it looks at the oldest only: 1,000 index entries a call, and
--- as many deletions at most. Returns how many are gone. It also deletes the counts of wrong codes whose hour is over.
+-- Invites end in about the order of their creation, so only the oldest are read: 1,000 index entries a call, and as
+-- many deletions at most. Returns the number of deleted invites. Also deletes counts of wrong codes that are over an
+-- hour old.
 create or replace function pairing.prune_invites_v1(max_invites int default 1000) returns int
 language sql security definer set search_path = pg_catalog, pairing, pg_temp as $$
     with past as (
@@ -20,4 +21,5 @@ language sql security definer set search_path = pg_catalog, pairing, pg_temp as 
     )
     select count(*)::int from gone
 $$;
-comment on function pairing.prune_invites_v1(int) is 'For the job invite_expiry: deletes invites that ended 30 days ago';
+comment on function pairing.prune_invites_v1(int) is
+    'For the job invite_expiry: deletes invites that ended 30 days ago; returns their number';

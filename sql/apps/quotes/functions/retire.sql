@@ -1,17 +1,17 @@
--- retire: takes a quote out of the rotation, from the next day on at which it is tomorrow everywhere on Earth.
+-- retire: removes a quote from the rotation, from the first day on that has not begun anywhere on Earth.
 --
 --   select quotes.retire(17, 'it is not by Voltaire');
 --
--- Where its day was still to come, the last quote of the cycle takes that, and no other day changes. Only in the last
--- days of a cycle, when the next one is written already, those behind it move a day ahead. Retiring it again does no
--- harm. Raises ER404 where there is no such quote, ER409 where it is the last one, ER422 without a reason; above READ
--- COMMITTED, 40001 where another one was retired since the transaction's snapshot.
+-- If its day was still to come, the last quote of the cycle takes that day, and no other day changes. Only in the last
+-- days of a cycle, when the next one is stored already, the days of that one move forward by one. The call is
+-- idempotent. Raises ER404 for an unknown quote, ER409 for the last quote, ER422 without a reason; above READ
+-- COMMITTED, 40001 if another quote was retired since the transaction's snapshot.
 create or replace function quotes.retire(id int, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
 declare
     today constant date := (now() at time zone 'UTC')::date;
-    -- At UTC+14 it is this day already.
+    -- The day at UTC+14.
     latest_today constant date := (now() at time zone 'UTC' + interval '14 hours')::date;
     cycle quotes.cycle;
     index int;
@@ -24,7 +24,8 @@ begin
     if not exists (select from quotes.quote as known where known.id = retire.id) then
         raise exception 'retire: there is no quote %', retire.id using errcode = 'ER404';
     elsif not exists (select from quotes.quote as known where known.id <> retire.id and retired_at is null) then
-        raise exception 'retire: % is the last quote', retire.id using errcode = 'ER409', hint = 'Add another one first.';
+        raise exception 'retire: % is the last quote', retire.id using errcode = 'ER409',
+            hint = 'Add another one first.';
     end if;
     update quotes.quote as known
     set retired_at = coalesce(retired_at, now())
@@ -59,4 +60,4 @@ begin
 end
 $$;
 comment on function quotes.retire(int, text) is
-    'Takes a quote out of the rotation. Example: select quotes.retire(17, ''it is not by Voltaire'')';
+    'Removes a quote from the rotation. Example: select quotes.retire(17, ''it is not by Voltaire'')';

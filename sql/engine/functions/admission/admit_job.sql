@@ -1,10 +1,10 @@
--- screen: whether a job that is about to be claimed may run now. If not, it is taken out of line here: obsolete when it
--- is too late or its guard says no, parked when what it needs is down or its limit is full.
+-- admit_job: returns whether a job that is about to be claimed may run now. If not, it leaves the queue here: as
+-- obsolete if it is too late or its guard says no, as parked if its dependency is down or its limit is full.
 --
--- The claim calls it only for jobs with such an option and for kinds whose dependency is down or that have a limit
--- (checked), in its scan, with the job's row locked. It counts what it sets aside in the setting errand.blocked_jobs, so that
--- the claim can end. A job of which nobody knows whether it may run stays in line, and errand.admission_incomplete is set:
--- where another session holds the limits' lock, or this claim's guards have taken 250 ms.
+-- The claim calls it in its scan, with the job's row locked, for jobs with such an option and for the kinds in
+-- `checked`. The setting errand.blocked_jobs counts the jobs that left, so that the claim can stop. If nobody can tell
+-- whether a job may run, it stays in the queue, and errand.admission_incomplete is set: another session holds the
+-- limits' lock, or this claim's guards have taken 250 ms.
 create or replace function errand.admit_job(job_id bigint, checked text[]) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -15,9 +15,9 @@ declare
     admitted boolean;
     problem text;
 begin
-    select * into asked from errand.job where id = screen.job_id;
+    select * into asked from errand.job where id = admit_job.job_id;
     if asked.kind = any (checked) then
-        -- One job may try what is down.
+        -- The probe may run while the dependency is down.
         select coalesce(asked.limit_key, kind.limit_key), down.name into asked.limit_key, needed
         from errand.kind
         left join errand.dependency as down
@@ -39,7 +39,7 @@ begin
                 wanted := errand.ask_guard(
                     asked.guard, coalesce(asked.payload, errand.large_payload(asked.payload_day, asked.id)));
             exception
-                -- Whatever a guard raises costs its own job an attempt. `others` leaves out a failed assertion.
+                -- An error of a guard costs its own job an attempt. `others` does not include a failed assertion.
                 when others or assert_failure then
                     problem := format('guard %s: %s [%s]', asked.guard, sqlerrm, sqlstate);
             end;
@@ -61,9 +61,10 @@ begin
         end if;
     end if;
     perform set_config(
-        'errand.blocked_jobs', (coalesce(nullif(current_setting('errand.blocked_jobs', true), ''), '0')::int + 1)::text, true);
+        'errand.blocked_jobs',
+        (coalesce(nullif(current_setting('errand.blocked_jobs', true), ''), '0')::int + 1)::text, true);
     return false;
 end
 $$;
 comment on function errand.admit_job(bigint, text[]) is
-    'Whether a job that is about to be claimed may run now; if not, ends or parks it';
+    'Returns whether a job that is about to be claimed may run now; if not, completes or parks it';

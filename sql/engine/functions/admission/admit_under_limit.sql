@@ -1,9 +1,9 @@
--- admit: whether a job that is about to be claimed may run under its limit; if so it has a slot from now on. Null where
--- another session holds the limits' lock: then nobody knows.
+-- admit_under_limit: returns whether a job that is about to be claimed may run under its limit, and gives it a slot.
+-- Null: another session holds the limits' lock.
 --
--- One that was put in line with a slot may. For others, those go first that wait for the limit and come before it. One
--- that finds the limit full takes the slot of a job that waits behind it in line (errand.swap_slot). Costs 2 us for
--- each job that runs under the key.
+-- A job that already has a slot at its position may run. Otherwise the parked jobs of the limit that come before it get
+-- their slots first. If the limit is full, the job takes the slot of a job that waits behind it (errand.swap_slot).
+-- Costs 2 us for each job that runs under the key.
 create or replace function errand.admit_under_limit(job errand.job) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -21,7 +21,7 @@ begin
     from errand.limit_slot as held
     where held.job_id = job.id and held.limit_key = job.limit_key and held.queue_position = job.queue_position;
     if own is not null then
-        -- Where the limit was lowered since: it may as long as fewer run, or wait in slots of lower numbers.
+        -- The limit was lowered since. The job may run while fewer jobs run or wait in slots of lower numbers.
         if most is null or highest <= most
             or most > (
                 select count(*)
@@ -34,7 +34,8 @@ begin
         return false;
     end if;
     if most is null then
-        perform errand.take_slot(job.limit_key, errand.slot_to_reuse(job.limit_key, highest), job.id, job.queue_position);
+        perform errand.take_slot(
+            job.limit_key, errand.slot_to_reuse(job.limit_key, highest), job.id, job.queue_position);
         return true;
     end if;
     free := errand.release_limit(job.limit_key, job);
@@ -45,4 +46,5 @@ begin
     return true;
 end
 $$;
-comment on function errand.admit_under_limit(errand.job) is 'Whether a job may run now under its limit; if so it has a slot';
+comment on function errand.admit_under_limit(errand.job) is
+    'Returns whether a job may run now under its limit, and gives it a slot';

@@ -1,4 +1,4 @@
--- check_dependency: raises ER422 where a name can't be one of a dependency.
+-- check_dependency: raises ER422 for a name that no dependency can have. context begins the message.
 create or replace function errand.check_dependency(context text, name text) returns void
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -8,4 +8,4 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_dependency(text, text) is 'Raises ER422 for what can''t name a dependency';
+comment on function errand.check_dependency(text, text) is 'Raises ER422 for a name that no dependency can have';

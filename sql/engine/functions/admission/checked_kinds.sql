@@ -1,5 +1,5 @@
--- checked_kinds: the kinds each of whose jobs has to be asked about before it starts, since they need something that is
--- known to be down, or have a limit, which jobs from before its kind's registration don't name; null if there are none.
+-- checked_kinds: returns the kinds whose jobs need an admission check each, null = none: their dependency is down, or
+-- they have a limit. Jobs from before their kind's registration don't name its limit.
 create or replace function errand.checked_kinds() returns text[]
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select array_agg(kind.name)
@@ -8,4 +8,4 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     where dependency.opened_at is not null or kind.limit_key is not null
 $$;
 comment on function errand.checked_kinds() is
-    'The kinds that need something that is known to be down, or have a limit; null = none';
+    'Returns the kinds with a limit or with a dependency that is down; null = none';

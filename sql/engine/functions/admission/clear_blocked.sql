@@ -1,14 +1,15 @@
--- clear_blocked: takes those of a queue's next positions out of line that may not run: obsolete where it is too late,
--- parked where what they need is down or their limit is full. What errand.admit_job does one by one, at 10 us a job.
+-- clear_blocked: removes jobs that may not run from the next positions of a queue, all in one statement each. A job
+-- past its not_after becomes obsolete. A job parks if its dependency is down or its limit is full. errand.admit_job
+-- does the same one by one, at 10 us a job.
 --
--- A guard is not asked here. Returns how many it took out.
+-- Calls no guard. Returns the number of jobs that it removed.
 create or replace function errand.clear_blocked(
     queue text, kinds text[], priorities smallint[], marks bigint[], checked text[], positions int
 ) returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    -- By their place in the table: their rows are locked, so none moves before it is written here.
+    -- Row ids. The rows are locked, so none moves before it is written here.
     late tid[];
     near tid[];
     limited tid[];
@@ -31,7 +32,8 @@ begin
                 cross join lateral (
                     select waiting.ctid, waiting.kind, waiting.not_after, waiting.limit_key
                     from errand.job as waiting
-                    where waiting.queue = clear_blocked.queue and waiting.priority = level and waiting.queue_position > marks[level]
+                    where waiting.queue = clear_blocked.queue and waiting.priority = level
+                        and waiting.queue_position > marks[level]
                         and waiting.state = 'available' and waiting.kind = any (kinds)
                     order by waiting.queue_position
                 ) as near
@@ -48,9 +50,9 @@ begin
         id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
         unique_key, payload, payload_day, attempts, reason, not_after, limit_key, guard, tags, traceparent)
     select
-        id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'obsolete', queue, kind,
-        unique_key, payload, payload_day, attempts, 'not started by ' || not_after, not_after, limit_key, guard, tags,
-        traceparent
+        id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'obsolete', queue,
+        kind, unique_key, payload, payload_day, attempts, 'not started by ' || not_after, not_after, limit_key, guard,
+        tags, traceparent
     from gone;
     get diagnostics cleared = row_count;
     if checked is not null then
@@ -59,7 +61,7 @@ begin
         from errand.kind as needed
         join errand.dependency as down on down.name = needed.dependency and down.opened_at is not null
         where job.ctid = any (near) and needed.name = job.kind
-            -- One job may try.
+            -- The probe stays in the queue.
             and (down.probe_job_id, down.probe_position) is distinct from (job.id, job.queue_position);
         get diagnostics changed = row_count;
         cleared := cleared + changed;
@@ -69,8 +71,9 @@ begin
         select job.ctid as row_id, coalesce(job.limit_key, kind.limit_key) as limit_key
         from errand.job
         left join errand.kind on kind.name = job.kind and kind.name = any (checked)
-        where job.ctid = any (near) and job.queue_position is not null and coalesce(job.limit_key, kind.limit_key) is not null
-            -- One that was put in line with a slot keeps it.
+        where job.ctid = any (near) and job.queue_position is not null
+            and coalesce(job.limit_key, kind.limit_key) is not null
+            -- A job that was released with a slot keeps it.
             and not exists (
                 select from errand.limit_slot as slot
                 where slot.limit_key = coalesce(job.limit_key, kind.limit_key) and slot.job_id = job.id
@@ -104,4 +107,4 @@ begin
 end
 $$;
 comment on function errand.clear_blocked(text, text[], smallint[], bigint[], text[], int) is
-    'For errand.claim_v1: takes the next jobs in line that may not run out of it, all at once; returns how many';
+    'For errand.claim_v1: removes jobs that may not run from the next positions; returns their number';

@@ -1,4 +1,4 @@
--- dependency_closed: a dependency counts as up again; the jobs that it has parked go as housekeeping releases them.
+-- dependency_closed: closes the circuit of a dependency. Housekeeping then releases the parked jobs.
 create or replace function errand.dependency_closed(name text) returns void
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     update errand.dependency
@@ -6,4 +6,4 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
         closed_at = clock_timestamp(), released_at = null, probe_job_id = null, probe_position = null
     where dependency.name = dependency_closed.name
 $$;
-comment on function errand.dependency_closed(text) is 'Closes a breaker: the dependency counts as up again';
+comment on function errand.dependency_closed(text) is 'Closes the circuit of a dependency';

@@ -1,11 +1,11 @@
--- dependency_failed: jobs found that what they need is down. Opens the breaker after so many failures within the
--- window, or at once where the handler knew until when (until).
+-- dependency_failed: counts failures of a dependency, and opens its circuit after too many failures in the window. If
+-- the handler names a time (until), the circuit opens at once.
 --
--- While it is open already, by failures, the next try is put off: a job that still ran has only found the same. A try
--- that waits in line or runs goes on. The time to the next one counts from the start of the one that failed, so that a
--- store that accepts no connection is tried as often as one that refuses.
+-- While the circuit is open because of failures, each further failure postpones the next probe. A running or waiting
+-- probe goes on. The time to the next probe counts from the start of the one that failed, so a dependency that accepts
+-- no connection is probed as often as one that refuses.
 --
--- Where another session holds the dependency's row, such as one that opens it, nothing is noted and nothing waits.
+-- If another session has locked the dependency's row, nothing is counted and nothing waits.
 create or replace function errand.dependency_failed(
     name text, until timestamptz, reason text, failures int default 1
 ) returns void
@@ -24,7 +24,7 @@ begin
             on conflict on constraint dependency_pkey do nothing;
             perform set_config('lock_timeout', before, true);
         exception
-            -- Somebody else enters it just now.
+            -- Another session inserts the same row.
             when lock_not_available then
                 return;
         end;
@@ -43,7 +43,7 @@ begin
         known.opened_by := case when dependency_failed.until is not null then 'handler' else 'failures' end;
         known.until := present;
     end if;
-    -- What ops opened without an end is theirs to close.
+    -- A circuit that an operator opened without an end stays open until an operator closes it.
     if known.opened_at is not null and known.until is not null then
         known.until := greatest(
             known.until, dependency_failed.until,
@@ -61,4 +61,4 @@ begin
 end
 $$;
 comment on function errand.dependency_failed(text, timestamptz, text, int) is
-    'Notes that a dependency was found to be down, and opens its breaker when that was so too often';
+    'Counts failures of a dependency, and opens its circuit after too many';

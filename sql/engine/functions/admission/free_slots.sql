@@ -1,7 +1,7 @@
--- free_slots: numbers of slots that a limit of most jobs has free, at most wanted of them, the lowest first.
+-- free_slots: returns the numbers of free slots of a limit of `most` jobs: the lowest first, at most `wanted`.
 --
--- The caller holds the lock of errand.lock_limits. Removes slots beyond a limit that was lowered, once their jobs have
--- ended.
+-- The caller holds the lock of errand.lock_limits. If the limit was lowered, slots above it are removed once their jobs
+-- have ended.
 create or replace function errand.free_slots(limit_key text, most int, wanted int) returns int[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -21,4 +21,5 @@ begin
         limit greatest(0, least(wanted, most - cardinality(taken))));
 end
 $$;
-comment on function errand.free_slots(text, int, int) is 'Numbers of slots that a limit has free, the lowest first';
+comment on function errand.free_slots(text, int, int) is
+    'Returns the numbers of free slots of a limit, the lowest first';

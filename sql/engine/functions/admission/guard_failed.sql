@@ -1,4 +1,5 @@
--- guard_failed: a job whose guard raised an error has spent an attempt; it is asked again in 30 s, or fails.
+-- guard_failed: counts an attempt for a job whose guard raised an error. The guard is called again in 30 s; after the
+-- last attempt the job fails.
 create or replace function errand.guard_failed(job errand.job, problem text) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin

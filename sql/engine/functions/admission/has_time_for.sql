@@ -1,11 +1,11 @@
--- has_time_for: whether this statement may ask a guard once more: its guards have not taken 250 ms yet. So a claim or a
--- completion with many slow guards gets through, and the next one goes on.
+-- has_time_for: returns whether this statement may call a guard once more. After 250 ms of guards it may not: the claim
+-- or completion returns, and the next one goes on.
 --
--- Where the time is over, errand.guard keeps how long a call takes; at most once in 10 s.
+-- After that time, errand.guard gets the average time of a call, at most once in 10 s.
 create or replace function errand.has_time_for(guard text) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
-    -- The statement that began, when it first asked, and how often it did since.
+    -- Start of the statement, time of its first call, and number of calls since.
     asked text[] := string_to_array(current_setting('errand.guards_asked', true), ' ');
     statement constant text := extract(epoch from statement_timestamp());
     present constant double precision := extract(epoch from clock_timestamp());
@@ -31,4 +31,5 @@ begin
     return true;
 end
 $$;
-comment on function errand.has_time_for(text) is 'Whether this statement may ask a guard once more, by the time that its guards took';
+comment on function errand.has_time_for(text) is
+    'Returns whether this statement may call a guard once more: after 250 ms it may not';

@@ -1,4 +1,4 @@
--- highest_slot: the highest number among a limit's slots, 0 where it has none.
+-- highest_slot: returns the highest slot number of a limit, 0 if it has no slot.
 create or replace function errand.highest_slot(limit_key text) returns int
 language sql stable set search_path = pg_catalog, errand, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -9,4 +9,4 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
         order by known.slot desc, known.admitted_at desc
         limit 1), 0)
 $$;
-comment on function errand.highest_slot(text) is 'The highest number among a limit''s slots; 0 where it has none';
+comment on function errand.highest_slot(text) is 'Returns the highest slot number of a limit, 0 if it has no slot';

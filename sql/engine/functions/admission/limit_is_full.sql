@@ -1,4 +1,4 @@
--- limit_is_full: whether a job with this key would have to wait, as things look now. A guess: the claim decides.
+-- limit_is_full: returns whether a job with this key would have to wait now. An estimate: the claim decides.
 create or replace function errand.limit_is_full(limit_key text) returns boolean
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -8,7 +8,7 @@ begin
     return most is not null and (
         most <= (select count(*) from errand.taken_slots(limit_is_full.limit_key))
         or exists (
-            -- From the newest on: the entries of the oldest are those of released jobs.
+            -- Start behind the mark: the entries before it are those of released jobs.
             select
             from unnest('{1,2,3,4}'::smallint[]) as level
             left join lateral (
@@ -27,4 +27,4 @@ begin
             ) as near));
 end
 $$;
-comment on function errand.limit_is_full(text) is 'Whether a job with this limit_key would have to wait now';
+comment on function errand.limit_is_full(text) is 'Returns whether a job with this limit_key would have to wait now';

@@ -1,6 +1,6 @@
--- limit_of: how many jobs with this key may run at once; null if nobody has set a limit.
+-- limit_of: returns how many jobs with this key may run at once; null = no limit.
 --
--- A key of its own counts first, then the longest start of it with an asterisk: tenant/* holds for tenant/42.
+-- The key's own limit counts first, then the longest pattern: tenant/* applies to tenant/42.
 create or replace function errand.limit_of(limit_key text) returns int
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -17,4 +17,5 @@ begin
     return most;
 end
 $$;
-comment on function errand.limit_of(text) is 'How many jobs with this limit_key may run at once; null = no limit';
+comment on function errand.limit_of(text) is
+    'Returns how many jobs with this limit_key may run at once; null = no limit';

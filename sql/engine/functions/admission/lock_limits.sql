@@ -1,8 +1,8 @@
--- lock_limits: from now to the end of this transaction nobody else admits a job under a limit or a rate. False where
--- another session holds the lock for more than 100 ms; it is not asked for again in this transaction.
+-- lock_limits: takes the lock under which jobs are admitted under limits and rates, until the transaction ends. Returns
+-- false if another session holds the lock for more than 100 ms; this transaction then does not try again.
 --
--- One lock for all keys: claims meet keys in any order, and a lock a key would let two of them wait for each other. Taken
--- by short transactions of workers only, never by an enqueue, which may be part of a long one.
+-- One lock serves all keys. Claims meet keys in any order, so with a lock for each key two claims could wait for each
+-- other. Only short transactions of workers take it. An enqueue never does, since it may be part of a long transaction.
 create or replace function errand.lock_limits() returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp set lock_timeout = '100ms' as $$
 begin
@@ -18,4 +18,4 @@ exception
 end
 $$;
 comment on function errand.lock_limits() is
-    'Nobody else admits jobs under a limit or rate until this transaction ends; false where another session has the lock';
+    'Locks the admission under limits and rates until the transaction ends; false if another session holds the lock';

@@ -1,5 +1,5 @@
--- lower_mark: lets the next release of a limit's parked jobs read from this job on, which waits below the mark. The
--- caller holds the lock of errand.lock_limits.
+-- lower_mark: lowers the mark of a limit's parked jobs to this job, which waits below it. The next release starts
+-- there. The caller holds the lock of errand.lock_limits.
 create or replace function errand.lower_mark(limit_key text, priority smallint, run_at timestamptz, job_id bigint)
 returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp
@@ -17,4 +17,4 @@ begin
 end
 $$;
 comment on function errand.lower_mark(text, smallint, timestamptz, bigint) is
-    'Lets the next release of a limit''s parked jobs read from this job on';
+    'Lowers the mark of a limit''s parked jobs to this job';

@@ -1,8 +1,8 @@
--- mark_parked: of the jobs of a priority that wait for a limit, those up to this one have been released: the next
--- release reads behind it. A hint: claims lower it for jobs that they park, and errand.scan_below_mark for others.
+-- mark_parked: sets the mark of a limit's parked jobs of one priority. Jobs up to this one were released, and the next
+-- release starts behind it. Claims lower the mark for jobs that they park, errand.scan_below_mark for all others.
 --
--- The caller holds the lock of errand.lock_limits. The mark before it is deleted, except where errand.prune_v1 has it
--- locked: of several the newest counts.
+-- The caller holds the lock of errand.lock_limits. The previous mark is deleted unless errand.prune_v1 has locked it:
+-- of several rows the newest counts.
 create or replace function errand.mark_parked(limit_key text, priority smallint, run_at timestamptz, job_id bigint)
 returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp
@@ -27,4 +27,4 @@ begin
 end
 $$;
 comment on function errand.mark_parked(text, smallint, timestamptz, bigint) is
-    'The next release of a limit''s parked jobs reads behind this one';
+    'Sets the mark behind which the next release of a limit''s parked jobs starts';

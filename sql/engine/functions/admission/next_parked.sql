@@ -1,8 +1,8 @@
--- next_parked: the jobs that go in line next of those that wait for a limit, at most wanted of them, their rows locked.
--- With a job only those that come before it.
+-- next_parked: returns the parked jobs of a limit that are released next, at most `wanted`, and locks their rows. With
+-- a job, only those that come before it.
 --
--- Reads behind the marks of errand.mark_parked, so not over the entries of jobs that were released before, which a held
--- snapshot keeps. Jobs of paused queues stay parked.
+-- Starts at the marks of errand.mark_parked. A scan from the beginning would read the entries of released jobs that a
+-- held snapshot keeps. Jobs of paused queues stay parked.
 create or replace function errand.next_parked(limit_key text, wanted int, job errand.job)
 returns table (job_id bigint, priority smallint, run_at timestamptz)
 language plpgsql set search_path = pg_catalog, errand, pg_temp
@@ -35,4 +35,5 @@ begin
     limit wanted;
 end
 $$;
-comment on function errand.next_parked(text, int, errand.job) is 'The jobs that wait for a limit and go in line next, their rows locked';
+comment on function errand.next_parked(text, int, errand.job) is
+    'Returns the parked jobs of a limit that are released next, and locks their rows';

@@ -1,6 +1,8 @@
--- pick_beyond: for a claim that has met many jobs that may not run: takes from behind them, out of the next 100,000
--- positions, what nothing holds back, and what may run under a limit that has room (of the first 100 limits there). Up
--- to wanted jobs, without those in picked. Their rows are locked; 1 us a position.
+-- pick_beyond: for a claim that has met many jobs that may not run: returns jobs behind them that may. Scans the next
+-- 100,000 positions, at 1 us each, and locks the rows that it returns.
+--
+-- Takes up to `wanted` jobs, without those in `picked`: jobs that need no admission check, and jobs whose limit has
+-- room (the first 100 limits that it meets).
 create or replace function errand.pick_beyond(
     queue text, kinds text[], priorities smallint[], marks bigint[], checked text[], picked tid[], wanted int
 ) returns tid[]
@@ -14,7 +16,8 @@ begin
             cross join lateral (
                 select waiting.ctid, waiting.kind, waiting.limit_key, waiting.guard
                 from errand.job as waiting
-                where waiting.queue = pick_beyond.queue and waiting.priority = level and waiting.queue_position > marks[level]
+                where waiting.queue = pick_beyond.queue and waiting.priority = level
+                    and waiting.queue_position > marks[level]
                     and waiting.state = 'available' and waiting.kind = any (kinds) and waiting.crashes = 0
                     and (waiting.not_after < now()) is not true
                 order by waiting.queue_position
@@ -39,7 +42,7 @@ begin
                     end
                 limit wanted))
                 and state = 'available'
-            -- As errand.swap_slot expects it.
+            -- errand.swap_slot expects this order.
             order by queue_position
             for update skip locked
         )
@@ -47,4 +50,4 @@ begin
 end
 $$;
 comment on function errand.pick_beyond(text, text[], smallint[], bigint[], text[], tid[], int) is
-    'For errand.claim_v1: jobs that may run, from behind many that may not';
+    'For errand.claim_v1: returns jobs that may run, behind many that may not';

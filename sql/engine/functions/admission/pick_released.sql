@@ -1,6 +1,7 @@
--- pick_released: for a claim behind errand.release_v1 in one transaction: of the jobs that this has just put in line,
--- takes those whose turn it is, at most wanted: they are no less urgent and no younger than what waits. So a job that
--- has waited for a limit doesn't wait again behind all that came later. Their rows are locked.
+-- pick_released: for a claim after errand.release_v1 in one transaction: returns the jobs that this has just released
+-- and that come before all waiting jobs, by priority and run_at. Takes at most `wanted` and locks their rows.
+--
+-- So a job that has waited for a limit doesn't wait again behind all later ones.
 create or replace function errand.pick_released(
     queue text, kinds text[], priorities smallint[], marks bigint[], checked text[], released bigint[], wanted int
 ) returns tid[]
@@ -14,7 +15,8 @@ begin
             cross join lateral (
                 select waiting.priority, waiting.run_at
                 from errand.job as waiting
-                where waiting.queue = pick_released.queue and waiting.priority = level and waiting.queue_position > marks[level]
+                where waiting.queue = pick_released.queue and waiting.priority = level
+                    and waiting.queue_position > marks[level]
                     and waiting.state = 'available' and waiting.kind = any (kinds)
                 order by waiting.queue_position
                 limit 1) as near
@@ -36,4 +38,4 @@ begin
 end
 $$;
 comment on function errand.pick_released(text, text[], smallint[], bigint[], text[], bigint[], int) is
-    'For errand.claim_v1: of the jobs that a limit has just released, those whose turn it is';
+    'For errand.claim_v1: returns jobs that a limit has just released and that come before all waiting jobs';

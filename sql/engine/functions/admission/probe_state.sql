@@ -1,7 +1,8 @@
--- probe_state: what became of the one job that tries an open dependency: under way, succeeded, failed, or open where it
--- says nothing (handed back, rescued, cancelled, discarded).
+-- probe_state: returns the state of the job that probes a dependency: under way, succeeded, failed, or open if it says
+-- nothing (handed back, rescued, cancelled, discarded).
 --
--- A probe that waits in line is under way however long the line is; where no worker may claim it, for 10 s.
+-- A probe that waits in the queue is under way however long the queue is. If no worker may claim it, it counts as under
+-- way for 10 s.
 create or replace function errand.probe_state(known errand.dependency) returns text
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -14,7 +15,7 @@ begin
                 probe.state = 'running' or errand.may_be_claimed(probe.queue, probe.kind)
                 or known.released_at between clock_timestamp() - interval '10 seconds' and clock_timestamp())
                 then 'under way'
-            -- It is parked again where it found the dependency down while another session held the dependency's row.
+            -- The probe is parked again if it found the dependency down while another session had locked that row.
             when probe.state = 'scheduled' or probe.parked_for = 'dependency:' || known.name then 'failed'
             else 'open'
         end;
@@ -26,4 +27,4 @@ begin
     end;
 end
 $$;
-comment on function errand.probe_state(errand.dependency) is 'What became of the job that tries an open dependency';
+comment on function errand.probe_state(errand.dependency) is 'Returns the state of the job that probes a dependency';

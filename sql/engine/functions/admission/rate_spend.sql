@@ -1,5 +1,4 @@
--- rate_spend: puts on record that jobs of the queue have just been started. The caller holds the lock of
--- errand.lock_limits.
+-- rate_spend: records that jobs of the queue have just started. The caller holds the lock of errand.lock_limits.
 create or replace function errand.rate_spend(queue text, started int) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -9,7 +8,9 @@ declare
     log errand.rate_log;
     newest int;
 begin
-    select array_agg(started.first_at order by nth), array_agg(started.last_at order by nth), array_agg(started.jobs order by nth)
+    select
+        array_agg(started.first_at order by nth), array_agg(started.last_at order by nth),
+        array_agg(started.jobs order by nth)
     into log.first_at, log.last_at, log.jobs
     from errand.rate_log as known
     cross join lateral unnest(known.first_at, known.last_at, known.jobs) with ordinality
@@ -30,4 +31,4 @@ begin
     set first_at = excluded.first_at, last_at = excluded.last_at, jobs = excluded.jobs;
 end
 $$;
-comment on function errand.rate_spend(text, int) is 'Puts on record that jobs of a queue with a rate have just been started';
+comment on function errand.rate_spend(text, int) is 'Records that jobs of a queue with a rate have just started';

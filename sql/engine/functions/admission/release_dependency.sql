@@ -1,10 +1,10 @@
--- release_dependency: what becomes of the jobs that a dependency has parked. While it is open: one at a time may try, from
--- until on; when one has succeeded it is closed. While it is closed: they go in line, oldest first, at a pace that begins
--- at 100/s and doubles each second, up to 2000/s.
+-- release_dependency: releases jobs that a dependency has parked. While the circuit is open, one job at a time probes
+-- it, from `until` on, and its success closes the circuit. While it is closed, jobs are released oldest first: 100/s in
+-- the first second, twice that in each next one, up to 2,000/s.
 --
--- A time in the future was written before the server's clock went back, and says nothing.
+-- A time in the future was written before the server's clock was set back, and is ignored.
 --
--- Called every 200 ms by housekeeping. Answers how many it put in line.
+-- Housekeeping calls it every 200 ms. Returns the number of released jobs.
 create or replace function errand.release_dependency(name text) returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -19,7 +19,7 @@ declare
     drawn bigint;
     released int := 0;
 begin
-    -- Whoever else does this duty has it.
+    -- Another session is at it.
     select * into known from errand.dependency where dependency.name = release_dependency.name for update skip locked;
     if not found then
         return 0;
@@ -47,7 +47,7 @@ begin
         end if;
         wanted := 1;
     elsif known.failures > 0 and known.failed_at between present - known.probe_every and present then
-        -- Too few failures to open it; those who found it down wait for a moment all the same.
+        -- Too few failures to open the circuit. The jobs that failed wait for a moment all the same.
         return 0;
     else
         elapsed := coalesce(extract(epoch from present - known.closed_at), 0);
@@ -82,4 +82,4 @@ begin
 end
 $$;
 comment on function errand.release_dependency(text) is
-    'Lets one job try an open dependency, or those that a closed one has parked go; answers how many went in line';
+    'Releases the probe of an open dependency, or the jobs that a closed one has parked; returns their number';

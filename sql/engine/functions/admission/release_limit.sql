@@ -1,8 +1,8 @@
--- release_limit: puts as many parked jobs of a limit in line as it has room for, the most urgent and oldest first, each
--- with a slot that stays its own until it ran or left the line.
+-- release_limit: releases parked jobs of a limit while it has room: by priority, oldest first. Each job gets a slot and
+-- keeps it until it has run or left the queue.
 --
--- With a job only those go that come before it. The caller holds the lock of errand.lock_limits. Returns the slots that
--- are free after that, up to 1,000; null = no limit, and up to 1,000 of those that wait went in line.
+-- With a job, only those that come before it. The caller holds the lock of errand.lock_limits. Returns the slots that
+-- are still free, at most 1,000; null = no limit, and at most 1,000 jobs were released.
 create or replace function errand.release_limit(limit_key text, job errand.job default null) returns int[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -38,11 +38,12 @@ begin
     end loop;
     if released <> '{}' then
         perform errand.mark_parked(release_limit.limit_key, last.priority, last.run_at, last.job_id);
-        -- For a claim behind errand.release_v1 in the same transaction: see errand.pick_released.
+        -- For a claim after errand.release_v1 in the same transaction: see errand.pick_released.
         if current_setting('errand.position_before', true) <> '' then
             perform set_config(
                 'errand.released',
-                (coalesce(nullif(current_setting('errand.released', true), '')::bigint[], '{}') || released)::text, true);
+                (coalesce(nullif(current_setting('errand.released', true), '')::bigint[], '{}') || released)::text,
+                true);
         end if;
         perform errand.wake();
     end if;
@@ -50,4 +51,4 @@ begin
 end
 $$;
 comment on function errand.release_limit(text, errand.job) is
-    'Puts parked jobs of a limit in line, as many as it has room for; returns the slots that are still free';
+    'Releases parked jobs of a limit while it has room; returns the slots that are still free';

@@ -1,7 +1,7 @@
--- scan_below_mark: lowers the marks of a limit to the jobs that wait below them: enqueued by a transaction that
--- committed late or for a time in the past, moved to another priority, or of a queue that was paused.
+-- scan_below_mark: lowers the marks of a limit to jobs that wait below them. Such jobs were enqueued by a transaction
+-- that committed late or for a time in the past, moved to another priority, or belong to a queue that was paused.
 --
--- Reads each entry below the marks, also of jobs that were released and that a held snapshot keeps.
+-- Reads each index entry below the marks, including those of released jobs that a held snapshot keeps.
 create or replace function errand.scan_below_mark(limit_key text) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$

@@ -1,6 +1,7 @@
--- slot_to_reuse: a slot for a job whose key has no limit: of a few at random one whose job has ended, else a new one.
+-- slot_to_reuse: returns a slot for a job whose key has no limit: one of a few random slots whose job has ended, else a
+-- new one.
 --
--- So a limit that is set later finds the jobs that run, and their slots stay few though nobody gives one back.
+-- A limit that is set later finds the running jobs by their slots, and the slots stay few although no job returns one.
 create or replace function errand.slot_to_reuse(limit_key text, highest int) returns int
 language sql volatile set search_path = pg_catalog, errand, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -15,7 +16,9 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
             order by known.admitted_at desc
             limit 1
         ) as newest
-        where (select job.queue_position from errand.job where job.id = newest.job_id) is distinct from newest.queue_position
+        where (select job.queue_position from errand.job where job.id = newest.job_id)
+            is distinct from newest.queue_position
         limit 1), highest + 1)
 $$;
-comment on function errand.slot_to_reuse(text, int) is 'A slot for a job whose key has no limit: that of an ended one, or a new one';
+comment on function errand.slot_to_reuse(text, int) is
+    'Returns a slot for a job whose key has no limit: one of an ended job, or a new one';

@@ -1,4 +1,5 @@
--- still_wanted: asks a job's guard at its end. One that can't answer is no reason to undo what was done: then it is.
+-- still_wanted: calls a job's guard at its completion. If the guard raises an error the job is wanted: an error is no
+-- reason to undo what was done.
 create or replace function errand.still_wanted(job errand.job) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -9,4 +10,5 @@ exception
         return true;
 end
 $$;
-comment on function errand.still_wanted(errand.job) is 'What a job''s guard says at its end; yes where it can''t answer';
+comment on function errand.still_wanted(errand.job) is
+    'Calls a job''s guard at its completion; true if the guard raises an error';

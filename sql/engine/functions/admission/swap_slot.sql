@@ -1,11 +1,12 @@
--- swap_slot: gives a job whose turn has come the slot of one that waits behind it, which is parked again. Returns false
--- where none does. Such a job was released while the other one was in line without a slot.
+-- swap_slot: gives a job the slot of a job that waits behind it, and parks that one again. Returns false if there is
+-- none. Such a job was released while the other one waited in the queue without a slot.
 --
--- Where the limit was lowered since, only those slots are given whose jobs might still run: the lowest, as many as most
--- leaves beside what runs.
+-- If the limit was lowered since, only slots count whose jobs might still run: the lowest, as many as `most` leaves
+-- beside the running ones.
 --
--- The caller is a claim and holds the lock of errand.lock_limits. Of one priority it reads in the order of lines, so a
--- job behind this one is not part of the claim: unless it was released for it, was handed back, or was in a crash.
+-- The caller is a claim and holds the lock of errand.lock_limits. The claim reads a priority in the order of positions,
+-- so a job behind this one is not part of it. Exceptions are jobs that were released for the claim, were handed back,
+-- or were in a crash.
 create or replace function errand.swap_slot(job errand.job, most int) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -29,8 +30,8 @@ begin
                 where held.limit_key = job.limit_key and held.slot = number and held.admitted_at <= now()
                 order by held.admitted_at desc
                 limit 1)
-            and live.state = 'available' and live.priority = job.priority and live.queue_position > job.queue_position and live.crashes = 0
-            and live.is_handed_back is null
+            and live.state = 'available' and live.priority = job.priority and live.queue_position > job.queue_position
+            and live.crashes = 0 and live.is_handed_back is null
         for update skip locked;
         if found then
             perform errand.park(behind.id, 'limit:' || job.limit_key);
@@ -43,4 +44,4 @@ begin
 end
 $$;
 comment on function errand.swap_slot(errand.job, int) is
-    'Gives a job whose turn has come the slot of one that waits behind it, which is parked again';
+    'Gives a job the slot of a job that waits behind it, and parks that one again';

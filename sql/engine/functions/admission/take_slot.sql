@@ -1,6 +1,6 @@
--- take_slot: gives a slot of a limit to a job that is in line. The caller holds the lock of errand.lock_limits.
+-- take_slot: gives a slot of a limit to a job in the queue. The caller holds the lock of errand.lock_limits.
 --
--- The row before it is deleted, except where errand.prune_v1 has it locked: of several rows the newest counts.
+-- The previous row of the slot is deleted unless errand.prune_v1 has locked it: of several rows the newest counts.
 create or replace function errand.take_slot(limit_key text, slot int, job_id bigint, queue_position bigint) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -23,4 +23,4 @@ begin
         take_slot.job_id, take_slot.queue_position);
 end
 $$;
-comment on function errand.take_slot(text, int, bigint, bigint) is 'Gives a slot of a limit to a job that is in line';
+comment on function errand.take_slot(text, int, bigint, bigint) is 'Gives a slot of a limit to a job in the queue';

@@ -1,8 +1,8 @@
--- taken_slots: the slots of a limit that count: their jobs run, or wait in line to be claimed.
+-- taken_slots: returns the slots of a limit whose jobs run or wait in the queue.
 --
--- A position is drawn once. A job that has ended, was handed back, rescued or parked no longer has the one under which
--- it got its slot: nobody has to give a slot back, and no crash leaks one. A job that waits in line keeps its slot
--- however long the line is. Where no worker may claim it, as in a paused queue, it keeps the slot for 5 s.
+-- No position is drawn twice. A job that has ended, was rescued or parked no longer has the position of its slot, so no
+-- job has to return a slot and no crash leaks one. A job in the queue keeps its slot however long the queue is. If no
+-- worker may claim it, for example in a paused queue, it keeps the slot for 5 s.
 --
 -- Reads the newest row of each slot, however many older ones a held snapshot keeps: 2 us a slot.
 create or replace function errand.taken_slots(limit_key text) returns table (slot int, is_running boolean)
@@ -28,4 +28,4 @@ set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
         or newest.admitted_at > clock_timestamp() - interval '5 seconds'
         or errand.may_be_claimed(holder.queue, holder.kind)
 $$;
-comment on function errand.taken_slots(text) is 'The slots of a limit whose jobs run or wait in line';
+comment on function errand.taken_slots(text) is 'Returns the slots of a limit whose jobs run or wait in the queue';

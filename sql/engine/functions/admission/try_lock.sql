@@ -1,5 +1,5 @@
--- try_lock: whether this transaction now has the lock promote, release, rescue, isolate or stock, and nobody else has
--- it. Never waits.
+-- try_lock: takes the lock promote, release, rescue, isolate or statistics until the transaction ends, and returns
+-- whether it could. Never waits.
 create or replace function errand.try_lock(name text) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -10,4 +10,5 @@ exception
         return false;
 end
 $$;
-comment on function errand.try_lock(text) is 'Takes a lock of housekeeping''s for the transaction; false where another session has it';
+comment on function errand.try_lock(text) is
+    'Takes a lock of housekeeping until the transaction ends; false if another session holds it';

@@ -1,4 +1,4 @@
--- record_home: makes this database the one that the queue belongs to, without a record of it.
+-- record_home: records this database as that of the queue, without an entry in the audit.
 create or replace function errand.record_home() returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
     insert into errand.home as known (system_identifier, database_oid, database_name)
@@ -10,4 +10,4 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
     set system_identifier = excluded.system_identifier, database_oid = excluded.database_oid,
         database_name = excluded.database_name, adopted_at = excluded.adopted_at
 $$;
-comment on function errand.record_home() is 'Makes this database the one that the queue belongs to';
+comment on function errand.record_home() is 'Records this database as that of the queue';

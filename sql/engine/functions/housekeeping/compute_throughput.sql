@@ -1,8 +1,9 @@
--- compute_throughput: what ended within the last 5 minutes and hour and how long it took, by queue and by kind.
+-- compute_throughput: returns rates and times of the completions of the last 5 minutes and the last hour, by queue and
+-- by kind.
 --
--- Histograms are summed place by place, in as many columns as they have buckets: unnested and sorted they would be
--- millions of rows. The planner can't know how many groups there are: it would join them by nested loops, 400 s at
--- 5,000 queues.
+-- Histograms are summed by bucket, in as many columns as there are buckets: unnested and sorted they would be millions
+-- of rows. The planner can't know how many groups there are, and would join them by nested loops: 400 s at 5,000
+-- queues.
 create or replace function errand.compute_throughput() returns setof errand.throughput
 language plpgsql stable
 set search_path = pg_catalog, errand, pg_temp set enable_nestloop = off set enable_sort = off set work_mem = '64MB'
@@ -12,7 +13,8 @@ declare
         select greatest(1, max(cardinality(wait_histogram)), max(cardinality(run_histogram)))
         from errand.finished_per_minute
         where minute > now() - interval '1 hour');
-    sums text := (select string_agg(format('sum(%%1$s[%s])%%2$s', index), ', ') from generate_series(1, buckets) as index);
+    sums text := (select string_agg(format('sum(%%1$s[%s])%%2$s', index), ', ')
+        from generate_series(1, buckets) as index);
 begin
     return query execute format($query$
         with span(span, is_fresh) as (
@@ -31,15 +33,17 @@ begin
         ),
         ended as materialized (
             select
-                row_number() over () as id, by.subject, by.name, span.span, coalesce(sum(succeeded), 0)::bigint as succeeded,
-                coalesce(sum(failed), 0)::bigint as failed, coalesce(sum(retried), 0)::bigint as retried,
+                row_number() over () as id, by.subject, by.name, span.span,
+                coalesce(sum(succeeded), 0)::bigint as succeeded, coalesce(sum(failed), 0)::bigint as failed,
+                coalesce(sum(retried), 0)::bigint as retried,
                 array[%3$s] as wait, array[%4$s] as run
             from both_names
             cross join lateral (values ('queue', queue), ('kind', kind)) as by(subject, name)
             join span using (is_fresh)
             group by by.subject, by.name, span.span
         ),
-        -- A bucket's bounds in ms: the first is below 1 ms, each next one ends at sqrt(2) times the one before.
+        -- A bucket's bounds in ms: the first ends at 1 ms, and each next one at sqrt(2) times the end of the one
+        -- before.
         cumulated as (
             select
                 id, is_wait, n::float8 as n, (sum(n) over by_index)::float8 as upto,
@@ -52,7 +56,7 @@ begin
             where n > 0
             window by_index as (partition by id, is_wait order by index)
         ),
-        -- The first bucket that reaches the share has it, interpolated; all later ones begin at or above its end.
+        -- The first bucket that reaches the share has it, interpolated. All later ones begin at or above its end.
         percentile as (
             select
                 id, is_wait, share,
@@ -85,4 +89,4 @@ begin
 end
 $$;
 comment on function errand.compute_throughput() is
-    'Housekeeping: what ended within the last 5 minutes and hour and how long it took, by queue and by kind';
+    'Housekeeping: returns rates and times of the latest completions, by queue and by kind';

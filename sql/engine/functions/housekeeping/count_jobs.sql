@@ -1,5 +1,5 @@
--- count_jobs: counts the jobs by queue, kind and state, and finds the oldest due one; percent says how much of each
--- table is read.
+-- count_jobs: counts the jobs by queue, kind and state, and finds the oldest due one. The percentages say how much of
+-- each table is read.
 create or replace function errand.count_jobs(percent real, percent_failed real) returns setof errand.job_count
 language sql stable set search_path = pg_catalog, errand, pg_temp set enable_nestloop = off as $$
     with served as (
@@ -28,4 +28,4 @@ language sql stable set search_path = pg_catalog, errand, pg_temp set enable_nes
     left join served on served.queue = counted.queue
 $$;
 comment on function errand.count_jobs(real, real) is
-    'Housekeeping: counts the jobs by queue, kind and state, and finds the oldest due one, in so much of the tables';
+    'Housekeeping: counts the jobs by queue, kind and state, and finds the oldest due one, in samples of the tables';

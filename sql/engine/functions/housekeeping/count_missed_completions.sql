@@ -1,11 +1,11 @@
--- count_lost: counts the ends that a killed worker had written and not counted: those of its last second. Returns how
--- many jobs.
+-- count_missed_completions: counts the completions that a killed worker had written but not counted: those of its last
+-- second. Returns the number of jobs.
 --
--- They are the rows of the history with its id whose transaction is later than what errand.counted has of it. Looking
--- for them costs no index: the history grows at its end, so each partition is read backwards, 1,000 pages at a time,
--- until none of them has a row of a transaction that late, and at most 100,000 pages in all (some 2 s at the most).
--- Times are summed; the histograms, and attempts that failed and are tried again, are not made up for. All is read
--- before anything is written: a transaction that writes for long would hold up workers' marks.
+-- They are the rows of the history with its id whose transaction is later than errand.counted says. No index is needed:
+-- the history grows at its end, so each partition is read backwards, 1,000 pages at a time, until none of them has a
+-- row of a transaction that late. At most 100,000 pages are read, in some 2 s. Times are summed. Histograms and retried
+-- attempts are not corrected. Everything is read before anything is written: a transaction that writes for long would
+-- hold up the workers' marks.
 create or replace function errand.count_missed_completions() returns bigint
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -15,7 +15,7 @@ declare
     pages_left bigint := 100000;
     chunk record;
     ends jsonb := '[]';
-    -- Beyond any transaction that can be seen below: an xmin has 32 bits, and this gives it the others.
+    -- Above any visible transaction: an xmin has 32 bits, and this adds the others.
     ceiling bigint := pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 1000000000;
     total bigint := 0;
 begin
@@ -27,7 +27,7 @@ begin
     if not found then
         return 0;
     end if;
-    -- By name, the newest day first; the default partition is empty but for mishaps.
+    -- By name, the newest day first. The default partition is empty as a rule.
     for partition in
         select inhrelid::regclass as name, pg_relation_size(inhrelid) / current_setting('block_size')::int as pages
         from pg_inherits
@@ -42,7 +42,8 @@ begin
                 $read$
                 with read as (
                     select
-                        ended.worker_id, ended.queue, ended.kind, ended.state, ended.run_at, ended.started_at, ended.finished_at,
+                        ended.worker_id, ended.queue, ended.kind, ended.state, ended.run_at, ended.started_at,
+                        ended.finished_at,
                         $1 - (($1 - ended.xmin::text::bigint) & 4294967295) as transaction
                     from %s as ended
                     where ended.ctid >= format('(%%s,0)', $2)::tid and ended.ctid < format('(%%s,0)', $2 + 1000)::tid
@@ -93,4 +94,4 @@ begin
 end
 $$;
 comment on function errand.count_missed_completions() is
-    'Housekeeping: counts the ends that a killed worker had written and not counted; returns how many jobs';
+    'Housekeeping: counts the completions that a killed worker had written but not counted; returns the number of jobs';

@@ -1,4 +1,4 @@
--- merge_finished: adds up all workers' counts of minutes that are over, and carries them to the totals.
+-- merge_finished: merges the workers' counts of past minutes into one, and adds them to the totals.
 -- errand: after add_histograms, sum_histograms
 create or replace function errand.merge_finished() returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
@@ -29,4 +29,4 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         run_ms = kept.run_ms + excluded.run_ms, last_minute = greatest(kept.last_minute, excluded.last_minute)
 $$;
 comment on function errand.merge_finished() is
-    'Housekeeping: adds up all workers'' counts of minutes that are over, and carries them to the totals';
+    'Housekeeping: merges the workers'' counts of past minutes into one, and adds them to the totals';

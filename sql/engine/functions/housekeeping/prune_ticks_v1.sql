@@ -1,4 +1,4 @@
--- prune_ticks_v1: removes the record of ticks whose time is over, 10,000 in a call; the newest of each schedule stays.
+-- prune_ticks_v1: deletes old ticks, up to 10,000 in a call. The newest tick of each schedule stays.
 create or replace function errand.prune_ticks_v1(keep_days int default 7) returns int
 language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
     with old as (
@@ -19,4 +19,4 @@ language sql security definer set search_path = pg_catalog, errand, pg_temp as $
     select count(*)::int from gone
 $$;
 comment on function errand.prune_ticks_v1(int) is
-    'Housekeeping: removes the record of old ticks, 10,000 in a call; answers how many';
+    'Housekeeping: deletes old ticks, up to 10,000 in a call; returns their number';

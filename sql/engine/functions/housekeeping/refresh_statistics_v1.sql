@@ -1,10 +1,12 @@
--- refresh_statistics_v1: counts the jobs by queue, kind and state, and computes what ended lately, for the views of ops.
+-- refresh_statistics_v1: counts the jobs by queue, kind and state, and computes the latest throughput, for the views of
+-- operators.
 --
--- A table of up to max_pages pages is counted; of a longer one so many pages are read, picked by chance, and scaled up,
--- so that the cost has a bound: some 200 ms. Nothing is written before all is read: a transaction that writes for long
--- would hold up workers' marks. Where somebody has taken stock within at_least, or within fifty times what it took him,
--- nothing is done: all processes together spend 2 % of a session on it. Returns whether it was done. at_least => '0'
--- does it in any case.
+-- A table of up to max_pages pages is counted. Of a larger one a random sample of that size is read and scaled up, so
+-- the cost has a bound: some 200 ms. Everything is read before anything is written: a transaction that writes for long
+-- would hold up the workers' marks.
+--
+-- Does nothing if the last run is younger than at_least, or than fifty times its duration. So all processes together
+-- spend 2 % of a session on it. Returns whether it ran. at_least => '0' runs it in any case.
 create or replace function errand.refresh_statistics_v1(
     at_least interval default interval '4 seconds', max_pages int default 20000
 ) returns boolean
@@ -20,7 +22,7 @@ declare
     counts errand.job_count[];
     rates errand.throughput[];
 begin
-    -- One at a time is enough; two would do no harm.
+    -- One session at a time is enough; two do no harm.
     if at_least > interval '0' and exists (
             select
             from errand.maintenance_task
@@ -60,9 +62,10 @@ begin
     perform errand.count_missed_completions();
     perform errand.merge_finished();
     perform errand.record_maintenance_task(
-        'statistics', began, case when percent < 100 then format('estimated from %s %% of the table', round(percent::numeric, 1)) end);
+        'statistics', began,
+        case when percent < 100 then format('estimated from %s %% of the table', round(percent::numeric, 1)) end);
     return true;
 end
 $$;
 comment on function errand.refresh_statistics_v1(interval, int) is
-    'Housekeeping: counts or estimates the jobs, and computes what ended lately, for the views of ops';
+    'Housekeeping: counts or estimates the jobs, and computes the latest throughput, for the views of operators';

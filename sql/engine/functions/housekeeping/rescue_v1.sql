@@ -1,16 +1,16 @@
--- rescue_v1: takes back what lost workers held. A worker is lost when its last heartbeat is older than its lease. One
--- that lies in the future was before the server's clock went back: its lease begins anew.
+-- rescue_v1: rescues the jobs of lost workers. A worker is lost when its last heartbeat is older than its lease. A
+-- heartbeat in the future is from before the server's clock was set back: the lease starts again.
 --
--- A job goes back in line, or into errand.failed when its attempts are spent. One that has now been running in two
--- crashes is parked, and goes back in line alone (errand.release_crashed_v1): a worker begins it when it runs nothing
--- else. Only a crash in which its worker held nothing else counts as the third, which sets it aside in errand.failed.
--- In any other crash it had not begun, and its attempt is given back.
+-- A rescued job becomes available, or moves to errand.failed if its attempts are spent. A job that was running in two
+-- crashes is parked, and later runs alone (errand.release_crashed_v1). Only a crash in which its worker held no other
+-- job counts as the third, which moves the job to errand.failed. In any other crash it had not started, and its attempt
+-- is not counted.
 --
--- What a worker held is found by the records of its claims, so the cost is that of what it held, not of what waits.
--- The records stay while one of the jobs is locked by another session: the next call comes back for it.
+-- The jobs of a worker are found by the records of its claims, so the cost depends on what it held and not on the size
+-- of the queue. The records stay while another session has locked one of the jobs: the next call returns to it.
 --
--- With from_page, 10,000 pages of errand.job are read too, for running jobs that no record names; next_page is where
--- to go on, null at the end. A safety net: no function leaves such jobs behind.
+-- With from_page, 10,000 pages of errand.job are read too, for running jobs without a record. next_page is the page to
+-- go on with, null at the end. This is a safety net: no function leaves such jobs.
 create or replace function errand.rescue_v1(from_page bigint default null)
 returns table (lost_workers int, rescued int, failed int, next_page bigint)
 language plpgsql security definer
@@ -34,7 +34,7 @@ begin
     lost_workers := 0;
     rescued := 0;
     failed := 0;
-    -- One at a time is enough; two would do no harm.
+    -- One session at a time is enough; two do no harm.
     if not errand.try_lock('rescue') then
         next_page := from_page;
         return next;
@@ -44,11 +44,14 @@ begin
     with gone as (
         delete from errand.worker
         where id in (
-            select silent.id from errand.worker as silent where silent.heartbeat_at < now() - silent.lease for update skip locked)
+            select silent.id
+            from errand.worker as silent
+            where silent.heartbeat_at < now() - silent.lease
+            for update skip locked)
         returning id, name
     )
     select count(*), coalesce(jsonb_object_agg(id, name), '{}') into lost_workers, names from gone;
-    -- Of earlier calls too: a job was locked then, or a claim was still under way.
+    -- Also of earlier calls: a job was locked then, or a claim still ran.
     lost := array(
         select distinct worker_id
         from errand.claim
@@ -74,13 +77,13 @@ begin
         for held in
             select job.*
             from errand.job
-            -- By the ids of lost workers, and not by what is in errand.worker: a job may be released and claimed anew
-            -- while this loop runs, by a worker that its snapshot doesn't show.
+            -- By the ids of lost workers, and not by errand.worker: while this loop runs, a job may be released and
+            -- claimed by a worker that the snapshot doesn't show.
             where id = any (claimed || unnamed) and state = 'running' and worker_id = any (lost || unnamed_by)
             for update skip locked
         loop
             worker := names ->> held.worker_id::text;
-            -- Of one that no record names nobody knows it.
+            -- Unknown for a job without a record.
             is_alone := coalesce((held_by ->> held.worker_id::text)::int, 0) = 1;
             if held.crashes < 2 or is_alone then
                 held.crashes := least(held.crashes, 1000) + 1;
@@ -97,8 +100,8 @@ begin
                 failed := failed + 1;
             elsif held.crashes = 2 then
                 update errand.job
-                set state = 'parked', queue_position = null, worker_id = null, parked_for = 'crash', attempt = held.attempt,
-                    crashes = held.crashes, attempts = held.attempts
+                set state = 'parked', queue_position = null, worker_id = null, parked_for = 'crash',
+                    attempt = held.attempt, crashes = held.crashes, attempts = held.attempts
                 where id = held.id;
                 rescued := rescued + 1;
             else
@@ -116,8 +119,10 @@ begin
     if rescued > 0 then
         perform errand.wake();
     end if;
-    -- Not at each call: most find nothing, and need no transaction id.
-    if lost_workers > 0 or not exists (select from errand.maintenance_task where name = 'rescue' and done_at > began - interval '30 seconds')
+    -- Not at each call: most find nothing and need no transaction id.
+    if lost_workers > 0
+        or not exists (
+            select from errand.maintenance_task where name = 'rescue' and done_at > began - interval '30 seconds')
     then
         perform errand.record_maintenance_task(
             'rescue', began, case when lost_workers > 0 then lost_workers || ' workers were lost' end);
@@ -126,4 +131,4 @@ begin
 end
 $$;
 comment on function errand.rescue_v1(bigint) is
-    'Housekeeping: puts the jobs of lost workers back in line, or sets them aside after two crashes, and for good after three';
+    'Housekeeping: makes the jobs of lost workers available, parks them after two crashes, and fails them after three';

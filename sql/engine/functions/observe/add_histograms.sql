@@ -1,4 +1,4 @@
--- add_histograms: adds two histograms bucket by bucket; the shorter one goes on with zeros.
+-- add_histograms: adds two histograms bucket by bucket; missing buckets count as 0.
 create or replace function errand.add_histograms(one int[], other int[]) returns int[]
 language sql immutable parallel safe set search_path = pg_catalog, errand, pg_temp as $$
     select case

@@ -1,4 +1,4 @@
--- explain_ended: how a job ended, for errand.explain; or that there is none.
+-- explain_ended: for errand.explain: how a job ended, or that there is none.
 create or replace function errand.explain_ended(job_id bigint) returns table (code text, detail text, hint text)
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -14,7 +14,7 @@ begin
     if not found then
         code := 'unknown';
         detail := format('there is no job %s (any more)', coalesce(explain_ended.job_id::text, 'null'));
-        hint := 'Ended jobs stay for 7 days, failed ones for 30; errand.audit says what was done to it.';
+        hint := 'Ended jobs stay for 7 days, failed ones for 30; errand.audit has the actions on it.';
         return next;
         return;
     end if;
@@ -36,7 +36,8 @@ begin
         select id, state into holder from errand.job where unique_key = ended.unique_key;
         if found then
             code := 'unique_conflict';
-            detail := format('job %s (%s) has its unique key %s', holder.id, holder.state, quote_literal(ended.unique_key));
+            detail := format('job %s (%s) has its unique key %s', holder.id, holder.state,
+                quote_literal(ended.unique_key));
             hint := format('select * from errand.cancel(''{%s}'', reason => ''…'')', holder.id);
             return next;
         end if;

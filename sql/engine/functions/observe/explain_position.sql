@@ -1,4 +1,4 @@
--- explain_position: where a job stands in line, for errand.explain: behind how many, or next.
+-- explain_position: for errand.explain: the number of jobs ahead in the queue, or that the job is the next one.
 create or replace function errand.explain_position(job errand.job)
 returns table (code text, detail text, hint text)
 language plpgsql stable
@@ -17,7 +17,8 @@ begin
             select
             from errand.job as other
             where other.queue = job.queue and other.priority = level
-                and other.queue_position < case when level = job.priority then job.queue_position else 9223372036854775807 end
+                and other.queue_position < case when level = job.priority
+                    then job.queue_position else 9223372036854775807 end
                 and other.state = 'available'
             limit 10001
         ) as near
@@ -33,18 +34,18 @@ begin
             busy.jobs);
         hint := case when job.priority > 1
             then format('select * from errand.reschedule(''{%s}'', priority => 1)', job.id)
-            else 'More workers, or a higher concurrency, make the line shorter.' end;
+            else 'More workers, or a higher concurrency, make the queue shorter.' end;
     else
         code := 'next';
         detail := format(
-            'it is the first in its line; %s workers of the queue %s run %s jobs', busy.workers, job.queue, busy.jobs);
+            'it is the first in the queue; %s workers of the queue %s run %s jobs', busy.workers, job.queue, busy.jobs);
         hint := case
             when job.run_at < now() - interval '10 seconds'
-                then 'Its workers are full with other jobs, or can''t claim: see their logs.'
-            else 'A worker takes it as soon as it has room.'
+                then 'Its workers are busy with other jobs, or can''t claim: see their logs.'
+            else 'A worker claims it as soon as it has room.'
         end;
     end if;
     return next;
 end
 $$;
-comment on function errand.explain_position(errand.job) is 'For errand.explain: where a job stands in line';
+comment on function errand.explain_position(errand.job) is 'For errand.explain: the number of jobs ahead in the queue';

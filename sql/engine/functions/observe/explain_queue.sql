@@ -1,4 +1,4 @@
--- explain_queue: what in its queue holds a job back, for errand.explain: a pause, no workers, none that knows its kind.
+-- explain_queue: for errand.explain: obstacles in the queue: a pause, no worker, or no worker with this kind.
 create or replace function errand.explain_queue(job errand.job) returns table (code text, detail text, hint text)
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -24,23 +24,24 @@ begin
         from errand.worker, unnest(queues) as queue
         where heartbeat_at + lease > now();
         hint := coalesce(
-            'Live workers claim from ' || names || ': start one for this queue.', 'No worker lives at all: start one.');
+            'Live workers claim from ' || names || ': start one for this queue.', 'No worker is alive: start one.');
         return next;
     elsif not exists (
-        select from errand.worker where job.queue = any (queues) and job.kind = any (kinds) and heartbeat_at + lease > now())
+        select from errand.worker where job.queue = any (queues) and job.kind = any (kinds)
+            and heartbeat_at + lease > now())
     then
         code := 'unknown_kind';
-        detail := format('no live worker of the queue %s knows the kind %s: %s', job.queue, job.kind, names);
+        detail := format('no live worker of the queue %s has the kind %s: %s', job.queue, job.kind, names);
         select string_agg(distinct worker.name, ', ') into names
         from errand.worker
         where job.kind = any (kinds) and heartbeat_at + lease > now();
         hint := case
-            when names is not null then format('%s knows it, but claims from other queues.', names)
+            when names is not null then format('%s has it, but claims from other queues.', names)
             when exists (select from errand.kind where name = job.kind) then 'Start a worker of a version that has it.'
-            else 'No worker has ever brought this kind: is its name right? It may wait for a version that is yet to come.'
+            else 'No worker has ever registered this kind: is its name right, or is its version not deployed yet?'
         end;
         return next;
     end if;
 end
 $$;
-comment on function errand.explain_queue(errand.job) is 'For errand.explain: what in its queue holds a job back';
+comment on function errand.explain_queue(errand.job) is 'For errand.explain: obstacles in the queue';

@@ -1,4 +1,4 @@
--- explain_running: where a job runs, for errand.explain, and whether anybody still hears of it.
+-- explain_running: for errand.explain: where a job runs, and whether its worker is lost.
 create or replace function errand.explain_running(job errand.job) returns table (code text, detail text, hint text)
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select
@@ -11,12 +11,12 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 when worker.id is null then ', which has no lease any more'
                 when worker.heartbeat_at + worker.lease > now() then ' (' || worker.name || ')'
                 else format(
-                    ' (%s), which was last heard %s s ago', worker.name,
+                    ' (%s), whose last heartbeat is %s s ago', worker.name,
                     round(extract(epoch from now() - worker.heartbeat_at)))
             end),
         case
             when worker.id is null or worker.heartbeat_at + worker.lease <= now()
-                then 'Housekeeping of any worker or scheduler takes it back within 5 minutes; does one run?'
+                then 'Housekeeping of any worker or scheduler rescues it within 5 minutes; does one run?'
             when job.started_at < now() - interval '15 minutes'
                 then format('select * from errand.cancel(''{%s}'', reason => ''…'')', job.id)
         end

@@ -6,10 +6,10 @@ begin
     return new;
 end
 $$;
-comment on function errand.fingerprint_failure() is 'Trigger: gives each failure its fingerprint';
+comment on function errand.fingerprint_failure() is 'Trigger: stores the fingerprint of each failure';
 
 drop trigger if exists failed_fingerprint on errand.failed;
 create trigger failed_fingerprint
 before insert or update of error on errand.failed
 for each row execute function errand.fingerprint_failure();
-comment on trigger failed_fingerprint on errand.failed is 'Gives each failure its fingerprint';
+comment on trigger failed_fingerprint on errand.failed is 'Stores the fingerprint of each failure';

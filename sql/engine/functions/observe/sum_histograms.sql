@@ -1,5 +1,5 @@
+-- sum_histograms: aggregate that adds histograms bucket by bucket.
 -- errand: after add_histograms
--- sum_histograms: the sum of histograms, as an aggregate.
 create or replace aggregate errand.sum_histograms(int[]) (
     sfunc = errand.add_histograms, stype = int[], initcond = '{}');
-comment on aggregate errand.sum_histograms(int[]) is 'The sum of histograms, bucket by bucket';
+comment on aggregate errand.sum_histograms(int[]) is 'Adds histograms bucket by bucket';

@@ -1,4 +1,4 @@
--- nearest: the names that are most like one that was mistyped, by the pairs of letters that they have in common.
+-- nearest: returns the names most similar to a mistyped one, by the pairs of letters that they share.
 create or replace function errand.nearest(mistyped text, names text[], most int) returns text[]
 language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     select array_agg(name order by nth)
@@ -12,4 +12,4 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     ) as ranked
     where nth <= most
 $$;
-comment on function errand.nearest(text, text[], int) is 'The names that are most like a mistyped one, for hints';
+comment on function errand.nearest(text, text[], int) is 'Returns the names most similar to a mistyped one, for hints';

@@ -1,6 +1,7 @@
--- acted: puts on record what somebody did, with who he is and why. Commits and rolls back with the action.
+-- record_action: records an operator's action in errand.action: who, when, what and why. It commits and rolls back with
+-- the action.
 --
--- Of the jobs' ids the first 1,000 are kept; their number is kept whole. Long arguments are cut.
+-- The first 1,000 job ids are stored, and the number of all. Long arguments are cut.
 create or replace function errand.record_action(
     action text, target jsonb, reason text default null, job_ids bigint[] default null
 ) returns void
@@ -11,10 +12,11 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         nullif(nullif(current_setting('role', true), 'none'), session_user),
         nullif(current_setting('application_name', true), ''),
         action,
-        case when pg_column_size(target) > 8000 then jsonb_build_object('cut', left(target::text, 4000)) else target end,
+        case when pg_column_size(target) > 8000
+            then jsonb_build_object('cut', left(target::text, 4000)) else target end,
         left(reason, 1000),
         coalesce(cardinality(job_ids), 0),
         nullif(job_ids[1:1000], '{}'))
 $$;
 comment on function errand.record_action(text, jsonb, text, bigint[]) is
-    'Puts an action on record in errand.action: who, when, what, why, and the first 1,000 jobs';
+    'Records an action in errand.action: who, when, what, why, and the first 1,000 jobs';

@@ -1,9 +1,8 @@
--- requeue_jobs: puts ended jobs in line again, with all their attempts to spend and their record kept.
+-- requeue_jobs: makes ended jobs available again, with all attempts to spend. Their record of past attempts stays.
 --
--- due_at has an element for each id: when it is to run. failed and cancelled jobs only; the others, and ids that are no
--- jobs, are passed over. A last moment that has passed is lifted: who retries wants it to run. The failures stay in
--- errand.recent_errors. Returns the ids; raises ER409, with context in front, where an unfinished job has the unique key
--- of one of them.
+-- due_at has an element for each id: when the job is to run. Only failed and cancelled jobs are changed; other ids are
+-- ignored. A last moment that has passed is removed. The failures stay in errand.recent_errors. Returns the ids. Raises
+-- ER409, with context in front, if an unfinished job has the unique key of one of them.
 create or replace function errand.requeue_jobs(context text, ids bigint[], due_at timestamptz[]) returns bigint[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -14,7 +13,7 @@ declare
 begin
     -- The transaction id comes before the position: see errand.requeue.
     perform pg_current_xact_id();
-    -- In the order in which everybody locks jobs.
+    -- In the order in which all sessions lock jobs.
     perform from errand.failed where id = any (requeue_jobs.ids) order by id for update;
     perform from errand.history where id = any (requeue_jobs.ids) and state = 'cancelled' order by id for update;
     with failed as (
@@ -42,8 +41,8 @@ begin
         select either.*, asked.due_at
         from (
             select
-                id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, not_after, limit_key,
-                guard, tags, traceparent
+                id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, not_after,
+                limit_key, guard, tags, traceparent
             from failed
             union all
             select * from cancelled) as either
@@ -59,10 +58,11 @@ begin
             guard, tags, traceparent, run_at, state, queue_position)
         select
             id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts,
-            case when not_after > greatest(due_at, now()) then not_after end, limit_key, guard, tags, traceparent, due_at,
+            case when not_after > greatest(due_at, now()) then not_after end, limit_key, guard, tags, traceparent,
+                due_at,
             case when queue_position is null then 'scheduled' else 'available' end, queue_position
         from placed
-        -- In one order for all, as in errand.enqueue_many.
+        -- In one order for all sessions, as in errand.enqueue_many.
         order by unique_key, queue_position
         on conflict (unique_key) where unique_key is not null do nothing
         returning id
@@ -70,11 +70,12 @@ begin
     select (select array_agg(id) from old), (select array_agg(id) from added) into ended, back;
     select min(id) into taken from unnest(ended) as id where id <> all (coalesce(back, '{}'));
     if taken is not null then
-        raise exception '%: job %: expected its unique_key to be free, got another unfinished job with it', context, taken
+        raise exception '%: job %: expected its unique_key to be free, got another unfinished job with it', context,
+            taken
             using errcode = 'ER409', hint = 'select * from errand.explain(' || taken || ') names that job.';
     end if;
     return coalesce(back, '{}');
 end
 $$;
 comment on function errand.requeue_jobs(text, bigint[], timestamptz[]) is
-    'Puts failed and cancelled jobs in line again, each due at its time; returns their ids, or raises ER409';
+    'Makes failed and cancelled jobs available again, each due at its time; returns their ids, or raises ER409';

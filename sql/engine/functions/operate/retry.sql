@@ -1,10 +1,12 @@
--- retry: puts failed and cancelled jobs back in line, with all their attempts to spend again and their record kept.
+-- retry: makes failed and cancelled jobs available again, with all attempts to spend. Their record of past attempts
+-- stays.
 --
 --   select * from errand.retry('{4711}', reason => 'the bucket is back');
---   select * from errand.retry(array(select id from errand.job_status where state = 'failed' and kind = 'noop' limit 100));
+--   select * from errand.retry(
+--       array(select id from errand.job_status where state = 'failed' and kind = 'noop' limit 100));
 --
--- A scheduled job is brought forward to run_at. Returns a row for each id: its state before and now; nulls where there is
--- no such job. Jobs that are in line, run or succeeded stay as they are. Raises ER409, and changes nothing, where another
+-- A scheduled job moves to run_at. Returns a row for each id with its state before and now, nulls for an unknown id.
+-- Available, parked, running and succeeded jobs stay as they are. Raises ER409 and changes nothing if another
 -- unfinished job has the unique key of one of them.
 create or replace function errand.retry(ids bigint[], run_at timestamptz default now(), reason text default null)
 returns table (job_id bigint, was text, now text)
@@ -20,7 +22,7 @@ declare
     held record;
 begin
     perform errand.check_run_at(retry.run_at, 'retry');
-    -- Ended jobs first, then keys and jobs together, in the order in which everybody locks them.
+    -- Ended jobs first, then keys and jobs together, in the order in which all sessions lock them.
     perform from errand.failed where id = any (asked) order by id for update;
     perform from errand.history where id = any (asked) and state = 'cancelled' order by id for update;
     for held in
@@ -54,4 +56,5 @@ begin
 end
 $$;
 comment on function errand.retry(bigint[], timestamptz, text) is
-    'Puts failed and cancelled jobs back in line with a fresh budget. Example: select * from errand.retry(''{4711}'')';
+    'Makes failed and cancelled jobs available again, with all attempts. Example: select * from '
+    'errand.retry(''{4711}'')';

@@ -1,9 +1,10 @@
--- set_rate: at most allowed jobs of the queue start in any span of that length, over all workers; null lifts the rate.
+-- set_rate: sets how many jobs of the queue start within any span of that length, over all workers; nulls remove the
+-- rate.
 --
 --   select errand.set_rate('mail', per => '1 minute', allowed => 100);
 --   select errand.set_rate('mail', per => null, allowed => null);
 --
--- per: at least 100 ms, in days and less. Raises ER422 for what is out of bounds.
+-- per is at least 100 ms, without months and years. Raises ER422 for values out of bounds.
 create or replace function errand.set_rate(queue text, per interval, allowed int) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -34,4 +35,5 @@ begin
 end
 $$;
 comment on function errand.set_rate(text, interval, int) is
-    'At most so many jobs of a queue start in any span; nulls lift it. Example: select errand.set_rate(''mail'', ''1 min'', 100)';
+    'Sets how many jobs of a queue start within any span; nulls remove it. Example: select errand.set_rate(''mail'', '
+    '''1 min'', 100)';

@@ -1,5 +1,5 @@
--- check_element: refuses an element of errand.enqueue_many as errand.enqueue refuses its arguments; true where it does
--- not. context names the element in the error.
+-- check_element: checks an element of errand.enqueue_many as errand.enqueue checks its arguments, and returns true.
+-- context names the element in the error.
 --
 -- Raises ER422, ER413 and ER404 as errand.check_job, errand.check_run_at and errand.check_options do.
 create or replace function errand.check_element(
@@ -17,4 +17,4 @@ end
 $$;
 comment on function errand.check_element(
     text, jsonb, text, timestamptz, int, int, text, timestamptz, text, text, text, text[], text, text
-) is 'For errand.enqueue_many: refuses an element as errand.enqueue refuses its arguments, else returns true';
+) is 'For errand.enqueue_many: checks an element as errand.enqueue checks its arguments, and returns true';

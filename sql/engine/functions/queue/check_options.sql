@@ -1,9 +1,9 @@
--- check_options: refuses what a job may not ask for, with an error that says what was expected and what came.
+-- check_options: raises an error for options that a job may not have, with the expected and the given value.
 --
--- Raises ER422 for an option out of bounds, ER404 for a guard that nobody has registered.
+-- Raises ER422 for an option out of bounds, ER404 for a guard that is not registered.
 create or replace function errand.check_options(
-    run_at timestamptz, not_after timestamptz, unique_key text, on_conflict text, limit_key text, guard text, tags text[],
-    traceparent text, context text default 'enqueue'
+    run_at timestamptz, not_after timestamptz, unique_key text, on_conflict text, limit_key text, guard text,
+    tags text[], traceparent text, context text default 'enqueue'
 ) returns void
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -31,12 +31,15 @@ begin
         raise exception '%: traceparent: expected 00-, 32 hex digits, -, 16 hex digits, -, 2 hex digits, got %',
             context, quote_literal(left(traceparent, 120))
             using errcode = 'ER422', hint = 'See W3C Trace Context, "traceparent Header".';
-    elsif guard is not null and not exists (select from errand.guard as known where known.name = check_options.guard) then
+    elsif guard is not null
+        and not exists (select from errand.guard as known where known.name = check_options.guard)
+    then
         raise exception '%: guard: expected one of errand.guard, got %', context, quote_literal(left(guard, 120))
-            using errcode = 'ER404', hint = 'Register it first: select errand.guard_put(''name'', ''schema.function'').';
+            using errcode = 'ER404',
+            hint = 'Register it first: select errand.guard_put(''name'', ''schema.function'').';
     end if;
 end
 $$;
 comment on function errand.check_options(
     timestamptz, timestamptz, text, text, text, text, text[], text, text
-) is 'Refuses what a job may not ask for: ER422, or ER404 for a guard that is not registered';
+) is 'Raises ER422 for options that a job may not have, ER404 for a guard that is not registered';

@@ -1,5 +1,5 @@
--- enqueue_one_by_one: what errand.enqueue_many does where one asks to replace or reschedule: enqueues one by one, by their
--- keys.
+-- enqueue_one_by_one: for errand.enqueue_many if an element asks to replace or reschedule a job: enqueues one by one,
+-- in the order of their keys.
 create or replace function errand.enqueue_one_by_one(jobs jsonb)
 returns table (ordinal int, job_id bigint, inserted boolean, state text)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -11,7 +11,7 @@ begin
     for element in
         select item.value, item.ordinality
         from jsonb_array_elements(jobs) with ordinality as item
-        -- In the order in which everybody locks keys and jobs.
+        -- In the order in which all sessions lock keys and jobs.
         order by item.value ->> 'unique_key', item.ordinality
     loop
         select * into asked
@@ -32,4 +32,4 @@ begin
 end
 $$;
 comment on function errand.enqueue_one_by_one(jsonb) is
-    'For errand.enqueue_many: enqueues one by one, by keys, where some are to replace or reschedule others';
+    'For errand.enqueue_many: enqueues one by one, by keys, if some replace or reschedule other jobs';

@@ -1,7 +1,7 @@
--- wake: tells sleeping workers that there may be work. Costs nothing while all of them are awake.
+-- wake: wakes sleeping workers because there may be work. Costs nothing while no worker sleeps.
 --
 -- NOTIFY takes a lock over the whole server at commit, so it is sent only while errand.wake_flag says that a worker
--- sleeps. It is a hint: a worker that misses it finds the job at its next poll.
+-- sleeps. A worker that misses the NOTIFY finds the job at its next poll.
 create or replace function errand.wake() returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin

@@ -1,6 +1,6 @@
--- wake_after_insert: trigger function that wakes sleeping workers after an insert, once a statement.
+-- wake_after_insert: trigger function that wakes sleeping workers after an insert, once for each statement.
 --
--- Asks the flag by itself, without a query and a nested call: each insert pays for it.
+-- It reads the flag itself, without a query and a nested call, since each insert pays for it.
 create or replace function errand.wake_after_insert() returns trigger
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -10,10 +10,10 @@ begin
     return null;
 end
 $$;
-comment on function errand.wake_after_insert() is 'Trigger: wakes sleeping workers, once a statement';
+comment on function errand.wake_after_insert() is 'Trigger: wakes sleeping workers, once for each statement';
 
 drop trigger if exists job_wake on errand.job;
 create trigger job_wake
 after insert on errand.job
 for each statement execute function errand.wake_after_insert();
-comment on trigger job_wake on errand.job is 'Wakes sleeping workers, once a statement';
+comment on trigger job_wake on errand.job is 'Wakes sleeping workers, once for each statement';

@@ -1,4 +1,4 @@
--- app_rows: the rows of a function of that name of each app that has one.
+-- app_rows: returns the rows of the function of that name of each app that has one.
 create or replace function errand.app_rows(function text) returns setof record
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -11,4 +11,4 @@ begin
     end loop;
 end
 $$;
-comment on function errand.app_rows(text) is 'The rows of a function of that name of each app that has one';
+comment on function errand.app_rows(text) is 'Returns the rows of the function of that name of each app that has one';

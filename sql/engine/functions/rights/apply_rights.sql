@@ -1,5 +1,5 @@
--- apply_rights: makes the roles that are missing, and gives and takes rights until they are those of errand.rights. What is
--- as it should be is left alone, and so is what others were granted. Answers a row for each thing that it may not do.
+-- apply_rights: creates the missing roles, and grants and revokes rights until they are those of errand.rights. Correct
+-- rights are left alone, and so are rights of other roles. Returns a row for each thing that the caller may not do.
 create or replace function errand.apply_rights() returns setof text
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -14,7 +14,8 @@ begin
         exception
             when insufficient_privilege then
                 return next format(
-                    'role %s is missing, and %s may not create roles: have `create role %s nologin` run, then migrate again',
+                    'role %s is missing, and %s may not create roles: have `create role %s nologin` run, '
+                    'then migrate again',
                     role, current_user, role);
             when duplicate_object or unique_violation then
                 null;                   -- another database's migration was faster
@@ -30,11 +31,11 @@ begin
             end loop;
         else
             return next format(
-                '%s is no member of errand_owner and keeps what it has made: `grant errand_owner to %s`, then migrate again',
+                '%s is no member of errand_owner and keeps its objects: `grant errand_owner to %s`, then migrate again',
                 current_user, current_user);
         end if;
         begin
-            -- For errand.horizon_blockers: sessions of others. It shows no statement of theirs.
+            -- For errand.horizon_blockers: it shows sessions of other users, but no statement of theirs.
             if not pg_has_role('errand_owner', 'pg_read_all_stats', 'member') then
                 grant pg_read_all_stats to errand_owner;
             end if;
@@ -50,4 +51,4 @@ begin
 end
 $$;
 comment on function errand.apply_rights() is
-    'Makes the five roles and gives them their rights; answers what it may not do. For errand migrate';
+    'Creates the five roles and sets their rights; returns what the caller may not do. For errand migrate';

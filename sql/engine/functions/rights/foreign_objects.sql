@@ -1,5 +1,5 @@
--- foreign_objects: the statements that give errand_owner what the one who calls has made, or a superuser. What another user
--- owns stays his: he would not get at it any more.
+-- foreign_objects: returns the statements that give errand_owner the objects of the caller and of superusers. Objects
+-- of other users stay theirs, since they could not use them any more.
 -- errand: after namespaces
 create or replace function errand.foreign_objects() returns setof text
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
@@ -42,4 +42,4 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     where class.relkind = 'c' and typowner <> to_regrole('errand_owner')
 $$;
 comment on function errand.foreign_objects() is
-    'The statements that give errand_owner what the one who calls, or a superuser, has made';
+    'Returns the statements that give errand_owner the objects of the caller and of superusers';

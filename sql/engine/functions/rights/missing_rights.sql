@@ -1,17 +1,19 @@
--- missing_rights: the grants and revokes that lead from the rights that there are to those of errand.rights, for the roles
--- that exist and for PUBLIC.
+-- missing_rights: returns the grants and revokes from the current rights to those of errand.rights, for the existing
+-- roles and for PUBLIC.
 -- errand: after rights
 create or replace function errand.missing_rights(roles text[]) returns setof text
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     with object as (
-        select 'function' as what, oid::regprocedure::text as name, pronamespace::regnamespace || '.' || proname as short,
-            'function' as word, proacl as acl, 'f'::"char" as sort, proowner as owner
+        select
+            'function' as what, oid::regprocedure::text as name,
+            pronamespace::regnamespace || '.' || proname as short, 'function' as word, proacl as acl,
+            'f'::"char" as sort, proowner as owner
         from pg_proc
         where pronamespace = any (errand.namespaces())
         union all
         select 'view', oid::regclass::text, relnamespace::regnamespace || '.' || relname,
-            case relkind when 'S' then 'sequence' else 'table' end, relacl, case relkind when 'S' then 's' else 'r' end::"char",
-            relowner
+            case relkind when 'S' then 'sequence' else 'table' end, relacl,
+            case relkind when 'S' then 's' else 'r' end::"char", relowner
         from pg_class
         where relnamespace = any (errand.namespaces()) and relkind in ('r', 'p', 'v', 'm', 'S')
         union all
@@ -19,7 +21,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         from pg_namespace
         where oid = any (errand.namespaces())
         union all
-        select 'type', type.oid::regtype::text, typnamespace::regnamespace || '.' || typname, 'type', typacl, 'T', typowner
+        select 'type', type.oid::regtype::text, typnamespace::regnamespace || '.' || typname, 'type', typacl, 'T',
+            typowner
         from pg_type as type
         left join pg_class as class on class.oid = typrelid
         where typnamespace = any (errand.namespaces())
@@ -45,12 +48,12 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     from (select * from wanted except select * from actual) as missing
     union all
     select format('grant select (%I) on %s to errand_monitor', attname, attrelid::regclass)
-    -- Views of the apps of which errand_monitor reads all columns but those that say whose something is, or what it says.
-    -- Applications ask these views by such columns: to show nulls instead would cost them the index.
+    -- errand_monitor reads these views of the apps without the columns that say whose something is, or what it says.
+    -- Applications filter these views by such columns: nulls instead would cost them the index.
     from errand.app_rows('hidden_columns') as hidden(name text, columns text[])
     join pg_attribute on attrelid = to_regclass(hidden.name) and attnum > 0 and not attisdropped
     where attname <> all (hidden.columns) and to_regrole('errand_monitor') is not null
         and not has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')
 $$;
 comment on function errand.missing_rights(text[]) is
-    'The grants and revokes that lead from the rights that there are to those of errand.rights';
+    'Returns the grants and revokes from the current rights to those of errand.rights';

@@ -1,4 +1,4 @@
--- cron_value: a number or a name in a cron expression as a number; null where it is none, or out of range.
+-- cron_value: returns a number or a name in a cron expression as a number; null if it is none, or out of range.
 create or replace function errand.cron_value(value text, low int, high int, words text[]) returns int
 language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     select case
@@ -11,4 +11,4 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     end
 $$;
 comment on function errand.cron_value(text, int, int, text[]) is
-    'A number or a name in a cron expression as a number; null where it is none';
+    'Returns a number or a name in a cron expression as a number; null if it is none';

@@ -1,16 +1,16 @@
--- record_ticks_v1: settles ticks of several schedules, each tick exactly once: puts it on record and, where its outcome is
--- enqueued or late, its job in line, all or none. Writes down with it when each schedule ticks next, and what keeps it from
--- ticking.
+-- record_ticks_v1: records ticks of several schedules, each tick exactly once. A tick with the outcome enqueued or late
+-- is recorded together with its job: both or none. Also stores the next tick of each schedule, and its problem.
 --
--- One element of the arrays is a tick; those of a schedule are in their order. Answers the place (from 1 on) of each that lies
--- with the caller now, and whether it is this call that has settled it: false where it was settled before, also by an
--- earlier schedule of this name, or where the schedule was paused or resumed since. No answer for ticks of a schedule that
--- somebody else holds or that has another version: nobody waits, so that a transaction which somebody left open over one
--- schedule holds up no other. None for ticks to come: the clock may have been put back since the caller looked at it.
+-- One element of the arrays is a tick; those of a schedule are in order. Returns the index (from 1 on) of each tick
+-- that is now recorded, and whether this call recorded it. is_recorded is false if the tick was recorded before, also
+-- by an earlier schedule of this name, or if the schedule was paused or resumed since.
 --
--- Raises ER421 where the database is a copy that nobody has adopted.
+-- Returns no row for ticks of a schedule that another session has locked or that has another version. Nothing waits, so
+-- a transaction that stays open over one schedule delays no other. Returns none for future ticks either: the clock may
+-- have been set back since the caller read it.
 --
--- Some 70 us a tick, of which the enqueue takes 35 to 50.
+-- Raises ER421 if the database is a copy that nobody has adopted. Takes some 70 us a tick, of which the enqueue takes
+-- 35 to 50.
 create or replace function errand.record_ticks_v1(
     schedules text[], versions bigint[], ticks timestamptz[], outcomes text[], next_ticks timestamptz[], problems text[]
 ) returns table (index bigint, is_recorded boolean)
@@ -31,8 +31,8 @@ begin
         join errand.schedule as known on known.name = asked.name and known.version = asked.version
         for no key update of known skip locked
     ) as free;
-    -- A statement of its own: it sees what was committed before the schedules were held, the caller's may have begun long
-    -- before.
+    -- A statement of its own: it sees what was committed before the schedules were locked. The caller's snapshot may be
+    -- much older.
     return query
     with due as materialized (
         select
@@ -49,7 +49,7 @@ begin
     ), enqueued as materialized (
         select
             index,
-            -- run_at is the tick's own time: a job can tell which one it is for, and its lateness shows.
+            -- run_at is the tick's own time. So a job knows its tick, and its lateness shows.
             (select job_id from errand.enqueue(kind, payload, queue, run_at => tick)) as job_id
         from due
         where passes and not was_recorded and outcome in ('enqueued', 'late')
@@ -77,4 +77,5 @@ begin
 end
 $$;
 comment on function errand.record_ticks_v1(text[], bigint[], timestamptz[], text[], timestamptz[], text[]) is
-    'For the scheduler: settles ticks of several schedules, each exactly once, with their jobs; answers which it settled';
+    'For the scheduler: records ticks of several schedules, each exactly once, with their jobs; returns which it '
+    'recorded';

@@ -1,9 +1,9 @@
--- schedule_drop: removes a schedule. Its jobs in line and the record of its ticks stay.
+-- schedule_drop: deletes a schedule. Its jobs and the record of its ticks stay.
 --
 --   select errand.schedule_drop('quote_of_the_day');
 --
--- One that the program defines comes back at the program's next start: pause that instead. Raises ER404 where there is
--- no such schedule.
+-- A schedule that the program defines returns at the program's next start: pause that instead. Raises ER404 for an
+-- unknown schedule.
 create or replace function errand.schedule_drop(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -17,4 +17,4 @@ begin
 end
 $$;
 comment on function errand.schedule_drop(text) is
-    'Removes the schedule; what it has enqueued stays. Example: select errand.schedule_drop(''nightly'')';
+    'Deletes a schedule; its jobs stay. Example: select errand.schedule_drop(''nightly'')';

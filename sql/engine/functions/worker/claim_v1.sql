@@ -1,39 +1,41 @@
--- claim_v1: takes up to max_jobs due jobs of one queue for a worker; a heap-only update, however long the table is.
+-- claim_v1: claims up to max_jobs due jobs of one queue for a worker. The claim is a heap-only update, however large
+-- the table is.
 --
--- marks[p] is the worker's low-water mark for priority p: the scan starts behind that line (0 is always right, only
--- slower). lanes is the order in which the priorities are read. durable = false lets the commit return before it is on
--- disk: a claim that a server crash undoes is simply claimed again.
+-- marks[p] is the worker's mark for priority p: the scan starts behind that position. 0 is always correct, only slower.
+-- priorities is the order in which the priorities are scanned. With durable = false the commit returns before it is on
+-- disk: after a crash of the server, the jobs are simply claimed again.
 --
--- begin_now is how many of them the worker begins at once (default: all). Jobs on their last attempt, and jobs that
--- were running in a crash of their worker, are claimed only to begin at once: what such a job is charged with, it has
--- really done. Of the latter takes_suspect allows one, which comes before all others.
+-- begin_now is the number of jobs that the worker starts at once (default: all). Jobs on their last attempt, and jobs
+-- that were running in a crash of their worker, are claimed only to start at once: so each counted attempt has really
+-- begun. With takes_suspect, one job of a crash is claimed, before all others.
 --
--- Jobs that were handed back lie below the marks. They have an index of their own, and come first in their priority.
+-- Handed-back jobs lie below the marks. They have an index of their own, and come first in their priority.
 --
--- epoch is stored with the claim (errand.claim), so that a lost worker's jobs are found without a read of what waits.
+-- epoch is stored with the claim (errand.claim), so that a lost worker's jobs are found without a scan of the queue.
 --
--- Jobs with a last moment, a guard or a limit, and those of kinds with a limit or a dependency that is down, are asked
--- about on the way (errand.admit_job), up to 100 that may not run; all others pass by a test of three nulls. After 100 of
--- them it takes what nothing holds back from behind them (errand.pick_beyond), and clears the next 20,000 positions of
--- such jobs, or 2,000 where it has got any to run or outcomes are written with it (errand.clear_blocked). Guards are asked
--- for 250 ms; jobs whose guard was not asked by then stay in line.
+-- Some jobs need an admission check (errand.admit_job): those with a last moment, a guard or a limit, and those of
+-- kinds with a limit or with a dependency that is down. All others pass a test of three nulls. After 100 jobs that may
+-- not run, the claim takes jobs that may from behind them (errand.pick_beyond), and removes such jobs from the next
+-- 20,000 positions (errand.clear_blocked), or 2,000 if it has jobs to run or writes outcomes. Guards get 250 ms; jobs
+-- whose guard was not called by then stay in the queue.
 --
--- Jobs that errand.release_v1 has put in line in the same transaction come first, where their turn has come
--- (errand.pick_released). high is what it was before that, so their lines are above it.
+-- Jobs that errand.release_v1 has released in the same transaction come first, if no waiting job comes before them
+-- (errand.pick_released). high is the value from before that, so their positions are above it.
 --
 -- A claim takes at most 16 MiB of payloads (errand.trim_claim).
 --
--- With serialize, large claims come one after the other (errand.lock_claims): two at the same time would visit the same
--- rows, and each would lock jobs that the other one has just taken.
+-- With serialize, large claims run one after the other (errand.lock_claims). Two at the same time would visit the same
+-- rows, and each would lock jobs that the other has just claimed.
 --
--- Returns a row a job, or one row of nulls if nothing was due: high (the newest line), latest (the newest transaction
--- id given out, or this one's own) and snapshot still tell the worker what it may conclude. high = 0 where nothing may
--- be: the line was not read to its end, or a job came that was handed back. asked is how many it took at most:
--- max_jobs, or what the queue's rate has room for. rest says what is left for the next claim: 'more' = jobs that may be
--- claimed at once, 'slots' = jobs that are claimed only to begin at once, null = nothing that this claim has met.
--- options holds what the job has of not_after, guard, limit_key, tags and traceparent, else null. No row at all, and
--- nothing to conclude, if the queue is paused or has no room in its rate, the worker has lost its lease, or the
--- database is a copy that nobody has adopted.
+-- Returns a row for each job, or one row of nulls if no job was due. From high (the newest position), latest (the
+-- newest transaction id, or this one's own) and snapshot the worker concludes its next marks. high = 0 allows no
+-- conclusion: the scan did not reach the end, or a handed-back job was claimed. asked is the largest number of jobs
+-- that the claim could take: max_jobs, or the room of the queue's rate. rest says what is left for the next claim:
+-- 'more' = jobs that may be claimed at once, 'slots' = jobs that are claimed only to start at once, null = none that
+-- this claim has met. options has the job's not_after, guard, limit_key, tags and traceparent, or null.
+--
+-- Returns no row, and allows no conclusion, if the queue is paused or its rate has no room, if the worker has lost its
+-- lease, or if the database is a copy that nobody has adopted.
 create or replace function errand.claim_v1(
     queue text, kinds text[], worker_id bigint, max_jobs int, marks bigint[], priorities smallint[], durable boolean,
     begin_now int default null, takes_suspect boolean default true, epoch int default 0, serialize boolean default false
@@ -42,11 +44,12 @@ create or replace function errand.claim_v1(
     created_at timestamptz, run_at timestamptz, started_at timestamptz, payload jsonb, options jsonb, crashes smallint,
     high bigint, latest bigint, snapshot pg_snapshot, asked int, rest text
 )
--- The planner must neither scan the table nor sort: a plan made while it was empty would do both for ever. What it is
--- forbidden it prices so high that even a read of a sequence would start the JIT compiler: 90 ms a session.
+-- The planner must neither scan the table nor sort: a plan from when the table was empty would do both forever. The
+-- forbidden plans cost so much that reading a sequence would start the JIT compiler, which takes 90 ms a session.
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
-set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_generic_plan
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -72,14 +75,14 @@ declare
     left_over text;
     claimed int;
 begin
-    -- Behind errand.release_v1 the limits' lock may be checked already, for which the one that has the turn may wait.
+    -- After errand.release_v1 this transaction may hold the limits' lock, for which the claim before it may wait.
     if serialize and coalesce(current_setting('errand.position_before', true), '') = '' then
         perform errand.lock_claims();
     end if;
-    -- A sequence that was never drawn from says 1 too.
+    -- An unused sequence has last_value 1 too.
     newest_position := (select case when is_called then last_value else 0 end from errand.job_position);
-    -- The snapshot is taken before the scan. One taken after it may show a transaction as ended whose job the scan has
-    -- not seen, and the marks would pass that job.
+    -- The snapshot comes before the scan. A later one may show a transaction as ended whose job the scan has not seen,
+    -- and the marks would pass that job.
     select
         pg_current_snapshot(), errand.latest_transaction(pg_current_snapshot()),
         not exists (select from errand.queue where name = claim_v1.queue and paused_at is not null)
@@ -98,7 +101,7 @@ begin
             where is_handed_back and state = 'available' and job.queue = claim_v1.queue and kind = any (kinds))
     into seen, newest_transaction, may_claim, is_rated, checked, has_suspects, has_handed_back;
     if is_rated and may_claim then
-        -- Before the jobs' rows, and before a limit asks for it.
+        -- Before the jobs' rows, and before a limit needs the lock.
         may_claim := errand.lock_limits();
         most := least(max_jobs, errand.rate_room(claim_v1.queue));
     end if;
@@ -123,7 +126,7 @@ begin
         end if;
     end if;
     if released is not null then
-        -- Their lines are above it, so that no mark moves by them.
+        -- Their positions are above it, so no mark moves by them.
         newest_position := least(newest_position, current_setting('errand.position_before')::bigint);
         perform set_config('errand.released', '', true);
         handed := errand.pick_released(claim_v1.queue, kinds, priorities, marks, checked, released, most);
@@ -164,7 +167,8 @@ begin
                         waiting.attempt, waiting.max_attempts, waiting.payload, waiting.payload_bytes,
                         waiting.is_handed_back
                     from errand.job as waiting
-                    where waiting.queue = claim_v1.queue and waiting.priority = level and waiting.queue_position > marks[level]
+                    where waiting.queue = claim_v1.queue and waiting.priority = level
+                        and waiting.queue_position > marks[level]
                         and waiting.state = 'available' and waiting.kind = any (kinds)
                         and waiting.is_handed_back is null and (not has_suspects or waiting.crashes = 0)
                     order by waiting.queue_position
@@ -205,9 +209,10 @@ begin
     if blocked >= 100 then
         left_over := 'more';
         perform errand.clear_blocked(
-            claim_v1.queue, kinds, priorities, marks, checked, case when picked is null and not durable then 20000 else 2000 end);
+            claim_v1.queue, kinds, priorities, marks, checked,
+            case when picked is null and not durable then 20000 else 2000 end);
     end if;
-    -- A position below the marks says nothing of how far the claim has read.
+    -- A position below the marks does not say how far the claim has read.
     if left_over is not null or took_handed_back then
         newest_position := 0;
     end if;
@@ -240,5 +245,4 @@ end
 $$;
 comment on function errand.claim_v1(
     text, text[], bigint, int, bigint[], smallint[], boolean, int, boolean, int, boolean
-) is
-    'For workers: takes up to max_jobs due jobs of one queue and of these kinds, in the order of lanes and lines';
+) is 'For workers: claims up to max_jobs due jobs of one queue and of these kinds, by priority and position';

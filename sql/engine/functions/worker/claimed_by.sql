@@ -1,5 +1,5 @@
--- claimed_by: the jobs that these workers have claimed and may still hold, by the records of their claims. A job is
--- here once, in whatever state it is now.
+-- claimed_by: returns the jobs that these workers have claimed and may still hold, by the records of their claims. Each
+-- job is returned once, whatever its state is now.
 create or replace function errand.claimed_by(worker_ids bigint[]) returns bigint[]
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select coalesce(array_agg(distinct job_id), '{}')
@@ -7,4 +7,5 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     cross join unnest(job_ids) as job_id
     where worker_id = any (worker_ids)
 $$;
-comment on function errand.claimed_by(bigint[]) is 'The jobs that these workers have claimed and may still hold';
+comment on function errand.claimed_by(bigint[]) is
+    'Returns the jobs that these workers have claimed and may still hold';

@@ -1,22 +1,23 @@
--- complete_v1: ends attempts in every way that finish_v1 does not, a few at a time.
+-- complete_v1: completes attempts in every way that finish_v1 does not, a few at a time.
 --
 -- The arrays have an element for each job. Outcomes:
---   succeeded  into the history, with its output
---   retried    scheduled again in delay_ms (0 = at once); the error is kept
---   snoozed    the same, without a trace and with the attempt uncounted
---   released   handed back, uncounted: it has not begun, or its worker stops. It keeps its place in line
---   parked     waits for its dependency, uncounted; the error is what was found. It may be tried again from due on
---   failed     into errand.failed, with its error; so is one that was to be retried and was on its last attempt
---   cancelled  into the history, with its error as the reason
---   obsolete   the same: it was no longer wanted when it was done
--- An attempt that comes to its own end did not end its worker: the count of crashes starts anew. due, where it is
--- given, counts instead of delay_ms. A job with a guard is obsolete if that now says no, whether it succeeded or was to
--- be tried again. The fence is the line, as in finish_v1. Returns the ids that were refused; as locked those that are
--- to be written again a moment later: another session has their rows locked, or the guards have taken 250 ms; and the
--- transaction, as finish_v1 does.
+--   succeeded  to the history, with its output
+--   retried    scheduled again in delay_ms (0 = at once); the error is recorded
+--   snoozed    the same, but the attempt is not counted and nothing is recorded
+--   released   handed back: not counted, and the job keeps its position
+--   parked     waits for its dependency, not counted; the error is the finding; due = time of the next probe
+--   failed     to errand.failed, with its error; so is a retried job on its last attempt
+--   cancelled  to the history, with its error as the reason
+--   obsolete   the same: the job was no longer wanted when it was done
+--
+-- A completed attempt did not crash its worker, so the count of crashes starts again. due counts instead of delay_ms if
+-- it is given. A job with a guard becomes obsolete if the guard says no now, whether it succeeded or was to be retried.
+-- The fence is the position, as in finish_v1. Returns the ids that were refused; as locked those to write again a
+-- moment later, because another session has locked their rows or the guards have taken 250 ms; and the transaction, as
+-- in finish_v1.
 create or replace function errand.complete_v1(
-    worker_id bigint, ids bigint[], positions bigint[], outcomes text[], errors text[], delays_ms bigint[], outputs jsonb[],
-    dues timestamptz[], dependencies text[], out refused bigint[], out locked bigint[],
+    worker_id bigint, ids bigint[], positions bigint[], outcomes text[], errors text[], delays_ms bigint[],
+    outputs jsonb[], dues timestamptz[], dependencies text[], out refused bigint[], out locked bigint[],
     out completed_by bigint
 )
 language plpgsql security definer
@@ -42,7 +43,8 @@ begin
     loop
         select * into held
         from errand.job
-        where id = result.id and coalesce(queue_position, 0) = result.queue_position and worker_id = complete_v1.worker_id and state = 'running'
+        where id = result.id and coalesce(queue_position, 0) = result.queue_position
+            and worker_id = complete_v1.worker_id and state = 'running'
         for update skip locked;
         if not found then
             if errand.is_held_by(complete_v1.worker_id, result.id, result.queue_position) then
@@ -64,7 +66,7 @@ begin
                     held.attempts := errand.attempt_record(held, worker, 'retried', result.error);
                 end if;
                 perform errand.move_to_history(
-                    held, 'obsolete', result.output, format('guard %s said no at the end', held.guard));
+                    held, 'obsolete', result.output, format('guard %s said no at completion', held.guard));
             when result.outcome = 'released' then
                 update errand.job
                 set state = 'available', attempt = attempt - 1, worker_id = null, is_handed_back = true
@@ -75,7 +77,8 @@ begin
                 where id = held.id;
             when result.outcome = 'snoozed' then
                 update errand.job
-                set state = 'scheduled', attempt = attempt - 1, crashes = 0, queue_position = null, worker_id = null, run_at = due
+                set state = 'scheduled', attempt = attempt - 1, crashes = 0, queue_position = null, worker_id = null,
+                    run_at = due
                 where id = held.id;
             when result.outcome = 'parked' then
                 perform errand.check_dependency('park', result.dependency);
@@ -104,8 +107,8 @@ begin
                     'cancelled or obsolete, got %', quote_nullable(result.outcome) using errcode = 'ER422';
         end case;
     end loop;
-    -- By name, so that two workers with the same dependencies don't wait for each other. A job that was refused has
-    -- found it down all the same.
+    -- By name, so that two workers with the same dependencies don't wait for each other. A refused job counts too: it
+    -- has found the dependency down.
     for result in
         select dependency, max(due) as due, max(error) as error, count(*) as failures
         from unnest(ids, outcomes, errors, dues, dependencies) as ended(id, outcome, error, due, dependency)
@@ -123,5 +126,5 @@ $$;
 comment on function errand.complete_v1(
     bigint, bigint[], bigint[], text[], text[], bigint[], jsonb[], timestamptz[], text[]
 ) is
-    'For workers: ends attempts with an outcome each; returns the ids that this worker no longer held, those to be '
-    'written again since another session has locked them, and the transaction';
+    'For workers: completes attempts with an outcome each; returns the ids that this worker no longer held, the locked '
+    'ones to write again, and the transaction';

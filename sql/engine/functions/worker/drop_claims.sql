@@ -1,4 +1,4 @@
--- drop_claims: removes the records of these workers' claims, but for those of whose jobs they still hold one.
+-- drop_claims: removes the records of these workers' claims, except those with a job that they still hold.
 create or replace function errand.drop_claims(worker_ids bigint[]) returns void
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp set enable_seqscan = off set enable_bitmapscan = off
@@ -17,4 +17,4 @@ begin
 end
 $$;
 comment on function errand.drop_claims(bigint[]) is
-    'Removes the records of these workers'' claims, but for those of whose jobs they still hold one';
+    'Removes the records of these workers'' claims, except those with a job that they still hold';

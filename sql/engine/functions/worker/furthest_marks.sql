@@ -1,4 +1,4 @@
--- furthest_marks: of several workers' low-water marks the furthest, by queue and priority.
+-- furthest_marks: returns the highest of several workers' marks, by queue and priority.
 create or replace function errand.furthest_marks(known jsonb[]) returns jsonb
 language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     select coalesce(jsonb_object_agg(queue, best), '{}')
@@ -13,4 +13,4 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         group by queue) as entries
 $$;
 comment on function errand.furthest_marks(jsonb[]) is
-    'Of several workers'' low-water marks the furthest, by queue and priority';
+    'Returns the highest of several workers'' marks, by queue and priority';

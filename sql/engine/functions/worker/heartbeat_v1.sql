@@ -1,13 +1,13 @@
--- heartbeat_v1: extends the leases of a process's worker ids. It reads no jobs, so that a lock on errand.job ends no lease.
+-- heartbeat_v1: extends the leases of a process's worker ids. It reads no jobs, so a lock of errand.job ends no lease.
 --
--- alive has the ids that are still entered: a missing one has lost its lease, and what it runs runs elsewhere. In a
--- copy that nobody has adopted all are missing. published is, for each queue, how far the marks of other live workers
--- of the same kinds are, or {}: a worker that seldom claims would else read over all that they have done since. It asks
--- the 20 that were heard last, so that a beat's cost has a bound.
+-- alive has the ids that still hold a lease. A missing one has lost it, and its jobs run elsewhere. In a copy that
+-- nobody has adopted all are missing. published has the highest marks of other live workers of the same kinds, by
+-- queue. A worker that seldom claims would otherwise scan all that they have done since. The 20 workers with the latest
+-- heartbeats are read, so the cost has a bound.
 --
--- A worker whose row another session has locked keeps its lease: nobody else can take that from it meanwhile.
+-- A worker whose row another session has locked keeps its lease: no other session can end it meanwhile.
 --
--- started is errand.server_start(). marks are stored, for others to begin at, only if they were taken under that start.
+-- started is errand.server_start(). The marks are stored for other workers only if they were taken under that start.
 create or replace function errand.heartbeat_v1(
     worker_ids bigint[], running int, marks jsonb, marks_started text
 ) returns table (alive bigint[], published jsonb, started text)
@@ -38,4 +38,5 @@ begin
 end
 $$;
 comment on function errand.heartbeat_v1(bigint[], int, jsonb, text) is
-    'For workers: extends leases; returns the worker ids that are alive, others'' marks, and the server''s start';
+    'For workers: extends leases; returns the worker ids that hold one, marks of other workers, and the server''s '
+    'start';

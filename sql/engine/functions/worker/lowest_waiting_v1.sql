@@ -1,21 +1,22 @@
--- lowest_waiting_v1: looks below a worker's marks for jobs that it would not see, and returns the lowest line of each
--- priority, or null. A safety net for the one thing that marks can't know: a claim that was rolled back after another
--- worker had stepped over its locked rows. looked[p] is up to where it has found nothing before, for priority p:
--- nothing can have come to wait there since. Reads only; costs a visit to every entry between the two, dead ones too.
+-- lowest_waiting_v1: scans below a worker's marks for jobs that its claims would miss, and returns the lowest position
+-- of each priority, or null. This is the safety net for what marks can't know: a claim was rolled back after another
+-- worker had skipped its locked rows. scanned[p] is the position up to which an earlier scan of priority p found
+-- nothing: no job can wait there since. Only reads; visits every entry between the two, including dead ones.
 --
--- It looks twice, the second time from what it has found. The first look takes long where many entries are dead, and
--- what waited when it began has most often been claimed since. A worker that went back for that would read over all
--- lines of that time; while its claim took so long the others would set it aside, go back as well, and all would be
--- slow for good.
+-- It scans twice, the second time from what it has found. The first scan takes long if many entries are dead, and
+-- meanwhile most of what it found was claimed. A worker that returned to that position would read all positions since.
+-- While its claim took so long, the others would count it as a long-running writer and return as well, and all would
+-- stay slow.
 create or replace function errand.lowest_waiting_v1(
     queue text, kinds text[], scanned bigint[], marks bigint[]
 ) returns bigint[]
--- Volatile, so that the second look has a snapshot of its own.
+-- Volatile, so that the second scan has a snapshot of its own.
 language plpgsql volatile security definer
 set search_path = pg_catalog, errand, pg_temp
--- A heartbeat waits behind this.
+-- A heartbeat waits for this call.
 set lock_timeout = '500ms'
-set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_generic_plan
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 declare
@@ -39,4 +40,4 @@ begin
 end
 $$;
 comment on function errand.lowest_waiting_v1(text, text[], bigint[], bigint[]) is
-    'For workers: the lowest waiting line behind looked and up to the mark of each priority, null where there is none';
+    'For workers: returns the lowest waiting position behind scanned and up to the mark, by priority; null = none';

@@ -1,6 +1,6 @@
--- move_to_failed: moves one job, as given, out of the live table into errand.failed.
+-- move_to_failed: moves one job, as given, from errand.job to errand.failed.
 --
--- The payload goes along, so that no failure keeps a day of errand.payload for as long as it is kept itself.
+-- The payload goes with it, so a failure does not keep a day of errand.payload for 30 days.
 create or replace function errand.move_to_failed(job errand.job, error text) returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
     delete from errand.job as live where live.id = job.id;
@@ -14,4 +14,4 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         left(coalesce(error, 'no reason given'), 4000), job.not_after, job.limit_key, job.guard, job.tags,
         job.traceparent);
 $$;
-comment on function errand.move_to_failed(errand.job, text) is 'Moves one job into errand.failed';
+comment on function errand.move_to_failed(errand.job, text) is 'Moves one job to errand.failed';

@@ -1,4 +1,4 @@
--- move_to_history: moves one job, as given, out of the live table into the history.
+-- move_to_history: moves one job, as given, from errand.job to the history.
 create or replace function errand.move_to_history(job errand.job, state text, output jsonb, reason text) returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
     delete from errand.job as live where live.id = job.id;
@@ -11,4 +11,4 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         left(reason, 4000), job.not_after, job.limit_key, job.guard, job.tags, job.traceparent);
 $$;
 comment on function errand.move_to_history(errand.job, text, jsonb, text) is
-    'Moves one job into the history as succeeded, cancelled or obsolete';
+    'Moves one job to the history as succeeded, cancelled or obsolete';

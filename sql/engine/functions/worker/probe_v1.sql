@@ -1,21 +1,22 @@
--- probe_v1: which of these queues have a due job that a claim would find, for a worker whose queues are all asleep: one
--- question for all of them, as often as its poll interval says.
+-- probe_v1: returns which of these queues have a due job that a claim would find. A worker whose queues are all idle
+-- asks once for all of them, at its poll interval.
 --
--- marks holds four for each queue, one a priority. With arm = true the wake-up flag is raised first, so that whoever
--- enqueues from now on sends a NOTIFY, and what came before is seen here: no job falls in between. Where it is up
--- already, nothing is written. A queue that is paused has nothing.
+-- marks has four positions for each queue, one for each priority. With arm = true the wake-up flag is raised first: an
+-- enqueue from now on sends a NOTIFY, and the probe sees all earlier ones, so no job falls in between. If the flag is
+-- up already, nothing is written. A paused queue has no due job.
 --
--- Returns the queues as busy. One whose rate has no room is not among them: room_in_us is how many microseconds it is
--- until the first of those has room, null where there is none.
+-- Returns the queues as busy. A queue whose rate has no room is not among them: room_in_us is the time in microseconds
+-- until the first of those has room, null if there is none.
 create or replace function errand.probe_v1(
     queues text[], kinds text[], marks bigint[], arm boolean, out busy text[], out room_in_us bigint
 )
--- Volatile, so that the look has a snapshot of its own, after the flag.
+-- Volatile, so that the probe has a snapshot of its own, after the flag.
 language plpgsql volatile security definer
 set search_path = pg_catalog, errand, pg_temp
--- Claims wait for its connection.
+-- Claims wait for this connection.
 set lock_timeout = '500ms'
-set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off set plan_cache_mode = force_generic_plan
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set plan_cache_mode = force_generic_plan
 as $$
 #variable_conflict use_column
 begin
@@ -51,5 +52,5 @@ begin
 end
 $$;
 comment on function errand.probe_v1(text[], text[], bigint[], boolean) is
-    'For workers: which queues have a due job behind the marks that may start, and when a rate has room for others; arm '
-    'asks for a NOTIFY at the next one';
+    'For workers: returns which queues have a due job behind the marks that may start, and when a rate has room; arm '
+    'asks for a NOTIFY';

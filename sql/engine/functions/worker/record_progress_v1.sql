@@ -1,7 +1,7 @@
--- record_progress_v1: writes what running attempts report, and the last lines that they logged; for people who look at a job.
+-- record_progress_v1: stores the progress and the job log of running attempts.
 --
--- notes is an array of {job_id, queue_position, attempt, fraction, message, output, log}; a field that is null stays as it was within
--- the same attempt. An older attempt changes nothing.
+-- reports is an array of {job_id, queue_position, attempt, fraction, message, output, log}. A field that is null stays
+-- as it was within the same attempt. An older attempt changes nothing.
 create or replace function errand.record_progress_v1(reports jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -22,4 +22,5 @@ begin
     where known.queue_position <= excluded.queue_position;
 end
 $$;
-comment on function errand.record_progress_v1(jsonb) is 'For workers: writes what running attempts report and log';
+comment on function errand.record_progress_v1(jsonb) is
+    'For workers: stores the progress and the job log of running attempts';

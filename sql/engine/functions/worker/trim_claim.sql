@@ -1,8 +1,8 @@
 -- trim_claim: of the rows that a claim has locked, returns those that it may take, in their order.
 --
--- Left for a later claim (rest = 'slots'): jobs that are claimed only to begin at once, beyond begin_now of them. Left
--- too (rest = 'more'): what is beyond 16 MiB of payloads as text. A job whose payload alone is longer than that, or has
--- no text, goes into errand.failed: no worker could ever be sent it.
+-- Jobs that are claimed only to start at once, beyond begin_now of them, are left for a later claim (rest = 'slots').
+-- So is everything beyond 16 MiB of payloads as text (rest = 'more'). A job whose payload alone is longer, or can't be
+-- written as text, moves to errand.failed: no worker could receive it.
 create or replace function errand.trim_claim(picked tid[], begin_now int, out fit tid[], out rest text)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -39,4 +39,4 @@ begin
 end
 $$;
 comment on function errand.trim_claim(tid[], int) is
-    'For errand.claim_v1: which of the rows that it has locked it may take, and what it leaves';
+    'For errand.claim_v1: returns which of its locked rows it may take, and what it leaves';
