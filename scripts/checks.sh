@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 
 scripts/need.sh build database demo checks deploy || exit
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(layout imports folders layers environment ctypes tests jobs words length links snippets peers released comments twice interface docc deploy variables examples benchmarks checkout)
+[ ${#names[@]} -gt 0 ] || names=(layout imports folders layers environment ctypes tests jobs words length columns objects links snippets peers released comments twice interface docc deploy variables examples benchmarks checkout)
 
 run() {
     case $1 in

@@ -3,8 +3,8 @@
 #
 #   released.sh check          fails where a released migration or versioned function was edited or removed, and where a
 #                              new migration drops a function that may be in use
-#   released.sh mend SCRIPT    enters a released function as it is now: it takes, does and answers the same, only better
-#   released.sh add NEXT       enters what this commit has as released, and raises the version of the program to NEXT
+#   released.sh fix SCRIPT     records a released function as it is now: same arguments, effect and result, but fixed
+#   released.sh add NEXT       records the scripts of this commit as released, and raises the version of the program to NEXT
 #
 # scripts/released.txt has a line `# VERSION COMMIT` a release, and below it the sha256 of what that release brought.
 set -euo pipefail
@@ -24,7 +24,7 @@ check() {
             echo "$script: is released, and gone: programs that run may still call it"
             found=1
         elif [ "$(sha256sum < "$script")" != "$hash  -" ]; then
-            echo "$script: is released, and was edited: restore it, and put the change into the next migration or _vN (or mend it)"
+            echo "$script: is released, and was edited: restore it, and put the change into the next migration or _vN (or fix it)"
             found=1
         fi
     done < "$list"
@@ -44,17 +44,17 @@ check() {
 # What callers see of a script's functions.
 contract() { sed -n '/^create or replace function/,/^language/p'; }
 
-mend() {
+fix() {
     local script=$argument commit hash
     # The commit of the release that brought it.
     commit=$(awk -v script="$script" '$1 == "#" { commit = $3 } $2 == script { print commit }' "$list")
     [[ -n $commit && $script == sql/*/functions/* ]] \
-        || { echo "released.sh mend: expected a released function's script, got '$script'" >&2; exit 64; }
+        || { echo "released.sh fix: expected a released function's script, got '$script'" >&2; exit 64; }
     [ "$(git show "$commit:$script" | contract)" = "$(contract < "$script")" ] \
-        || { echo "released.sh mend: $script: arguments, answer or language changed: that is a new _vN" >&2; exit 1; }
+        || { echo "released.sh fix: $script: arguments, result or language changed: that is a new _vN" >&2; exit 1; }
     hash=$(sha256sum < "$script")
     sed -i "s|^[0-9a-f]*  $script\$|${hash%% *}  $script|" "$list"
-    echo "$script is entered as it is now: say in the commit why older programs may meet it"
+    echo "$script is recorded as it is now: say in the commit why older programs may call it"
 }
 
 add() {
@@ -78,7 +78,7 @@ add() {
 touch "$list"
 case ${1:-} in
     check) check ;;
-    mend) mend ;;
+    fix) fix ;;
     add) add ;;
     *) sed -n '4,7s/^# *//p' "$0" >&2; exit 64 ;;
 esac

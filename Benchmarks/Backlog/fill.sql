@@ -1,5 +1,5 @@
--- Fills an empty database of Errand's with :waiting due jobs in 8 queues, 4 priorities and 24 kinds, in the order in which
--- applications would have enqueued them: neighbours on the disk belong to different queues.
+-- Fills an empty database of Errand's with :waiting due jobs in 8 queues, 4 priorities and 24 kinds. Neighbours on the
+-- disk belong to different queues, as if applications had enqueued them.
 \set ON_ERROR_STOP on
 set synchronous_commit = off;
 

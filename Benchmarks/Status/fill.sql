@@ -1,6 +1,6 @@
--- Fills an empty database of Errand's with what a busy year leaves: :history ended jobs over the last 7 days, :waiting jobs
--- in 8 queues, 4 priorities and 24 kinds (one in ten for later), :failed failures with 40 sorts of errors, 16 workers, and
--- a week's counts by minute.
+-- Fills an empty database of Errand's with the rows of a busy year: :history ended jobs over the last 7 days, :waiting
+-- jobs in 8 queues, 4 priorities and 24 kinds (one in ten for later), :failed failures with 40 sorts of errors,
+-- 16 workers, and a week's counts by minute.
 \set ON_ERROR_STOP on
 set synchronous_commit = off;
 set client_min_messages = warning;
@@ -24,7 +24,9 @@ from generate_series(0, 23) as n;
 
 select errand.register_worker_v1(
     'host-' || n || ':1', '1.0', '10 days', array(select 'queue_' || q from generate_series(0, 7) as q),
-    (select jsonb_agg(jsonb_build_object('name', name, 'queue', queue, 'max_attempts', 10, 'priority', priority)) from errand.kind))
+    (
+        select jsonb_agg(jsonb_build_object('name', name, 'queue', queue, 'max_attempts', 10, 'priority', priority))
+        from errand.kind))
 from generate_series(1, 16) as n
 \g /dev/null
 

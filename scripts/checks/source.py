@@ -1,6 +1,6 @@
 """Checks of the source text: prints `file:line: what is wrong` for each finding, and ends with 1 if there is one.
 
-    python3 scripts/checks/source.py imports|folders|layers|environment|ctypes|tests|jobs|words|length|links|snippets
+    python3 scripts/checks/source.py imports|folders|layers|environment|ctypes|tests|jobs|words|length|columns|objects|links|snippets
 """
 
 import re
@@ -223,6 +223,35 @@ def length():
             yield path, count, "is longer than 400 lines: give the second subject a file of its own"
 
 
+def columns():
+    """SQL and prose wrap at 120 columns. Rows of tables and URLs can't be wrapped."""
+    for path in files("*.sql", "*.md"):
+        for number, line in lines(path):
+            is_whole = path.suffix == ".md" and (line.lstrip().startswith("|") or re.search(r"https?://\S{40}", line))
+            if len(line) > 120 and not is_whole:
+                yield path, number, f"is {len(line)} columns wide: wrap it at 120"
+
+
+def objects():
+    """A script of functions or views creates one object, of its own name; a trigger belongs to its function's file."""
+    pattern = re.compile(r"^create (?:or replace )?(function|aggregate|procedure|view|materialized view) (\w+)\.(\w+)")
+    for path in files("sql/*.sql"):
+        created = [(number, *found.groups()) for number, line in lines(path) if (found := pattern.match(line))]
+        is_place = "functions" in path.parts or "views" in path.parts
+        if not is_place:
+            for number, what, schema, name in created:
+                yield path, number, f"creates the {what} {schema}.{name}: it needs a file of its own, {name}.sql"
+            continue
+        schema = "errand" if path.parts[1] == "engine" else path.parts[2]
+        if not created:
+            yield path, 1, "creates no function or view"
+        for number, what, its_schema, name in created:
+            if (its_schema, name) != (schema, path.stem):
+                yield path, number, f"creates {its_schema}.{name}: the {what} needs a file of its own, {name}.sql"
+            elif ("views" in path.parts) != ("view" in what):
+                yield path, number, f"creates a {what}: it belongs to {'views' if 'view' in what else 'functions'}"
+
+
 def links():
     """A link in a document leads to a file of ours, or out into the world."""
     pattern = re.compile(r"\]\(([^)\s]+)\)")
@@ -257,7 +286,8 @@ def snippets():
 
 
 CHECKS = {check.__name__: check
-          for check in (imports, folders, layers, environment, ctypes, tests, jobs, words, length, links, snippets)}
+          for check in (imports, folders, layers, environment, ctypes, tests, jobs, words, length, columns, objects, links,
+                        snippets)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:

@@ -63,7 +63,8 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
         BrokenRule(
             description: "a job that comes back keeps its position", function: "requeue",
             parts: [
-                "new.queue_position := nextval('errand.job_position');": "new.queue_position := coalesce(old.queue_position, nextval('errand.job_position'));"
+                "new.queue_position := nextval('errand.job_position');":
+                    "new.queue_position := coalesce(old.queue_position, nextval('errand.job_position'));"
             ]),
         BrokenRule(
             description: "claims from paused queues", function: "claim_v1",

@@ -44,7 +44,8 @@ import Testing
             try await Task.sleep(for: .seconds(3))
             #expect(try await database.count("from errand.tick") == 0)
             #expect(try await database.count("from errand.job") == 0)
-            #expect(try await database.refusal(of: "select errand.tick_v1('often', now(), 'enqueued')") == "ER421")
+            let tick = "select errand.record_ticks_v1('{often}', '{1}', array[now()], '{enqueued}', '{null}', '{null}')"
+            #expect(try await database.refusal(of: tick) == "ER421")
             try await database.execute("select errand.adopt('a test')")
             #expect(try await database.becomes("exists (select from errand.tick where job_id is not null)"))
             #expect(

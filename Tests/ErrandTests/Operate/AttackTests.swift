@@ -267,7 +267,8 @@ import Testing
                 """)
             for look in [
                 "job_status", "queue_status", "kind_status", "worker_status", "stuck", "overdue", "dependency_status",
-                "limit_status", "recent_errors", "health()", "metrics()", "refresh_statistics_v1('0 s')", "queue_status",
+                "limit_status", "recent_errors", "health()", "metrics()", "refresh_statistics_v1('0 s')",
+                "queue_status",
                 "metrics()",
                 "cancel_where('{\"kind\": \"nothing\"}', 'x')", "rescue_v1(0)", "promote_v1(1000, '-infinity')",
                 "release_parked_v1()",

@@ -79,8 +79,10 @@ import Testing
             let probes = try await database.transaction { transaction in
                 // What the session has counted before is in it until it is reported.
                 func probes() async throws -> Int {
-                    try await transaction.query("select pg_stat_get_xact_numscans('errand.job_position_index'::regclass)")
-                        .scalar(Int.self)
+                    try await transaction.query(
+                        "select pg_stat_get_xact_numscans('errand.job_position_index'::regclass)"
+                    )
+                    .scalar(Int.self)
                 }
                 let before = try await probes()
                 try await transaction.execute("select count(*) from errand.metrics()")

@@ -33,7 +33,8 @@ import Testing
             #expect((14_000...26_000).contains(jobs))
             #expect(
                 try await database.text(
-                    "select note like 'estimated from %' from errand.maintenance_status where task = 'statistics'") == "true"
+                    "select note like 'estimated from %' from errand.maintenance_status where task = 'statistics'")
+                    == "true"
             )
         }
     }
@@ -68,7 +69,8 @@ import Testing
             let many = try await count()
             // Joins by nested loops took 60 times as long.
             #expect(many < few * 30, "\(few), then \(many)")
-            #expect(try await database.count("from errand.throughput where subject = 'queue' and span = '1 hour'") == 2_400)
+            #expect(
+                try await database.count("from errand.throughput where subject = 'queue' and span = '1 hour'") == 2_400)
         }
     }
 

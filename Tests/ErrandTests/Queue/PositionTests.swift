@@ -63,7 +63,8 @@ import Testing
                     Statement("select errand.release_worker($1, 'test', force => true)", [first.id]))
             }
             #expect(
-                try await database.count("from errand.job where id = queue_position and state = 'available' and attempt = 0") == 8
+                try await database.count(
+                    "from errand.job where id = queue_position and state = 'available' and attempt = 0") == 8
             )
             let queues = ["default"]
             let looked = try await database.query(

@@ -17,7 +17,8 @@ import Testing
             }
             try await database.transaction { transaction in
                 // Another server took over, which had not heard of the last positions.
-                try await transaction.execute("select setval('errand.job_position', nextval('errand.job_position') - 10)")
+                try await transaction.execute(
+                    "select setval('errand.job_position', nextval('errand.job_position') - 10)")
                 try await transaction.execute(
                     "select errand.enqueue_payloads_v1('noop', array_fill('{}'::jsonb, array[30]))")
                 try await transaction.execute(

@@ -221,7 +221,8 @@ struct ProbeHandler: JobHandler {
             // One beat learns of it, the next one says so.
             for _ in 0..<2 {
                 let before = try await database.word("clock_timestamp()") ?? ""
-                #expect(try await database.becomes("heartbeat_at > '\(before)' from errand.worker where name <> 'other'"))
+                #expect(
+                    try await database.becomes("heartbeat_at > '\(before)' from errand.worker where name <> 'other'"))
             }
             #expect(
                 try await database.count(
