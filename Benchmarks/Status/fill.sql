@@ -39,12 +39,12 @@ from generate_series(1, :history) as n
 cross join lateral (select now() - interval '7 days' * (1 - n::float8 / :history) as at) as ended;
 
 insert into errand.job (
-    id, queue, kind, priority, created_at, run_at, state, line, attempt, worker_id, started_at, payload)
+    id, queue, kind, priority, created_at, run_at, state, queue_position, attempt, worker_id, started_at, payload)
 select
     :history + n, 'queue_' || n % 8, 'kind_' || n % 24, 1 + (n / 8) % 4, now() - interval '1 hour',
     case when n % 10 = 9 then now() + n * interval '1 second' else now() - interval '1 hour' end,
     case when n % 10 = 9 then 'scheduled' when n <= 640 then 'running' else 'available' end,
-    case when n % 10 = 9 then null else nextval('errand.job_line') end,
+    case when n % 10 = 9 then null else nextval('errand.job_position') end,
     case when n <= 640 and n % 10 <> 9 then 1 else 0 end,
     case when n <= 640 and n % 10 <> 9 then 1 + n % 16 end,
     case when n <= 640 and n % 10 <> 9 then now() - interval '1 minute' end,

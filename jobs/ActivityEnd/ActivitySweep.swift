@@ -26,7 +26,7 @@ struct ActivitySweepHandler: JobHandler {
         for _ in 1...20 {
             try Task.checkCancellation()
             let rows = try await context.database.query(
-                Statement("select mended, closed from activity.mend_v1($1::int4)", [Self.setSize]))
+                Statement("select fixed, closed from activity.sweep_v1($1::int4)", [Self.setSize]))
             let (mended, closed) = try rows[0].decode(Int.self, Int.self)
             report.mended += mended
             report.closed += closed
@@ -35,7 +35,7 @@ struct ActivitySweepHandler: JobHandler {
         for _ in 1...20 {
             try Task.checkCancellation()
             let gone = try await context.database.query(
-                Statement("select activity.forget_v1($1::int4)", [Self.setSize])
+                Statement("select activity.prune_v1($1::int4)", [Self.setSize])
             ).scalar(Int.self)
             report.forgotten += gone
             if gone < Self.setSize { break }

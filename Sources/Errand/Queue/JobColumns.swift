@@ -2,9 +2,9 @@ import Postgres
 
 /// Reads claimed jobs column by column: a claim is the one statement whose rows are many all the time.
 package struct JobColumns {
-    /// The columns in their order, as errand.claim_v2 returns them and as a query of errand.job selects them.
+    /// The columns in their order, as errand.claim_v1 returns them and as a query of errand.job selects them.
     package static let sql = """
-        id, line, kind, attempt, max_attempts, priority, created_at, run_at, started_at,
+        id, queue_position, kind, attempt, max_attempts, priority, created_at, run_at, started_at,
         coalesce(payload, errand.large_payload(payload_day, id)), nullif(errand.job_options(job), '{}'), crashes
         """
     package static let count: Int32 = 12

@@ -48,7 +48,7 @@ extension JobContext {
                 delay = min(delay * 2, .milliseconds(100))
                 (state, number) = try await transaction.write(completion)
             }
-            guard state == "ended", let number else { throw EndRefused(isUnwanted: state == "unwanted") }
+            guard state == "completed", let number else { throw EndRefused(isUnwanted: state == "unwanted") }
             return (outcome, HandlerCommit(outcome: completion.outcome, transaction: number, ticket: ticket))
         }
     }
@@ -71,6 +71,6 @@ public struct EndRefused: Error, Sendable, CustomStringConvertible {
 
     public var description: String {
         isUnwanted
-            ? "rolled back: the job's guard said no at the end" : "rolled back: the job is no longer this worker's"
+            ? "rolled back: the job's guard said no at completion" : "rolled back: the job is no longer this worker's"
     }
 }

@@ -93,9 +93,9 @@ private struct Promotion: Duty {
         let called = ContinuousClock.now
         let since = plan.since(at: called - start)
         let rows = try await database.query(
-            Statement("select * from errand.promote_v2($1::int4, $2)", [PromotePlan.batch, since]))
+            Statement("select * from errand.promote_v1($1::int4, $2)", [PromotePlan.batch, since]))
         guard let (count, lastRunAt, waits) = try rows.first?.decode(Int.self, Timestamp?.self, Bool.self) else {
-            throw UnexpectedAnswer("errand.promote_v2", expected: "one row", came: "none")
+            throw UnexpectedAnswer("errand.promote_v1", expected: "one row", came: "none")
         }
         return plan.promoted(count, lastRunAt: lastRunAt, othersWait: waits, took: .now - called)
     }
@@ -131,10 +131,10 @@ private struct Rescue: Duty {
     mutating func once() async throws -> Duration {
         let called = ContinuousClock.now
         let page = plan.page(at: called - start)
-        let rows = try await database.query(Statement("select * from errand.rescue_v2($1)", [page]))
+        let rows = try await database.query(Statement("select * from errand.rescue_v1($1)", [page]))
         guard let (lost, rescued, failed, nextPage) = try rows.first?.decode(Int.self, Int.self, Int.self, Int64?.self)
         else {
-            throw UnexpectedAnswer("errand.rescue_v2", expected: "one row", came: "none")
+            throw UnexpectedAnswer("errand.rescue_v1", expected: "one row", came: "none")
         }
         if lost + rescued + failed > 0 {
             logger.warning(
@@ -162,11 +162,11 @@ private struct Isolation: Duty {
 
 private struct Stock: Duty {
     let database: Database
-    let name = "stock"
+    let name = "statistics"
 
     mutating func once() async throws -> Duration {
         let called = ContinuousClock.now
-        try await database.execute("select errand.take_stock_v1()")
+        try await database.execute("select errand.refresh_statistics_v1()")
         return StockPlan.pause(after: .now - called)
     }
 
@@ -183,7 +183,7 @@ private struct Maintenance: Duty {
         let called = ContinuousClock.now
         let isDone = try await changePartitions()
         let pruned = try await database.query("select errand.prune_v1()").scalar(Int.self)
-        let ticks = try await database.query("select errand.forget_ticks_v1()").scalar(Int.self)
+        let ticks = try await database.query("select errand.prune_ticks_v1()").scalar(Int.self)
         logger.debug("maintained", metadata: ["records_pruned": "\(pruned)", "ticks_pruned": "\(ticks)"])
         guard isDone else { return MaintainPlan.again }
         return MaintainPlan.maintained(removed: max(pruned, ticks), took: .now - called)

@@ -10,7 +10,7 @@ extension Migrator {
     /// Whether this program can run on the database. A record and some hashes: a few round trips, 5 ms.
     ///
     /// A database that is not newer must have exactly this program's scripts. On a newer one it runs on, so that a deploy may
-    /// take its time: what workers call carries a version in its name (`claim_v2`) and never changes once released. All of
+    /// take its time: what workers call carries a version in its name (`claim_v1`) and never changes once released. All of
     /// those must be there, and no migration may have declared that it breaks programs as old as this.
     ///
     /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, and where the

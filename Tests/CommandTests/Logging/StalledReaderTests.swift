@@ -24,7 +24,7 @@ import Testing
         try await withTestDatabase { database, configuration in
             let fast = ["ERRAND_LEASE": "3s", "ERRAND_BEAT": "200ms", "ERRAND_LOG_LEVEL": "trace"]
             let worker = try StalledWorker(settings: reaching(configuration).merging(fast) { $1 })
-            let beat = "select coalesce(max(beat_at)::text, '') from errand.worker"
+            let beat = "select coalesce(max(heartbeat_at)::text, '') from errand.worker"
             for _ in 0..<3 {
                 let last = try await database.query(Statement(beat)).scalar(String.self)
                 #expect(try await becomes { try await database.query(Statement(beat)).scalar(String.self) > last })

@@ -75,7 +75,7 @@ final class WalkHand {
     private func beat() async throws {
         guard let worker else { return }
         let alive = try await session.connection().query(
-            Statement("select alive from errand.beat_v2($1, 0, '{}', null)", [[worker]])
+            Statement("select alive from errand.heartbeat_v1($1, 0, '{}', null)", [[worker]])
         ).scalar([Int64].self)
         if alive.isEmpty { (self.worker, held) = (nil, []) }
     }
@@ -134,8 +134,8 @@ final class WalkHand {
         try await connection.query(
             Statement(
                 """
-                select id, line, attempt >= max_attempts
-                from errand.claim_v2(
+                select id, queue_position, attempt >= max_attempts
+                from errand.claim_v1(
                     $1, $6, $2, $3::int4, '{0,0,0,0}', '{1,2,3,4}', true, $4::int4, $5)
                 where id is not null
                 """, [queue, worker, limit, beginsNow, takesSuspect, kinds])
@@ -163,7 +163,7 @@ final class WalkHand {
                 Statement(
                     """
                     select refused, locked
-                    from errand.settle_v2(
+                    from errand.complete_v1(
                         $1, $2, $3, $4, array_fill('walk'::text, array[$5::int4]), $6,
                         array_fill(null::jsonb, array[$5::int4]), array_fill(null::timestamptz, array[$5::int4]),
                         array_fill('wall'::text, array[$5::int4]))

@@ -49,7 +49,7 @@ import Testing
             #expect(try await database.becomes("exists (select from errand.tick where job_id is not null)"))
             #expect(
                 try await database.becomes(
-                    "exists (select from errand.maintenance_status where duty = 'schedule' and not is_late)"))
+                    "exists (select from errand.maintenance_status where task = 'schedule' and not is_late)"))
             running.cancel()
             try await running.value
         }
@@ -67,7 +67,7 @@ import Testing
                 maximumConnections: 1, logger: Logger(label: "test"))
             try await other.take(worker)
             #expect(try await database.count("from errand.job where state = 'running'") == 0)
-            let beat = Statement("select alive from errand.beat_v2(array[$1::int8], 0, '{}', null)", [worker])
+            let beat = Statement("select alive from errand.heartbeat_v1(array[$1::int8], 0, '{}', null)", [worker])
             #expect(try await other.query(beat).scalar([Int64].self) == [])
             await other.close()
         }

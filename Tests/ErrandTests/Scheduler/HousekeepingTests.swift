@@ -70,7 +70,7 @@ import Testing
             try await database.execute(
                 """
                 with lost as (
-                    insert into errand.worker (beat_at, lease, name, version, queues, kinds)
+                    insert into errand.worker (heartbeat_at, lease, name, version, queues, kinds)
                     values (now() - interval '1 minute', '20 s', 'lost', '0', '{default}', '{noop}')
                     returning id
                 )
@@ -94,7 +94,7 @@ import Testing
                 _ = try await database.query("select errand.release_crashed_v1()")
                 return try await database.query(inLine).scalar(Int.self)
             }
-            try await database.execute("select errand.rescue_v2(0)")
+            try await database.execute("select errand.rescue_v1(0)")
             #expect(try await database.query(inLine).scalar(Int.self) == 0)
             let code = "select code from errand.explain((select min(id) from errand.job)) limit 1"
             #expect(try await database.query(Statement(code)).scalar(String.self) == "crashed")

@@ -36,21 +36,21 @@ import Testing
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 20))
             let arguments = try #require(
                 try await database.word(
-                    "select pg_get_function_identity_arguments('errand.claim_v2'::regproc)"))
+                    "select pg_get_function_identity_arguments('errand.claim_v1'::regproc)"))
             let types = try #require(
                 try await database.word(
                     """
                     select string_agg(format('$%s', place), ', ')
-                    from generate_series(1, (select pronargs from pg_proc where oid = 'errand.claim_v2'::regproc)) as place
+                    from generate_series(1, (select pronargs from pg_proc where oid = 'errand.claim_v1'::regproc)) as place
                     """))
             try await database.execute("create schema hidden")
-            try await database.execute("alter function errand.claim_v2 set schema hidden")
+            try await database.execute("alter function errand.claim_v1 set schema hidden")
             // An answer of another version: its columns are too few.
             try await database.execute(
                 Statement(
                     """
-                    create function errand.claim_v2(\(arguments)) returns table (id bigint, line bigint)
-                    language sql security definer as $$ select id, line from hidden.claim_v2(\(types)) $$
+                    create function errand.claim_v1(\(arguments)) returns table (id bigint, queue_position bigint)
+                    language sql security definer as $$ select id, queue_position from hidden.claim_v1(\(types)) $$
                     """))
             var configuration = WorkerConfiguration.withoutHousekeeping
             configuration.grace = .seconds(2)
@@ -90,7 +90,7 @@ import Testing
             try await database.makeSlowGuard("select true")
             for _ in 0..<5 {
                 let before = try await database.word("clock_timestamp()") ?? ""
-                #expect(try await database.becomes("beat_at > '\(before)' from errand.worker where id = \(id)"))
+                #expect(try await database.becomes("heartbeat_at > '\(before)' from errand.worker where id = \(id)"))
                 try await Task.sleep(for: .milliseconds(400))
             }
             try await database.execute("alter function errand.hidden rename to register_worker_v1")

@@ -178,7 +178,7 @@ import Testing
                 )
                     == ["activity_end/\(soon.uuidString.lowercased())|true"])
             #expect(try await database.state(of: over) == "ended|its 8 hours were over: no push was answered")
-            #expect(try await database.changes(of: soon) == ["started", "mended"])
+            #expect(try await database.changes(of: soon) == ["started", "fixed"])
             #expect(try await database.changes(of: late) == ["started"])
             let again = try await test.run(ActivitySweepHandler(), ActivitySweep())
             #expect(try again.report() == .init())

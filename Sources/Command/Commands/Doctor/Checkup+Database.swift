@@ -109,7 +109,7 @@ extension Checkup {
             guard let original else { return .ok("home", "this database is no copy of another") }
             return .fail(
                 "home", "nothing is claimed or scheduled here: this database is a copy of \(original)",
-                fix: "once the original runs no jobs any more: select errand.adopt('…')")
+                fix: "when the original runs no jobs any more: select errand.adopt('…')")
         } catch  where error.sqlState == "42501" {
             return .ok("home", "not looked at: this user may not")
         } catch {
