@@ -107,6 +107,14 @@ final class WalkHand {
                     }
                 ),
                 (
+                    // A step of its own: it may release a job whose end was refused.
+                    record.nextNumber(), "hand # \(worker)",
+                    { connection in
+                        if !plan.isEmpty { try await connection.execute(Self.release) }
+                        return nil
+                    }
+                ),
+                (
                     record.nextNumber(), "hand # \(worker)",
                     { connection in
                         claimed = try await Self.claim(
@@ -142,6 +150,8 @@ final class WalkHand {
         ).map { try $0.decode(Int64.self, Int64.self, Bool.self) }
     }
 
+    private static let release: Statement = "select errand.release_v1('{tenant/1,tenant/2,tenant/3,solo,kind/narrow}')"
+
     /// Writes ends as the program does: plain successes by one function, the others by another.
     private static func end(
         _ plan: [(job: Held, ending: Ending)], of worker: Int64, on connection: Connection, locked: inout Set<Int64>
@@ -175,9 +185,6 @@ final class WalkHand {
             let (no, later) = try rows[0].decode([Int64].self, [Int64].self)
             refused.formUnion(no)
             locked.formUnion(later)
-        }
-        if !plan.isEmpty {
-            try await connection.execute("select errand.release_v1('{tenant/1,tenant/2,tenant/3,solo,kind/narrow}')")
         }
         let results = plan.map { job, ending in
             let isWritten = !refused.contains(job.id) && !locked.contains(job.id)
