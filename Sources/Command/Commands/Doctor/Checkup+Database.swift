@@ -40,9 +40,9 @@ extension Checkup {
 
     private func checkServer(_ connection: Connection, _ configuration: PostgresConfiguration) async -> Finding {
         let version = await connection.serverVersion / 10_000
-        guard (13...18).contains(version) else {
+        guard (14...18).contains(version) else {
             return .fail(
-                "database", "PostgreSQL \(version)", fix: "expected PostgreSQL 13 to 18: move the database there")
+                "database", "PostgreSQL \(version)", fix: "expected PostgreSQL 14 to 18: move the database there")
         }
         return .ok("database", "PostgreSQL \(version) at \(configuration)")
     }
