@@ -12,7 +12,7 @@ import Postgres
 package enum EngineSchema {
     /// The version of the program that these scripts belong to. Each release raises it: only the newer one of two
     /// programs may migrate a database.
-    package static let version = "0.2.0"
+    package static let version = "0.1.0"
 
     package static var part: SchemaPart { Embedded.parts[0] }
 
