@@ -9,7 +9,7 @@ struct Applied {
             "select to_regclass('errand.migration') is not null, to_regclass('errand.upgrade') is not null")
         let (isThere, hasUpgrades) = try tables[0].decode(Bool.self, Bool.self)
         guard isThere else { return Applied() }
-        try await checkColumns(on: connection)
+        try await checkIsOurs(on: connection)
         var applied = Applied()
         let known = try await connection.query(
             """
@@ -30,15 +30,17 @@ struct Applied {
         return applied
     }
 
-    private static func checkColumns(on connection: Connection) async throws {
-        let found = try await connection.query(
+    /// Refuses a table of this name that is another program's.
+    static func checkIsOurs(on connection: Connection) async throws {
+        let isOurs = try await connection.query(
             """
-            select count(*) filter (where attname in ('name', 'sha256', 'applied_at'))
+            select to_regclass('errand.migration') is null
+                or count(*) filter (where attname in ('name', 'sha256', 'applied_at')) = 3
             from pg_attribute
-            where attrelid = 'errand.migration'::regclass and attnum > 0
+            where attrelid = to_regclass('errand.migration') and attnum > 0
             """
-        ).scalar(Int.self)
-        guard found == 3 else {
+        ).scalar(Bool.self)
+        guard isOurs else {
             throw PostgresError(
                 .schema, "the table errand.migration is another program's; nothing was changed",
                 hint: Migrator.makeRoom)

@@ -99,6 +99,8 @@ extension Migrator {
 extension Migrator {
     private func prepare(_ transaction: Transaction, on connection: Connection) async throws {
         // Nothing is judged before the lock is held: another run may be making the schema. What is refused is rolled back.
+        // Only a table of another program is: ours would be commented column by column.
+        try await Applied.checkIsOurs(on: connection)
         try await Self.makeTables(on: connection)
         try await lock(connection)
         try await checkSchemas(state(on: connection).applied, on: connection)
