@@ -9,8 +9,8 @@ static void say_nothing(const gchar *domain, GLogLevelFlags level, const gchar *
 }
 
 int cvips_start(const char *program) {
-    /* Every arena reserves 64 MB of address space. What a photo of 12 megapixels takes is kept for the next one: to get it
-     * from the kernel anew, page by page, took a sixth of a photo's time. */
+    /* Every arena reserves 64 MB of address space. What a photo of 12 megapixels takes is kept for the next one: to
+     * get it from the kernel anew, page by page, took a sixth of a photo's time. */
     mallopt(M_ARENA_MAX, 2);
     mallopt(M_MMAP_THRESHOLD, 32 * 1024 * 1024);
     mallopt(M_TRIM_THRESHOLD, 64 * 1024 * 1024);

@@ -1,3 +1,4 @@
+import CSandbox
 import CVips
 import ErrandImages
 import FoundationEssentials

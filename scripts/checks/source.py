@@ -16,7 +16,7 @@ ROOMS = {
     "Sources/EmbedSQL": set(),
     "Sources/EmbedSQLPlugin": set(),
     "Sources/ErrandImages": set(),
-    "Sources/ImageProcess": {"CVips", "ErrandImages"},
+    "Sources/ImageProcess": {"CSandbox", "CVips", "ErrandImages"},
     "Sources/Outbound": set(),
     "Sources/ErrandStorage": {"Outbound"},
     "Sources/ErrandPush": {"Outbound"},
@@ -28,7 +28,7 @@ ROOMS = {
         "AppSchemas", "CProcess", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Jobs",
         "Outbound", "Postgres", "Web"},
 }
-OURS = {"AppSchemas", "CLibpq", "CProcess", "CVips", "CVipsSystem", "Command", "EmbedSQL", "EngineSchema", "Errand",
+OURS = {"AppSchemas", "CLibpq", "CProcess", "CSandbox", "CVips", "CVipsSystem", "Command", "EmbedSQL", "EngineSchema", "Errand",
         "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit", "ImageProcess", "Jobs", "Outbound", "Postgres", "Web"}
 
 # The folders of the engine, lowest first, each with the folders below it that it may use.

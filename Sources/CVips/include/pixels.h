@@ -3,7 +3,8 @@
 
 #include <stdint.h>
 
-/* Loops over pixels, in C because a debug build of Swift takes 30 times as long for them, and the tests compress photos. */
+/* Loops over pixels, in C because a debug build of Swift takes 30 times as long for them, and the tests compress
+ * photos. */
 
 /* How rows of pixels are shrunk in width. A pixel of the result is the weighted sum of `taps` neighbours. */
 typedef struct {

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "sandbox.h"
+#include "CSandbox.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -63,16 +63,16 @@ int sandbox_enter(SandboxLimits limits) {
 }
 
 #define LOAD(field) BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, field))
-#define ANSWER(verdict) BPF_STMT(BPF_RET | BPF_K, verdict)
-#define DENY(error) ANSWER(SECCOMP_RET_ERRNO | (error))
-#define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), ANSWER(SECCOMP_RET_ALLOW)
+#define VERDICT(verdict) BPF_STMT(BPF_RET | BPF_K, verdict)
+#define DENY(error) VERDICT(SECCOMP_RET_ERRNO | (error))
+#define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), VERDICT(SECCOMP_RET_ALLOW)
 
 /* A list of what is allowed: a system call that a later kernel brings is denied without anybody having to hear of it.
  * */
 static struct sock_filter filter[] = {
     LOAD(arch),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0),
-    ANSWER(SECCOMP_RET_KILL_PROCESS),
+    VERDICT(SECCOMP_RET_KILL_PROCESS),
 
     LOAD(nr),
     /* The two ends of the conversation. */
@@ -89,22 +89,23 @@ static struct sock_filter filter[] = {
 #ifdef SYS_poll
     ALLOW(poll),
 #endif
-    /* clone3 hides its flags behind a pointer. Without it, glibc takes clone, whose flags can be looked at. How many threads
-     * there may be, the pool watches: RLIMIT_NPROC counts those of all the user's processes, and so refused photos. */
+    /* clone3 hides its flags behind a pointer. Without it, glibc takes clone, whose flags can be looked at. How many
+     * threads there may be, the pool watches: RLIMIT_NPROC counts those of all the user's processes, and so refused
+     * photos. */
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1), DENY(ENOSYS),
 
     /* The checks below look at arguments, and so end in a verdict of their own. */
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4),
     LOAD(args[0]),
     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
-    ANSWER(SECCOMP_RET_ALLOW),
+    VERDICT(SECCOMP_RET_ALLOW),
     DENY(EPERM),
 
     /* GLib names its threads. */
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 4),
     LOAD(args[0]),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_NAME, 0, 1),
-    ANSWER(SECCOMP_RET_ALLOW),
+    VERDICT(SECCOMP_RET_ALLOW),
     DENY(EPERM),
 
     /* Processor time is granted photo by photo; the other limits stay as they are. Only for itself (process 0). */
@@ -115,14 +116,14 @@ static struct sock_filter filter[] = {
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, RLIMIT_CPU, 2, 0),
     LOAD(args[2]),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
-    ANSWER(SECCOMP_RET_ALLOW),
+    VERDICT(SECCOMP_RET_ALLOW),
     DENY(EPERM),
 
     /* abort() signals itself, and nobody else. The number is filled in by sandbox_lock. */
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 4),
     LOAD(args[0]),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
-    ANSWER(SECCOMP_RET_ALLOW),
+    VERDICT(SECCOMP_RET_ALLOW),
     DENY(EPERM),
 
     DENY(EPERM),

@@ -1,5 +1,5 @@
-#ifndef CVIPS_SANDBOX_H
-#define CVIPS_SANDBOX_H
+#ifndef CSANDBOX_H
+#define CSANDBOX_H
 
 #include <stdint.h>
 
@@ -18,9 +18,9 @@ typedef struct {
  * failed. */
 int sandbox_enter(SandboxLimits limits);
 
-/* Has its whole session give way, unless it does already. Where Linux divides the cores among sessions ("autogroup", see
- * sched(7)) niceness counts only within one, and a database, whose session is another, would share them evenly with
- * photos. The kernel takes one such wish in 100 ms of all processes together: ask again before each photo. */
+/* Has its whole session give way, unless it does already. Where Linux divides the cores among sessions ("autogroup",
+ * see sched(7)) niceness counts only within one, and a database, whose session is another, would share them evenly
+ * with photos. The kernel takes one such wish in 100 ms of all processes together: ask again before each photo. */
 void sandbox_give_way(void);
 
 /* Last, once every library has loaded what it needs: from here on there is no way to open a file or a socket, to start
