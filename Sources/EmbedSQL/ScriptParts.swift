@@ -2,7 +2,7 @@
 struct ScriptParts {
     private(set) var parts: [(name: String, lists: ScriptLists)] = []
 
-    /// Apps come behind those that they need, else by name.
+    /// Apps come after those that they need, otherwise by name.
     ///
     /// - Throws: ``RuleError`` as ``ScriptLists``, and where an app needs one that isn't there, or itself by a detour.
     init(_ files: [ScriptFile]) throws {

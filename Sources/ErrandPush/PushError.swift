@@ -12,7 +12,7 @@ public struct PushError: Error, OutboundError, Sendable, Hashable {
         public static let refused = Code(name: "refused")
         /// Key, team, topic or clock are wrong. An operator has to fix that.
         public static let misconfigured = Code(name: "misconfigured")
-        /// Nothing can be sent: refused, no route, no address, no TLS, no answer to the connect.
+        /// Nothing can be sent: refused, no route, no address, no TLS, no reply to the connect.
         public static let unreachable = Code(name: "unreachable")
         /// Too many pushes for this one device, for now.
         public static let deviceBusy = Code(name: "too many for one device")

@@ -25,8 +25,8 @@ public protocol ObjectStore: Sendable {
     /// - Parameters:
     ///   - key: the object's name.
     ///   - limit: most bytes.
-    /// - Throws: ``StorageError``: `notFound` where there is no object, and `tooLarge`, before it is read, where the object
-    ///   has more than `limit` bytes.
+    /// - Throws: ``StorageError``: `notFound` where there is no object, and `tooLarge`, before it is read, where the
+    ///   object has more than `limit` bytes.
     func get(_ key: ObjectKey, atMost limit: Int) async throws(StorageError) -> [UInt8]
 
     /// Reads a part of the object: the bytes from `range.lowerBound` on, fewer where the object ends before.
@@ -51,8 +51,8 @@ public protocol ObjectStore: Sendable {
     /// - Throws: ``StorageError`` where the outcome of all of them is unknown.
     func delete(_ keys: [ObjectKey]) async throws(StorageError) -> [ObjectKey: StorageError]
 
-    /// Lists up to `count` keys that begin with `prefix`, from behind `after` on, in byte order. Names that no ``ObjectKey``
-    /// can have are skipped.
+    /// Lists up to `count` keys that begin with `prefix`, from behind `after` on, in byte order. Names that no
+    /// ``ObjectKey`` can have are skipped.
     func keys(beginning prefix: String, after: ObjectKey?, atMost count: Int) async throws(StorageError) -> [ObjectKey]
 
     /// Deletes up to `count` objects below a prefix, whatever their names. A folder store deletes empty folders too.

@@ -42,7 +42,7 @@ struct Compression {
         let needsSRGB = header.has_profile != 0 || header.is_cmyk != 0
         let source = upright(header)
         var picture = try decode(format, header, to: source.within(request.maxEdge), toSRGB: needsSRGB)
-        if let kept = keptAsItIs(format, header) {
+        if let kept = unchangedBytes(format, header) {
             return (report(kept, picture, format, header, quality: nil, encodes: 0), kept)
         }
 
@@ -107,7 +107,7 @@ struct Compression {
 
     /// The source's own pixels, and nothing else that was in the file, where they are all that was asked for: an encode
     /// would only lose quality.
-    private func keptAsItIs(_ format: ImageFormat, _ header: CVipsHeader) -> [UInt8]? {
+    private func unchangedBytes(_ format: ImageFormat, _ header: CVipsHeader) -> [UInt8]? {
         guard format == .jpeg, request.format == .jpeg, photo.count < 2 * request.maxBytes,
             max(header.width, header.height) <= request.maxEdge, header.orientation <= 1
         else { return nil }

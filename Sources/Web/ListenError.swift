@@ -2,7 +2,7 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// Why the address can't be listened at, for people: `Address already in use`.
+/// Why the process can't listen at the address: `Address already in use`.
 package struct ListenError: Error, CustomStringConvertible {
     package let description: String
 

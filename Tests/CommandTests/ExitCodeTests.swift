@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "a command that is misspelt is answered with the one that was meant",
+        "for a misspelt command the most similar one is suggested",
         arguments: [
             ("jbo list", "errand job"), ("job lst --json", "errand job list"), ("worker lsit", "errand worker list"),
         ])
@@ -83,7 +83,7 @@ import Testing
         #expect(ErrandCommand.likelyCommand(["job", "list", "--bogus"]) == nil)
     }
 
-    @Test("78 where the database has no schema, an older or a far newer one, and the mend is named")
+    @Test("78 where the database has no schema, an older or a far newer one, and the fix is named")
     func schema() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)

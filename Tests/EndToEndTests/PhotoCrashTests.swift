@@ -25,12 +25,12 @@ import Testing
                 #expect(try await victim.exit() == -SIGKILL)
                 #expect(try await database.count("from media.photo_status where state <> 'delivered'") > 0)
             }
-            let heir = try Program(["worker"], database: url, settings: settings)
+            let successor = try Program(["worker"], database: url, settings: settings)
             #expect(
                 try await database.becomes(
                     "not exists (select from errand.job)", within: Hardness.rescue + .seconds(120)))
-            heir.send(SIGTERM)
-            #expect(try await heir.exit() == 0)
+            successor.send(SIGTERM)
+            #expect(try await successor.exit() == 0)
 
             let rows = try await database.query(
                 "select result_key, bytes from media.photo_status where state = 'delivered' order by result_key")

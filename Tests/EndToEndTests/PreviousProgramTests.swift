@@ -88,7 +88,7 @@ struct PreviousProgramTests {
         }
     }
 
-    /// Single jobs and sets, with and without options, until it is cancelled. Answers how many.
+    /// Single jobs and sets, with and without options, until it is cancelled. Returns how many.
     private func enqueue(on database: Database) async throws -> Int {
         var count = 0
         while !Task.isCancelled {

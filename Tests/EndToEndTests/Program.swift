@@ -53,7 +53,7 @@ final class Program {
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-    /// Waits for its end and answers its exit code; a signal's number is negative. Nil after `limit`.
+    /// Waits for its end and returns its exit code; a signal's number is negative. Nil after `limit`.
     func exit(within limit: Duration = .seconds(60)) async throws -> Int32? {
         let start = ContinuousClock.now
         while process.isRunning {
@@ -67,11 +67,11 @@ final class Program {
 /// How hard the faults are tried. `make faults` sets ERRAND_FAULTS=full: the promised numbers, with the default lease.
 struct Hardness {
     static let isFull = ProcessInfo.processInfo.environment["ERRAND_FAULTS"] == "full"
-    /// Settings of the workers under test: a short lease keeps the test run short, and one of 4 s is not lost by a machine
-    /// that stalls for a moment.
-    static let settings = isFull ? [:] : ["ERRAND_LEASE": "4s", "ERRAND_BEAT": "500ms"]
-    /// From the loss of a worker to the run of its jobs elsewhere, at most: the lease, a sweep of 5 s, and room; beside other
-    /// tests more of it.
+    /// Settings of the workers under test: a short lease keeps the test run short, and one of 4 s is not lost by a
+    /// machine that stalls for a moment.
+    static let settings = isFull ? [:] : ["ERRAND_LEASE": "4s", "ERRAND_HEARTBEAT_INTERVAL": "500ms"]
+    /// From the loss of a worker to the run of its jobs elsewhere, at most: the lease, a sweep of 5 s, and room; beside
+    /// other tests more of it.
     static let rescue: Duration = isFull ? .seconds(30) : .seconds(40)
 }
 

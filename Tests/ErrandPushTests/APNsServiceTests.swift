@@ -46,8 +46,8 @@ import Testing
 
     @Test(
         "GOAWAY, resets and broken connections in mid-flight: what was not looked at is sent again, at once and once",
-        arguments: [PushAnswer.goAway, .reset(accepting: false), .close(accepting: false)])
-    func interrupted(fault: PushAnswer) async throws {
+        arguments: [PushResponse.goAway, .reset(accepting: false), .close(accepting: false)])
+    func interrupted(fault: PushResponse) async throws {
         let hit = Mutex(Set<String>())
         let server = try await PushServer { request in
             // Each tenth push meets it, the first time.
@@ -81,14 +81,14 @@ import Testing
     }
 
     @Test(
-        "what Apple says ends as it should, at the first answer",
+        "what Apple says ends as it should, at the first response",
         arguments: [
             (410, "Unregistered", PushError.Code.tokenGone), (400, "BadDeviceToken", .tokenGone),
             (400, "BadTopic", .refused), (413, "PayloadTooLarge", .refused), (429, "TooManyRequests", .deviceBusy),
             (500, "InternalServerError", .unavailable), (503, "ServiceUnavailable", .unavailable),
             (403, "InvalidProviderToken", .misconfigured), (403, "ExpiredProviderToken", .misconfigured),
         ])
-    func answers(status: Int, reason: String, code: PushError.Code) async throws {
+    func responses(status: Int, reason: String, code: PushError.Code) async throws {
         let server = try await PushServer { _ in .status(status, reason) }
         let service = try service(of: server)
         let push = push("a1")
@@ -143,7 +143,7 @@ import Testing
         #expect(server.receipts.map(\.status) == [200, 429, 200, 200])
     }
 
-    @Test("nothing is sent at the deadline or later, and an answer that doesn't come is not waited for")
+    @Test("nothing is sent at the deadline or later, and a response that doesn't come is not waited for")
     func late() async throws {
         let server = try await PushServer { _ in .silence }
         let service = try service(of: server)
@@ -177,8 +177,8 @@ import Testing
 
     @Test("where the log is asked for, each push is a line of it, without the device's token and without its content")
     func log() async throws {
-        let lines = CapturedLines()
-        let service = PushLog(logger: Logger(label: "test") { _ in CapturedLines.Handler(lines: lines) })
+        let lines = CapturedLogLines()
+        let service = PushLog(logger: Logger(label: "test") { _ in CapturedLogLines.Handler(lines: lines) })
         var said = push("a1")
         said.payload = Array(#"{"aps":{"alert":{"body":"Are you there?"}}}"#.utf8)
         #expect(try await send(said, by: service) == nil)
@@ -232,9 +232,9 @@ import Testing
     /// - Parameter again: whether a push whose connection was lost again and again is sent again, as its job would.
     private func sendAll(_ count: Int, by service: APNsService, again: Bool = false) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for lane in 0..<50 {
+            for sender in 0..<50 {
                 group.addTask {
-                    for number in stride(from: lane, to: count, by: 50) {
+                    for number in stride(from: sender, to: count, by: 50) {
                         let push = push(String(number, radix: 16))
                         // Others' faults may meet the same push more than once.
                         for attempt in 1...10 {

@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test("four workers and 1,000 pushes in two hours: a token each 45 to 50 minutes, none older than that")
-    func paces() throws {
+    func renewsRarely() throws {
         for _ in 0..<4 {
             var tokens = ProviderTokens(key: key)
             var issued: [Date] = []
@@ -60,7 +60,7 @@ import Testing
         let later = try tokens.expired(first, at: now + 1201)
         let second = try tokens.token(at: now + 1201)
         #expect(later && second != first)
-        // Whoever comes late with the old one finds the new one.
+        // A late renewal of the old token returns the new one.
         let late = try tokens.expired(first, at: now + 1202)
         #expect(late && tokens.minted == 2)
     }

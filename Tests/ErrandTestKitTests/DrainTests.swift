@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("a retry waits for its pause, and runs to the end where time may pass")
+    @Test("a retry waits for its delay, and runs to the end if time may pass")
     func retries() async throws {
         let handler = LetterHandler { _, context in throw Refused() }
         try await withTestQueue([handler]) { test in

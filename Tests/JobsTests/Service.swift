@@ -24,7 +24,7 @@ struct Service: Sendable {
         return try await database.query(Statement("select media.submit($1)", [key])).scalar(UUID.self)
     }
 
-    /// Hands objects over to be stored; answers their ids.
+    /// Hands objects over to be stored; returns their ids.
     @discardableResult
     func stage(_ keys: [String], _ bytes: [UInt8]) async throws -> [UUID] {
         try await database.query(

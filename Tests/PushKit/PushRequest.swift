@@ -57,14 +57,14 @@ package struct PushRequest: Sendable {
 }
 
 /// What becomes of one request.
-package indirect enum PushAnswer: Sendable {
+package indirect enum PushResponse: Sendable {
     /// `200`.
     case accepted
     /// Another status, with a reason and, of a token that is gone, since when.
     case status(Int, String, since: Date? = nil)
     /// Later.
-    case after(Duration, PushAnswer)
-    /// The connection is ended in good order: what came before is answered, this one was not looked at.
+    case after(Duration, PushResponse)
+    /// The connection is ended in good order: earlier requests get their response, this one was not processed.
     case goAway
     /// The stream is reset: not looked at, or accepted all the same.
     case reset(accepting: Bool)

@@ -6,9 +6,10 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A stub of APNs: a real HTTP/2 server behind TLS on loopback that answers by script, and keeps a record of what came.
+/// A stub of APNs: a real HTTP/2 server behind TLS on loopback that replies by script, and records requests.
 ///
-/// It takes provider tokens of its own key only, as Apple does, and one request at a time until a first one was accepted.
+/// It takes provider tokens of its own key only, as Apple does, and one request at a time until a first one was
+/// accepted.
 package final class PushServer: Sendable {
     package struct Options: Sendable {
         /// Requests at once on a connection before a first one was accepted, and after that.
@@ -20,7 +21,7 @@ package final class PushServer: Sendable {
         package init() {}
     }
 
-    /// A request and what became of it: 200 where it was accepted, whether or not the answer has got through.
+    /// A request and what became of it: 200 where it was accepted, whether or not the response has arrived.
     package struct Receipt: Sendable {
         package let request: PushRequest
         package let status: Int
@@ -41,14 +42,14 @@ package final class PushServer: Sendable {
     package let port: Int
     let options: Options
     private let key = P256.Signing.PrivateKey()
-    private let script: @Sendable (PushRequest) -> PushAnswer
+    private let script: @Sendable (PushRequest) -> PushResponse
     private let tls: NIOSSLContext
     private let group = MultiThreadedEventLoopGroup.singleton
     private let state = Mutex(State())
 
     /// Starts to listen, on a port of its own.
     package init(
-        options: Options = Options(), _ script: @escaping @Sendable (PushRequest) -> PushAnswer = { _ in .accepted }
+        options: Options = Options(), _ script: @escaping @Sendable (PushRequest) -> PushResponse = { _ in .accepted }
     ) async throws {
         self.options = options
         self.script = script
@@ -73,7 +74,7 @@ package final class PushServer: Sendable {
     /// Where it is.
     package var url: String { "https://127.0.0.1:\(port)" }
 
-    /// Every request that has come, in the order of their answers.
+    /// Every request, in the order of their responses.
     package var receipts: [Receipt] { state.withLock(\.receipts) }
     /// The requests that were accepted.
     package var accepted: [PushRequest] { receipts.filter { $0.status == 200 }.map(\.request) }
@@ -149,7 +150,7 @@ extension PushServer {
     func disconnected(_ connection: Int) { state.withLock { _ = $0.open.removeValue(forKey: connection) } }
 
     /// What is to become of a request, which is given its number here.
-    func answer(headers: [String: String], body: [UInt8], connection: Int) -> (PushRequest, PushAnswer) {
+    func response(headers: [String: String], body: [UInt8], connection: Int) -> (PushRequest, PushResponse) {
         let number = state.withLock { state in
             state.requests += 1
             return state.requests

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test("a head may ask to come after another script, by its short or its full name")
-    func ordersByWish() throws {
+    func ordersByReference() throws {
         let first = ScriptFile(path: "views/a.sql", text: "-- a: first.\n-- errand: after b, views/c\nselect 1;")
         let lists = try ScriptLists([first] + files("views/b.sql", "views/c.sql"))
         #expect(lists.views.map(\.name) == ["views/b", "views/c", "views/a"])

@@ -1,8 +1,8 @@
 import Foundation
 import Synchronization
 
-/// A store that refuses a part of what it is asked to delete: errors for single keys in an answer of 200. What it refuses is
-/// still there, and what it does not is gone.
+/// A store that refuses a part of what it is asked to delete: errors for single keys in a response with status 200.
+/// What it refuses is still there, and what it does not is gone.
 package final class DeleteRefusal: Sendable {
     private let share: Int
     private let delete: (@Sendable ([String]) async throws -> Void)?
@@ -10,8 +10,8 @@ package final class DeleteRefusal: Sendable {
 
     /// - Parameters:
     ///   - share: one of so many is refused.
-    ///   - delete: really deletes names of objects, without the proxy, so that of one request some are refused. Nil: all
-    ///     of a request are refused, or the server is asked.
+    ///   - delete: really deletes names of objects, without the proxy, so that of one request some are refused. Nil:
+    ///     all of a request are refused, or the server is asked.
     package init(oneOf share: Int, delete: (@Sendable ([String]) async throws -> Void)? = nil) {
         self.share = share
         self.delete = delete
@@ -26,10 +26,10 @@ package final class DeleteRefusal: Sendable {
         if delete == nil, !isRefused() { return .none }
         return .serve { [self] body in
             let names = String(decoding: body, as: UTF8.self).matches(of: /<Key>(.*?)<\/Key>/).map { String($0.1) }
-            guard let delete else { return Self.answer(refusing: names, "AccessDenied") }
+            guard let delete else { return Self.respond(refusing: names, "AccessDenied") }
             let kept = Set(names.filter { _ in isRefused() })
             let gone = names.filter { !kept.contains($0) }
-            return Self.answer(
+            return Self.respond(
                 refusing: names.filter(kept.contains), "AccessDenied", Self.run(delete, gone) ? [] : gone)
         }
     }
@@ -43,7 +43,7 @@ package final class DeleteRefusal: Sendable {
         }
     }
 
-    private static func answer(refusing refused: [String], _ code: String, _ failed: [String] = []) -> String {
+    private static func respond(refusing refused: [String], _ code: String, _ failed: [String] = []) -> String {
         let errors =
             refused.map { "<Error><Key>\($0)</Key><Code>\(code)</Code><Message>refused</Message></Error>" }
             + failed.map { "<Error><Key>\($0)</Key><Code>InternalError</Code><Message>failed</Message></Error>" }

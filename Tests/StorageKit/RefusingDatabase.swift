@@ -28,7 +28,8 @@ package final class RefusingDatabase: Sendable {
     package var passwords: Set<String> { received.withLock { $0 } }
 
     private func refuse(_ client: Socket) {
-        // A client that asks for encryption first (SSLRequest 80877103, GSSENCRequest 80877104) hears that there is none.
+        // A client that asks for encryption first (SSLRequest 80877103, GSSENCRequest 80877104) hears that there is
+        // none.
         while case let start = client.read(), !start.isEmpty {
             let code = start.dropFirst(4).prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
             if start.count == 8, code == 80_877_103 || code == 80_877_104 {
@@ -37,9 +38,9 @@ package final class RefusingDatabase: Sendable {
             }
             // AuthenticationCleartextPassword.
             client.write([0x52, 0, 0, 0, 8, 0, 0, 0, 3])
-            let answer = client.read()
-            guard answer.first == 0x70 else { return }
-            received.withLock { _ = $0.insert(String(decoding: answer.dropFirst(5).dropLast(), as: UTF8.self)) }
+            let respond = client.read()
+            guard respond.first == 0x70 else { return }
+            received.withLock { _ = $0.insert(String(decoding: respond.dropFirst(5).dropLast(), as: UTF8.self)) }
             client.write(Self.refusal)
             return
         }

@@ -31,13 +31,13 @@ final class Socket: Sendable {
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
         var address = address(port)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let answer = withUnsafeMutablePointer(to: &address) {
+        let respond = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 guard bind(listener, pointer, size) == 0, Glibc.listen(listener, backlog) == 0 else { return Int32(-1) }
                 return getsockname(listener, pointer, &size)
             }
         }
-        guard answer == 0 else { throw Failure() }
+        guard respond == 0 else { throw Failure() }
         return (listener, Int(UInt16(bigEndian: address.sin_port)))
     }
 

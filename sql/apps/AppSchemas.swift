@@ -2,11 +2,11 @@ import Postgres
 
 /// The apps' database objects as SQL texts: a folder an app, each a schema of its own beside the engine's.
 ///
-/// A folder has `migrations/NNNN_subject.sql`, `functions/<name>.sql`, `views/<name>.sql` and `seeds/<name>.sql`, as the
-/// engine has. An app enters itself into `errand.app`, and says who may call and read what by a function `rights()` of
-/// its own. A migration whose head says `-- errand: needs NAME` can't be applied without that app.
+/// A folder has `migrations/NNNN_subject.sql`, `functions/<name>.sql`, `views/<name>.sql` and `seeds/<name>.sql`, as
+/// the engine has. An app enters itself into `errand.app`, and says who may call and read what by a function `rights()`
+/// of its own. A migration whose head says `-- errand: needs NAME` can't be applied without that app.
 package enum AppSchemas {
-    /// Those that others need come first.
+    /// Required apps come first.
     package static var all: [SchemaPart] { Embedded.parts }
 
     package static var names: [String] { all.map(\.name) }

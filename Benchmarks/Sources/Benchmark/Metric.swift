@@ -66,10 +66,10 @@ public enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Senda
 
     private static func grouped(_ number: Int) -> String {
         var digits = Array(String(number))
-        var place = digits.count - 3
-        while place > 0 {
-            digits.insert(",", at: place)
-            place -= 3
+        var index = digits.count - 3
+        while index > 0 {
+            digits.insert(",", at: index)
+            index -= 3
         }
         return String(digits)
     }

@@ -3,12 +3,12 @@ import Foundation
 
 /// The JSON file with settings: `{"errand": {"queues": "default=20", "log": {"format": "json"}}}`.
 ///
-/// Read here and not by the configuration library's provider, which on Linux takes `false` for 0 and `2.5` for true.
+/// Not read by the configuration library's provider, which on Linux reads `false` as 0 and `2.5` as true.
 struct SettingsFile: Sendable {
     private let path: String
     private var values: [String: JSONValue] = [:]
 
-    /// Reads it. One that isn't there is an empty one, unless it must exist.
+    /// Reads the file. A missing file is empty, unless it must exist.
     ///
     /// - Throws: ``ConfigurationError`` where it can't be read, isn't a JSON object, or has a key that is no setting.
     init(_ path: String, mustExist: Bool) throws {

@@ -70,7 +70,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension CronExpression: ExpressibleByStringLiteral {
-    /// An expression that stands in the program's own text. A wrong one stops the program: it is a slip of the pen.
+    /// An expression in the program's source. A malformed one stops the program.
     public init(stringLiteral text: String) {
         do {
             try self.init(text)
@@ -82,7 +82,7 @@ extension CronExpression: ExpressibleByStringLiteral {
 
 // MARK: - Matching
 extension CronExpression {
-    /// Whether every hour matches. Such a schedule follows real time, where clocks change too.
+    /// Whether every hour matches. Such a schedule follows real time, even where clocks change.
     var matchesEveryHour: Bool { hours == 0xFF_FFFF }
 
     /// Whether a time of the local clock matches, in seconds since 1970.

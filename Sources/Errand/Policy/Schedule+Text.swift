@@ -1,7 +1,8 @@
 import Postgres
 
 extension Schedule {
-    /// Reads a schedule as people write it: a cron expression, or `every 30 s`. Costs some 50 µs for the time zone: keep it.
+    /// Parses a schedule: a cron expression, or `every 30 s`. Reading the time zone costs some 50 µs, so keep the
+    /// result.
     ///
     /// Behind `every` come numbers with units, such as `1 h 30 min`: `ms`, `s`, `min`, `h`, `d`, `w`, or their names.
     ///

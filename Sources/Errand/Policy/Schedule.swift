@@ -2,9 +2,9 @@ import Postgres
 
 /// When jobs are enqueued: at fixed intervals, or at times of the local clock of some place.
 ///
-/// Where clocks change, a local time that is skipped ticks once, at the first moment that is left (a day that is skipped
-/// as a whole has no ticks), and one that comes twice ticks once, the first time. A cron expression whose hours all
-/// match follows real time instead: it ticks whenever the clock shows a time that matches.
+/// Where clocks change, a local time that is skipped ticks once, at the first moment that is left (a day that is
+/// skipped as a whole has no ticks), and one that comes twice ticks once, the first time. A cron expression whose hours
+/// all match follows real time instead: it ticks whenever the clock shows a time that matches.
 public enum Schedule: Sendable, Hashable {
     /// Whole multiples of the duration since 1970-01-01 00:00 UTC, at least 1 s apart. Never skips.
     case every(Duration)

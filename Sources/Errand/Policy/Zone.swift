@@ -1,4 +1,4 @@
-/// What the clocks of a place show: its offsets from UTC, and the moments at which they change.
+/// A time zone: its offsets from UTC, and when they change.
 ///
 /// Made from the system's time-zone data, so that a country's new rule takes effect by an update of the system, without
 /// a new version of the program, and as PostgreSQL has it. Times are seconds since 1970: in UTC, or on the local clock.
@@ -16,14 +16,14 @@ public struct Zone: Sendable, Hashable {
     init(name: String, offsets: [Int64], changes: [Int64]) {
         precondition(offsets.count == changes.count + 1)
         self.name = name
-        var keptOffsets = [offsets[0]]
-        var keptChanges: [Int64] = []
-        for (change, offset) in zip(changes, offsets.dropFirst()) where offset != keptOffsets.last {
-            keptChanges.append(change)
-            keptOffsets.append(offset)
+        var newOffsets = [offsets[0]]
+        var newChanges: [Int64] = []
+        for (change, offset) in zip(changes, offsets.dropFirst()) where offset != newOffsets.last {
+            newChanges.append(change)
+            newOffsets.append(offset)
         }
-        self.offsets = keptOffsets
-        self.changes = keptChanges
+        self.offsets = newOffsets
+        self.changes = newChanges
     }
 }
 

@@ -109,7 +109,7 @@ extension ZoneRule {
 }
 
 extension ZoneRule.Change {
-    /// `,M3.5.0/2`, `,J60` or `,59`, and nothing said means at 2:00.
+    /// `,M3.5.0/2`, `,J60` or `,59`. The default time is 2:00.
     fileprivate init?(_ text: inout Substring) {
         guard text.first == "," else { return nil }
         text = text.dropFirst()
@@ -117,8 +117,8 @@ extension ZoneRule.Change {
         case "M":
             text = text.dropFirst()
             var parts: [Int] = []
-            for place in 0..<3 {
-                if place > 0 {
+            for index in 0..<3 {
+                if index > 0 {
                     guard text.first == "." else { return nil }
                     text = text.dropFirst()
                 }

@@ -4,8 +4,8 @@ import Postgres
 struct ScanAhead {
     let queue: QueueState
 
-    /// Scans once, for less than a second. Waits after a scan that moved nothing: a transaction that runs may be set
-    /// aside by then.
+    /// Scans once, for less than a second. After a scan that moved nothing it waits, so that a running transaction can
+    /// be set aside.
     func run() async throws {
         let starts = queue.starts
         let rows = try await queue.shared.claims.query(
@@ -13,14 +13,15 @@ struct ScanAhead {
                 "select * from errand.scan_ahead_v1($1, $2, $3, $4)",
                 [queue.name, queue.shared.kinds, starts, LowWaterMark.stride]))
         guard let row = rows.first else {
-            throw UnexpectedAnswer("errand.scan_ahead_v1", expected: "one row", came: "none")
+            throw UnexpectedReply("errand.scan_ahead_v1", expected: "one row", came: "none")
         }
         let (lowest, high, latest, snapshot) = try row.decode([Int64?].self, Int64.self, Int64.self, Snapshot.self)
         let hasMoved = queue.scanned(
             LowWaterMark.Observation(
                 high: high, latest: UInt64(latest), xmax: snapshot.xmax, running: snapshot.running,
                 positions: starts.map { _ in [] }, isFull: false, starts: starts,
-                reached: zip(lowest, starts).map { lowest, start in lowest.map { $0 - 1 } ?? start + LowWaterMark.stride }))
+                reached: zip(lowest, starts).map { lowest, start in lowest.map { $0 - 1 } ?? start + LowWaterMark.stride
+                }))
         if !hasMoved { try await Task.sleep(for: LowWaterMark.timeout) }
     }
 }

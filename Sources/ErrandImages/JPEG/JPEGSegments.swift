@@ -65,8 +65,8 @@ package struct JPEGSegments: Sendable {
 
 // MARK: - Walking
 extension JPEGSegments {
-    /// The next marker from there on, and where what follows it begins. Stuffed bytes, restarts and fill bytes are none: so
-    /// the data of a scan is skipped as well.
+    /// The next marker from there on, and where what follows it begins. Stuffed bytes, restarts and fill bytes are
+    /// none: so the data of a scan is skipped as well.
     private static func marker(_ bytes: UnsafeRawBufferPointer, from start: Int) -> (code: UInt8, end: Int)? {
         guard let base = bytes.baseAddress else { return nil }
         var at = start

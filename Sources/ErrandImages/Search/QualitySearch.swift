@@ -1,12 +1,12 @@
 /// Finds the highest quality whose result has fewer bytes than a limit, with as few encodes as it can.
 ///
-/// It encodes nothing itself: it says what to encode next, is told how many bytes came out, and so on until it knows.
-/// Each answer narrows what is left, so it ends whatever the encoder does.
+/// It encodes nothing itself: it returns the next quality to encode, and takes the size of the result. Each result
+/// narrows the range, so the search ends whatever the encoder does.
 package struct QualitySearch: Sendable {
     package enum Step: Equatable, Sendable {
-        /// Encode at this quality, and `record` what came out.
+        /// Encode at this quality, and `record` the size.
         case encode(Int)
-        /// The best is found: what came out at this quality.
+        /// The best quality is found.
         case keep(Int)
         /// Not even the lowest quality has few enough bytes.
         case doesNotFit
@@ -30,7 +30,7 @@ package struct QualitySearch: Sendable {
         self.forecast = forecast
     }
 
-    /// Takes what came out of an encode.
+    /// Records the size of an encode.
     package mutating func record(quality: Int, bytes: Int) {
         if Double(bytes) < limit {
             if quality > best?.quality ?? 0 { best = (quality, Double(bytes)) }

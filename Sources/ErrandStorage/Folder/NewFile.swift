@@ -1,6 +1,6 @@
 import Glibc
 
-/// A file that an object is written to: it wasn't there before, and only its owner may read it.
+/// A new file for an object, readable by its owner only.
 final class NewFile: Sendable {
     private let file: OpenFile
     private let path: String
@@ -19,6 +19,6 @@ final class NewFile: Sendable {
 
     func sync() throws(StorageError) { try file.sync() }
 
-    /// Takes it away again.
+    /// Removes the file.
     func remove() { unlink(path) }
 }

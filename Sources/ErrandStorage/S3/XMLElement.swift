@@ -1,7 +1,7 @@
-/// An element of a small XML document: what S3 answers in.
+/// An element of a small XML document, the format of S3's responses.
 ///
-/// Reads elements, text, entities and CDATA; attributes, comments and declarations are passed over. A document type, which
-/// could define entities of its own, is refused.
+/// Reads elements, text, entities and CDATA; attributes, comments and declarations are passed over. A document type,
+/// which could define entities of its own, is refused.
 struct XMLElement: Sendable {
     let name: String
     /// Its own text, without that of the elements in it.

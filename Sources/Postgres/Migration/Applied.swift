@@ -1,4 +1,4 @@
-/// What a database has of migrations and scripts, name and hash, and by which programs.
+/// The migrations and scripts that a database has, with their hashes, and the programs that applied them.
 struct Applied {
     var migrations: [String: String] = [:]
     var scripts: [String: String] = [:]
@@ -21,7 +21,7 @@ struct Applied {
             let (name, hash, isMigration) = try row.decode(String.self, String.self, Bool.self)
             if isMigration { applied.migrations[name] = hash } else { applied.scripts[name] = hash }
         }
-        // The programs of before kept no record of themselves.
+        // Older programs recorded no upgrades.
         guard hasUpgrades else { return applied }
         for row in try await connection.query("select version, oldest_program from errand.upgrade") {
             let (version, oldest) = try row.decode(String.self, String.self)
@@ -47,7 +47,7 @@ struct Applied {
 }
 
 extension Migrator {
-    /// Makes the tables in which runs are recorded.
+    /// Creates the tables that record runs.
     static func makeTables(on connection: Connection) async throws {
         try await connection.script(
             """

@@ -86,7 +86,7 @@ import Testing
             #expect(warnings[3].detail.hasPrefix("queue mail, since 2"))
             #expect(warnings[3].detail.hasSuffix(": moves"))
             #expect(warnings[3].fix == "errand queue resume mail")
-            #expect(warnings[4].detail == "no key is set: none is sent, and jobs that send them wait")
+            #expect(warnings[4].detail == "no key is set: no push is sent, and jobs with pushes wait")
             #expect(warnings[4].fix?.hasPrefix("set APNS_KEY, ") == true)
             let strict = try await Program.run(["doctor", "--strict"], settings: settings)
             #expect(strict.code == 1)
@@ -212,7 +212,7 @@ import Testing
                 reaching(configuration).merging(["ERRAND_STORAGE": path]) { $1 }, as: "worker")
             #expect(code == 0)
             #expect(
-                lines.first { $0.check == "storage" }?.detail == "\(path) isn't there: jobs that need it wait")
+                lines.first { $0.check == "storage" }?.detail == "\(path) doesn't exist: jobs that need it wait")
             #expect(!FileManager.default.fileExists(atPath: folder.path))
         }
     }
@@ -228,7 +228,7 @@ import Testing
             (Transport(host: "db.internal", address: "10.0.0.7", sslMode: "prefer"), .warning),
         ])
     func tls(transport: Transport, result: Finding.Result) {
-        #expect(Checkup.finding(of: transport).result == result)
+        #expect(Diagnostics.finding(of: transport).result == result)
     }
 
     @Test("each sample is a photo of its format", arguments: ImageFormat.allCases)

@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("a key that an unfinished job has answers with that job")
+    @Test("an enqueue with the key of an unfinished job returns that job")
     func unique() async throws {
         try await withTestDatabase { _, configuration in
             let settings = try reaching(configuration)
@@ -69,7 +69,7 @@ import Testing
             let second = try await Program.run(["enqueue", "noop", "--unique", "one"], settings: settings)
             #expect(second.code == 0)
             #expect(second.output == first.output)
-            #expect(second.error == "errand: this job had the key already, and is available")
+            #expect(second.error == "errand: this job already had the key, and is available")
             let third = try await Program.run(["enqueue", "noop", "--unique", "one", "--json"], settings: settings)
             let id = first.output.dropLast()
             #expect(third.output == #"{"inserted":false,"job_id":\#(id),"state":"available"}"# + "\n")

@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("--print needs no database, and one question at a time is answered")
+    @Test("--print needs no database, and only one of these options is allowed")
     func print() async throws {
         let program = try await Program.run(["migrate", "--print"])
         #expect(program.code == 0)

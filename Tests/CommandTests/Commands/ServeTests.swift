@@ -124,13 +124,14 @@ import Testing
         }
     }
 
-    @Test("beats that are too rare for the lease stop the start")
-    func beat() async throws {
+    @Test("heartbeats that are too rare for the lease stop the start")
+    func heartbeat() async throws {
         let settings = ["DATABASE_URL": "postgresql:///x", "ERRAND_LEASE": "10s"]
         let program = try await Program.run(["worker"], settings: settings)
         #expect(program.code == 78)
         #expect(
             program.error
-                == "errand: ERRAND_BEAT: expected a duration of at most a third of ERRAND_LEASE, got '5s' (default)")
+                == "errand: ERRAND_HEARTBEAT_INTERVAL: expected a duration of at most a third of ERRAND_LEASE, got '5s' (default)"
+        )
     }
 }

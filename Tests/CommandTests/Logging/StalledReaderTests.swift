@@ -19,15 +19,15 @@ import Testing
         }
     }
 
-    @Test("a worker whose log is never read beats on, and SIGTERM ends it")
+    @Test("a worker whose log is never read sends heartbeats, and SIGTERM ends it")
     func neverRead() async throws {
         try await withTestDatabase { database, configuration in
-            let fast = ["ERRAND_LEASE": "3s", "ERRAND_BEAT": "200ms", "ERRAND_LOG_LEVEL": "trace"]
+            let fast = ["ERRAND_LEASE": "3s", "ERRAND_HEARTBEAT_INTERVAL": "200ms", "ERRAND_LOG_LEVEL": "trace"]
             let worker = try StalledWorker(settings: reaching(configuration).merging(fast) { $1 })
-            let beat = "select coalesce(max(beat_at)::text, '') from errand.worker"
+            let heartbeat = "select coalesce(max(beat_at)::text, '') from errand.worker"
             for _ in 0..<3 {
-                let last = try await database.query(Statement(beat)).scalar(String.self)
-                #expect(try await becomes { try await database.query(Statement(beat)).scalar(String.self) > last })
+                let last = try await database.query(Statement(heartbeat)).scalar(String.self)
+                #expect(try await becomes { try await database.query(Statement(heartbeat)).scalar(String.self) > last })
             }
             let start = ContinuousClock.now
             worker.send(SIGTERM)

@@ -53,7 +53,7 @@ import Testing
 
     @Test("the nearest name is meant, whatever its case, and none where none is near")
     func closest() {
-        let names = ["ERRAND_QUEUES", "ERRAND_LEASE", "ERRAND_BEAT"]
+        let names = ["ERRAND_QUEUES", "ERRAND_LEASE", "ERRAND_HEARTBEAT_INTERVAL"]
         #expect(names.closest(to: "ERRAND_QEUES") == "ERRAND_QUEUES")
         #expect(names.closest(to: "errand_lease") == "ERRAND_LEASE")
         #expect(names.closest(to: "ERRAND_COMPLETELY_ELSE") == nil)

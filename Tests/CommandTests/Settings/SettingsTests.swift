@@ -27,7 +27,7 @@ import Testing
         #expect(settings.value(.lease)?.origin.description == "environment ERRAND_LEASE")
         #expect(settings.value(.grace)?.text == "7s")
         #expect(settings.value(.grace)?.origin.description == "file \(path)")
-        #expect(settings.value(.beat)?.origin.description == "default")
+        #expect(settings.value(.heartbeatInterval)?.origin.description == "default")
         for setting in Setting.all {
             let samples = ["postgresql:///x", "512MB", "ABC123DEFG", "com.example.app"]
             let text = try #require(samples.filter(setting.accepts).first ?? setting.fallback)
@@ -51,7 +51,8 @@ import Testing
         "a value that isn't what is expected stops the start",
         arguments: [
             ("ERRAND_QUEUES", "default"), ("ERRAND_POLL_INTERVAL", "4ms"), ("ERRAND_LISTEN", "yes"),
-            ("ERRAND_LEASE", "500ms"), ("ERRAND_BEAT", "0s"), ("ERRAND_GRACE", "-1s"), ("ERRAND_CONNECTIONS", "0"),
+            ("ERRAND_LEASE", "500ms"), ("ERRAND_HEARTBEAT_INTERVAL", "0s"), ("ERRAND_GRACE", "-1s"),
+            ("ERRAND_CONNECTIONS", "0"),
             ("ERRAND_CONNECTIONS", "four"), ("ERRAND_STORAGE", ""), ("ERRAND_IMAGE_PROCESSES", "1001"),
             ("ERRAND_LOG_LEVEL", "loud"), ("ERRAND_LOG_FORMAT", "xml"), ("ERRAND_MEMORY", "lots"),
             ("ERRAND_MEMORY", "0MB"), ("ERRAND_IMAGE_LIMIT", "200"), ("ERRAND_EVENTS_KEPT_FROM", "begin"),

@@ -39,7 +39,8 @@ struct Canary: Sendable, Hashable {
         return forms
     }
 
-    /// The letters that it has for sure in the base64 of a longer text, of which `offset` bytes stand before it, modulo 3.
+    /// The letters that it has for sure in the base64 of a longer text, of which `offset` bytes stand before it, modulo
+    /// 3.
     private static func base64(of text: String, at offset: Int) -> String {
         let bytes = Data(repeating: 0, count: offset) + Data(text.utf8)
         let certain = Array(bytes.base64EncodedString())[(offset * 8 + 5) / 6..<bytes.count * 8 / 6]

@@ -12,8 +12,8 @@ import Testing
 
     @Test("no photo that was handed over is lost, none is stored twice or damaged, and nothing else is in the bucket")
     func killed() async throws {
-        let cluster = try await MortalCluster()
-        let bucket = try MortalBucket(port: freePort())
+        let cluster = try await KillableCluster()
+        let bucket = try KillableBucket(port: freePort())
         var configuration = try PostgresConfiguration(url: await cluster.url())
         configuration.statementTimeout = .seconds(20)
         let database = Database(
@@ -23,7 +23,7 @@ import Testing
         let settings = Hardness.settings.merging(
             [
                 "ERRAND_QUEUES": "uploads=16", "STORAGE_URL": bucket.url,
-                "STORAGE_ACCESS_KEY": MortalBucket.keys.access, "STORAGE_SECRET_KEY": MortalBucket.keys.secret,
+                "STORAGE_ACCESS_KEY": KillableBucket.keys.access, "STORAGE_SECRET_KEY": KillableBucket.keys.secret,
             ]) { _, new in new }
         #expect(try await Program(["migrate"], database: url).exit() == 0)
         try await Program.initialiseStore(database: url, settings: settings)
@@ -94,7 +94,7 @@ import Testing
         #expect(Set(files.map(\.lastPathComponent)) == Set(known.map { "\(100_000 + $0).jpg" }), "one each, no orphan")
         for file in files {
             let number = Int(file.lastPathComponent.prefix(6)).map { $0 - 100_000 } ?? -1
-            #expect(try Array(Data(contentsOf: file)) == StorageScene.bytes(number))
+            #expect(try Array(Data(contentsOf: file)) == StorageFixture.bytes(number))
         }
         #expect(kills.count == 3)
         for worker in workers {
@@ -105,10 +105,11 @@ import Testing
         try await cluster.drop()
     }
 
-    /// Hands a photo over, as an app's server does. Answers whether its commit was acknowledged.
+    /// Hands a photo over, as an app's server does. Returns whether its commit was acknowledged.
     private func submit(_ number: Int, to database: Database) async -> Bool {
         let statement = Statement(
-            "select media.submit_upload($1, $2)", ["photos/\(100_000 + number).jpg", Bytes(StorageScene.bytes(number))])
+            "select media.submit_upload($1, $2)",
+            ["photos/\(100_000 + number).jpg", Bytes(StorageFixture.bytes(number))])
         return (try? await database.execute(statement)) != nil
     }
 }

@@ -10,10 +10,10 @@ import Testing
     func delivers() async throws {
         let photo = try twelveMegapixels()
         try await withTestDatabase { database, configuration in
-            let scene = try await StorageScene(database, configuration)
+            let fixture = try await StorageFixture(database, configuration)
             let settings = ["ERRAND_QUEUES": "images=2,uploads=16"]
-            try await scene.store.put(photo, at: ObjectKey("uploads/12.jpg"))
-            try await deliver(database, try scene.worker(settings), "bucket") { try await scene.store.get($0) }
+            try await fixture.store.put(photo, at: ObjectKey("uploads/12.jpg"))
+            try await deliver(database, try fixture.worker(settings), "bucket") { try await fixture.store.get($0) }
         }
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("photos-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: root) }

@@ -10,21 +10,21 @@ import Testing
     )
     func down() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try await StorageScene(database, configuration)
+            let fixture = try await StorageFixture(database, configuration)
             let count = 200
-            scene.proxy.stop()
-            let worker = try scene.worker()
-            try await scene.stage(count)
+            fixture.proxy.stop()
+            let worker = try fixture.worker()
+            try await fixture.stage(count)
             #expect(
                 try await database.becomes(
                     "(select count(*) from errand.job where state = 'parked') >= \(count - 1)", within: .seconds(60)))
             try await Task.sleep(for: Hardness.isFull ? .seconds(300) : .seconds(4))
-            #expect(scene.puts.isEmpty)
+            #expect(fixture.puts.isEmpty)
 
-            try scene.proxy.start()
+            try fixture.proxy.start()
             let back = ContinuousClock.now
             #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))
-            let puts = scene.puts
+            let puts = fixture.puts
             let first = try #require(puts.first).at - back
             let last = try #require(puts.last).at - back
             print("F51: first upload \(first) and the 200th \(last) after the store was back")
@@ -38,7 +38,7 @@ import Testing
             for (place, number) in order.enumerated() { #expect(abs(place - number) <= 32) }
             #expect(
                 try await database.count("from errand.history where attempt <> 1") == 0, "attempts burned by waiting")
-            try await scene.expectDelivered(count)
+            try await fixture.expectDelivered(count)
             worker.send(SIGTERM)
             #expect(try await worker.exit() == 0)
         }
@@ -47,25 +47,25 @@ import Testing
     @Test("while it is up and down by turns, one try a second is made, and each upload is put once")
     func flapping() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try await StorageScene(database, configuration)
+            let fixture = try await StorageFixture(database, configuration)
             let (rounds, span) = Hardness.isFull ? (5, 10) : (2, 3)
-            let worker = try scene.worker()
+            let worker = try fixture.worker()
             var staged = 0
             var secondsDown = 0
             for _ in 0..<rounds {
                 let start = ContinuousClock.now
-                scene.proxy.stop()
-                try await scene.stage(50, after: staged)
+                fixture.proxy.stop()
+                try await fixture.stage(50, after: staged)
                 staged += 50
                 try await Task.sleep(for: .seconds(span))
-                try scene.proxy.start()
+                try fixture.proxy.start()
                 // Measured: on a busy machine the store stays down for longer than it was to.
                 secondsDown += Int(((ContinuousClock.now - start) / .seconds(1)).rounded(.up))
                 try await Task.sleep(for: .seconds(span))
             }
             #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))
-            #expect(scene.puts.count == staged)
-            try await scene.expectDelivered(staged)
+            #expect(fixture.puts.count == staged)
+            try await fixture.expectDelivered(staged)
             worker.send(SIGTERM)
             #expect(try await worker.exit() == 0)
             // A claim of sixteen may be under way when it goes down; counts of the attempts that found it so.

@@ -6,7 +6,7 @@ import StorageKit
 import Testing
 
 /// A worker of the built program, a part of moto's bucket, and a proxy with a script between them.
-struct StorageScene: Sendable {
+struct StorageFixture: Sendable {
     let database: Database
     let proxy: FaultProxy
     /// The bucket without the proxy.

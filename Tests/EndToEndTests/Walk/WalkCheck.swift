@@ -93,10 +93,10 @@ struct WalkCheck {
                 0, "\(succeeded.count) attempts succeeded, \(counted) are counted (\(uncertain) are uncertain)")
         }
         try await database.execute("select errand.take_stock_v1('0 s')")
-        let stock = try await database.query(
+        let statistics = try await database.query(
             "select coalesce(sum(jobs) filter (where state = 'failed'), 0)::int8 from errand.stock"
         ).scalar(Int.self)
         let failed = model.jobs.values.filter { $0.place == .failed }.count
-        if stock != failed { model.report(0, "\(failed) jobs have failed, the statistics say \(stock)") }
+        if statistics != failed { model.report(0, "\(failed) jobs have failed, the statistics say \(statistics)") }
     }
 }

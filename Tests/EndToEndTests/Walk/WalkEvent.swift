@@ -1,7 +1,7 @@
 import Postgres
 
-/// One committed change of a row that a job consists of, or of a setting that jobs obey, in the order in which the row's
-/// locks let them happen.
+/// One committed change of a row that a job consists of, or of a setting that jobs obey, in the order in which the
+/// row's locks let them happen.
 struct WalkEvent: Sendable {
     enum Place: String, Sendable { case job, history, failed, limit, rate, queue }
     enum Action: String, Sendable { case insert, update, delete }
@@ -19,7 +19,7 @@ struct WalkEvent: Sendable {
     var id: Int64 = 0
     /// The job's state; of one in `errand.failed` it is `failed`.
     var state = ""
-    var line: Int64?
+    var position: Int64?
     var worker: Int64?
     var attempt = 0
     var maxAttempts = 0
@@ -92,7 +92,7 @@ extension WalkEvent: CustomStringConvertible {
     /// One line of a job's history.
     var description: String {
         var words = "\(seconds(at)) \(cause): \(action.rawValue) \(place.rawValue) \(state)"
-        if let line { words += " position=\(line)" }
+        if let position { words += " position=\(position)" }
         if let worker { words += " worker=\(worker)" }
         words += " attempt=\(attempt)/\(maxAttempts) crashes=\(crashes) priority=\(priority) queue=\(queue)"
         words += " run_at=\(seconds(runAt))"
@@ -185,7 +185,7 @@ enum WalkLog {
                 """))
         return try rows.map { row in
             let (
-                seq, at, began, xid, cause, place, action, id, state, line, worker, attempt, maxAttempts, crashes,
+                seq, at, began, xid, cause, place, action, id, state, position, worker, attempt, maxAttempts, crashes,
                 priority, runAt, notAfter, queue, key, limit, parked, isGuarded, content,
                 most, per
             ) = try row.decode(
@@ -195,7 +195,7 @@ enum WalkLog {
                 Int64.self)
             return WalkEvent(
                 seq: seq, at: at, began: began, xid: xid, cause: WalkCause(cause), place: .init(rawValue: place)!,
-                action: .init(rawValue: action)!, id: id, state: state, line: line, worker: worker,
+                action: .init(rawValue: action)!, id: id, state: state, position: position, worker: worker,
                 attempt: attempt ?? 0, maxAttempts: maxAttempts ?? 0, crashes: crashes ?? 0, priority: priority ?? 0,
                 runAt: runAt ?? 0, notAfter: notAfter, queue: queue, uniqueKey: key, limitKey: limit,
                 parkedFor: parked, isGuarded: isGuarded, content: content, most: most, per: per)

@@ -7,8 +7,8 @@ import Synchronization
 final class WalkRecord: Sendable {
     enum Phase: Sendable {
         case chaos
-        /// Nobody disturbs any more; what is there is worked off.
-        case calm
+        /// No more faults; remaining jobs are run.
+        case quiet
         case over
     }
 
@@ -42,8 +42,8 @@ final class WalkRecord: Sendable {
 
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
 
-    /// Refusals that are part of the game: of bad luck in a serializable session, of keys and rows that are not there, of
-    /// sessions that were ended.
+    /// Refusals that are part of the game: of bad luck in a serializable session, of keys and rows that are not there,
+    /// of sessions that were ended.
     private static let expected: Set<String> = [
         "40001", "ER404", "ER409", "57P01", "57P02", "57P03", "none",
     ]
@@ -73,8 +73,8 @@ final class WalkSession {
 
     func close() async { await open?.close() }
 
-    /// A connection; waits for a server that is down, and until the session before it holds no row any more: that one may
-    /// be told of its end before its transaction is rolled back.
+    /// A connection; waits for a server that is down, and until the session before it holds no row any more: that one
+    /// may be told of its end before its transaction is rolled back.
     func connection() async throws -> Connection {
         if let open, await open.isOpen { return open }
         while true {
@@ -98,7 +98,8 @@ final class WalkSession {
         }
     }
 
-    /// Runs steps in one transaction. A step has a number of its own; its body returns what is on record as its results.
+    /// Runs steps in one transaction. A step has a number of its own; its body returns what is on record as its
+    /// results.
     func transaction(
         isolation: String = "read committed", heldMilliseconds: Int = 0, commits: Bool = true, words: String,
         steps: [(number: Int64, cause: String, body: (Connection) async throws -> String?)]
@@ -143,7 +144,7 @@ final class WalkSession {
         }
     }
 
-    /// Draws operations and does them until the calm.
+    /// Draws operations and runs them until the quiet period.
     func walk(_ generator: consuming WalkGenerator) async throws {
         var generator = generator
         defer { record.with { $0.sessions -= 1 } }

@@ -1,5 +1,5 @@
-/// Which limits, rates and pauses were in force, as far as can be known: a change holds from its commit on, and that lies
-/// between the change of its row and the acknowledgement.
+/// Which limits, rates and pauses were in force, as far as can be known: a change holds from its commit on, and that
+/// lies between the change of its row and the acknowledgement.
 struct WalkSettings {
     private struct Value {
         /// Not in force before this; in force from `certain` on.

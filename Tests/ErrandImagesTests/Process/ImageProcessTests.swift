@@ -133,7 +133,7 @@ import Glibc
     }
 
     @Test(
-        "a program that is missing or is another is named, with the mend",
+        "a program that is missing or is another is named, with the fix",
         arguments: ["/nowhere/errand-image", "/bin/false"])
     func unavailable(path: String) async throws {
         let pool = ImageProcessPool.forTests(executable: path)

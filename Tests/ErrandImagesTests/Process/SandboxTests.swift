@@ -50,7 +50,8 @@ import Testing
 
     @Test("leaves threads and time, and denies files, sockets, processes, signals and wider limits")
     func denies() throws {
-        let sources = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Sources/CSandbox").standardized
+        let sources = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Sources/CSandbox")
+            .standardized
             .path
         let said = try Samples.withFolder { folder in
             let (source, program) = (

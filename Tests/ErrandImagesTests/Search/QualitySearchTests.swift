@@ -60,12 +60,12 @@ import Testing
         #expect(search(limit: 500, qualities: 80...80) { _ in 500 }.found == nil)
     }
 
-    @Test("it ends whatever the encoder answers", arguments: [[1, 900, 2, 800], [900, 1], [499, 501], [0]])
-    func nonsense(answers: [Int]) {
+    @Test("it ends whatever the encoder returns", arguments: [[1, 900, 2, 800], [900, 1], [499, 501], [0]])
+    func nonsense(replies: [Int]) {
         var calls = 0
         let (_, encodes) = search(limit: 500, qualities: 1...100) { _ in
             calls += 1
-            return answers[calls % answers.count]
+            return replies[calls % replies.count]
         }
         #expect(encodes <= 100)
     }

@@ -6,7 +6,7 @@ import Testing
     private let down = StorageError(.unreachable, "refused")
 
     @Test("after a failure one tries again each 0.8 s, and the others fail at once")
-    func pace() {
+    func delays() {
         var state = Reachability()
         var tries = 0
         for tick in 0..<1000 {
@@ -18,7 +18,7 @@ import Testing
         #expect(tries == 13)
     }
 
-    @Test("one that somebody has to mend is asked each 5 s; one that is busy is asked at once")
+    @Test("one that an operator has to fix is asked each 5 s; one that is busy is asked at once")
     func others() {
         var state = Reachability()
         state.tried(StorageError(.misconfigured, "no such bucket"), at: .zero)

@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test("wrong keys and a missing bucket are the operator's to mend, and no secret is in the error", arguments: names)
+    @Test("wrong keys and a missing bucket are the operator's to fix, and no secret is in the error", arguments: names)
     func misconfigured(name: String) async throws {
         let server = try server(name)
         let key = try ObjectKey("a")

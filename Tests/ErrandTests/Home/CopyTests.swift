@@ -67,8 +67,8 @@ import Testing
                 maximumConnections: 1, logger: Logger(label: "test"))
             try await other.take(worker)
             #expect(try await database.count("from errand.job where state = 'running'") == 0)
-            let beat = Statement("select alive from errand.beat_v2(array[$1::int8], 0, '{}', null)", [worker])
-            #expect(try await other.query(beat).scalar([Int64].self) == [])
+            let heartbeat = Statement("select alive from errand.beat_v2(array[$1::int8], 0, '{}', null)", [worker])
+            #expect(try await other.query(heartbeat).scalar([Int64].self) == [])
             await other.close()
         }
     }

@@ -38,7 +38,7 @@ import Testing
                 """)
             try await database.execute("select errand.enqueue('noop', unique_key => 'one')")
             let before = try await database.text("select count(*), sum(relnatts) from pg_class where relkind <> 't'")
-            let answers = try await database.transaction { transaction in
+            let replies = try await database.transaction { transaction in
                 try await transaction.execute("set local role errand_ops")
                 return try await transaction.query(
                     Statement(
@@ -48,7 +48,7 @@ import Testing
                         ])
                 ).map { try $0.decode(String.self) }
             }
-            #expect(answers == [])
+            #expect(replies == [])
             #expect(try await database.text("select n from public.canary") == "1")
             #expect(
                 try await database.text("select count(*), sum(relnatts) from pg_class where relkind <> 't'") == before)
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test("2,000 garbage rows written past all constraints break no look and no normal job")
+    @Test("2,000 garbage rows written past all constraints break no view and no normal job")
     func garbage() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -265,14 +265,14 @@ import Testing
                 from generate_series(1, 2000) as n
                 on conflict do nothing
                 """)
-            for look in [
+            for view in [
                 "job_status", "queue_status", "kind_status", "worker_status", "stuck", "overdue", "dependency_status",
                 "limit_status", "recent_errors", "health()", "metrics()", "take_stock_v1('0 s')", "queue_status",
                 "metrics()",
                 "cancel_where('{\"kind\": \"nothing\"}', 'x')", "rescue_v2(0)", "promote_v2(1000, '-infinity')",
                 "release_parked_v1()",
             ] {
-                #expect(try await database.refusal(of: "select * from errand.\(look)") == nil, "\(look)")
+                #expect(try await database.refusal(of: "select * from errand.\(view)") == nil, "\(view)")
             }
             // They repeat after 84 rows, and each takes some milliseconds.
             let explained = """

@@ -143,24 +143,24 @@ import Testing
 
     /// A worker's life: registers, and then several times ends what it has and claims more, in one transaction.
     private func work(on database: Database) async throws -> Int {
-        let worker = try await HandWorker(database)
+        let worker = try await ManualWorker(database)
         var (held, ended): ([ClaimedJob], Int) = ([], 0)
         for round in 0..<10 {
-            let endings: [AttemptResult] = [
+            let outcomes: [AttemptResult] = [
                 .succeeded(output: nil), .succeeded(output: JSONB("1")), .failed(error: "x"),
                 .retried(error: "x", after: .zero),
                 .parked(dependency: "storage", until: nil, reason: "x"), .released,
             ]
             let completions = held.reversed().enumerated().map { place, job in
-                Completion(job: job, result: endings[(place + round) % endings.count], took: .zero)
+                Completion(job: job, result: outcomes[(place + round) % outcomes.count], took: .zero)
             }
             let (ends, release) = (Completion.statements(for: completions), Completion.release(after: completions))
             let claim = worker.claiming(5)
             let statements =
                 ["set local deadlock_timeout = '20ms'"] + ends + [release].compactMap { $0 } + [claim.statement]
-            let answers = try await database.pipeline(statements)
+            let replies = try await database.pipeline(statements)
             ended += completions.count
-            held = try claim.reply(answers[answers.count - 1]).jobs
+            held = try claim.reply(replies[replies.count - 1]).jobs
         }
         return ended
     }

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("the documents with most SQL are among them, with their answers")
+    @Test("the documents with most SQL are among them, with their results")
     func found() {
         let results = Document.all.map { document in
             (document.path, document.parts.count { if case .query(_, .some) = $0 { true } else { false } })

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Why a job is not running") struct ExplainTests {
-    @Test("each reason is found, what stops the job first comes first, and the hint mends it")
+    @Test("each reason is found, the first obstacle comes first, and the hint fixes it")
     func reasons() async throws {
         try await withTestDatabase { database, _ in
             func codes(_ id: Int) async throws -> String {

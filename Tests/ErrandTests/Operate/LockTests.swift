@@ -29,7 +29,7 @@ import Testing
         "no worker and no housekeeping waits for what a session has left locked, whatever it called", arguments: calls)
     func neverWaits(call: String) async throws {
         try await withTestDatabase { database, configuration in
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             try await prepare(database)
             let running = try await worker.claim(4)
             #expect(running.count == 4)
@@ -39,11 +39,11 @@ import Testing
             // A wait for the session's locks would never end: it fails within this.
             try await database.transaction { transaction in
                 try await transaction.execute("set local lock_timeout = '3s'")
-                let endings: [AttemptResult] = [
+                let outcomes: [AttemptResult] = [
                     .succeeded(output: nil), .retried(error: "x", after: .zero), .failed(error: "x"),
                     .parked(dependency: "storage", until: nil, reason: "x"),
                 ]
-                let ended = zip(running, endings).map { Completion(job: $0, result: $1, took: .zero) }
+                let ended = zip(running, outcomes).map { Completion(job: $0, result: $1, took: .zero) }
                 for statement in Completion.statements(for: ended)
                     + [Completion.release(after: ended)].compactMap({ $0 })
                 {
@@ -118,7 +118,7 @@ import Testing
     func transaction() async throws {
         try await withTestDatabase { database, configuration in
             try await Queue(database: database).enqueue(Noop())
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             let job = try #require(try await worker.claim(1).first)
             let session = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
             try await session.execute("begin")
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test("nobody without a right to Errand's tables can hold up its duties")
+    @Test("nobody without a right to Errand's tables can block its maintenance tasks")
     func rights() async throws {
         try await withTestDatabase { database, _ in
             for lock in ["promote", "rescue", "isolate", "stock", "limits", "claims"] {

@@ -3,7 +3,7 @@ import Postgres
 @testable import Errand
 
 extension Database {
-    /// What a query answers, as text: columns parted by a bar, rows by line ends, null as nothing.
+    /// The result of a query, as text: columns parted by a bar, rows by line ends, null as nothing.
     func text(_ sql: String, as role: String? = nil) async throws -> String {
         try await transaction { transaction in
             if let role { try await transaction.execute(Statement("set local role \(role)")) }

@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("a job with another priority joins the end of that line; one with another time waits for it")
+    @Test("a job with another priority joins the end of that priority; one with another time waits for it")
     func reschedule() async throws {
         try await withTestDatabase { database, _ in
             for _ in 1...3 { try await Queue(database: database).enqueue(Noop()) }
@@ -71,8 +71,8 @@ import Testing
             try await Queue(database: database).enqueue(Noop())
             try await database.take(worker)
             try await database.fail(worker, with: "no")
-            let answer = try await database.text("select * from errand.discard('{1, 2}', 'the customer has left')")
-            #expect(answer == "1|failed|cancelled\n2||")
+            let reply = try await database.text("select * from errand.discard('{1, 2}', 'the customer has left')")
+            #expect(reply == "1|failed|cancelled\n2||")
             let kept = "select state, reason, jsonb_array_length(attempts) from errand.job_status"
             #expect(try await database.text(kept) == "cancelled|discarded: the customer has left|1")
         }

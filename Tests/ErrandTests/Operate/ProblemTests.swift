@@ -26,7 +26,7 @@ import Testing
 
             var loop = SchedulerLoop(
                 database: database, definitions: [], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            _ = try await loop.turn()
+            _ = try await loop.refresh()
             #expect(try await database.text(late) == "")
             #expect(try await database.text("select ok from (\(health)) as checked") == "true")
             #expect(try await database.text(isUp) == "1")

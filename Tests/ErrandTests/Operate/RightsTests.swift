@@ -6,7 +6,8 @@ import Testing
 @testable import Errand
 
 @Suite("Roles have the rights that they need, and no others") struct RightsTests {
-    /// Who may call or read what. What isn't here is for nobody; functions with a version in their name are for workers.
+    /// Who may call or read what. What isn't here is for nobody; functions with a version in their name are for
+    /// workers.
     static let table = """
         schema activity: enqueuer monitor ops worker
         schema errand: enqueuer monitor ops worker
@@ -196,7 +197,8 @@ import Testing
         }
     }
 
-    @Test("each role can do its work: enqueue, run, look, mend", arguments: ["enqueuer", "worker", "monitor", "ops"])
+    @Test(
+        "each role can do its work: enqueue, run, monitor, repair", arguments: ["enqueuer", "worker", "monitor", "ops"])
     func work(role: String) async throws {
         try await withTestDatabase { database, _ in
             let calls =

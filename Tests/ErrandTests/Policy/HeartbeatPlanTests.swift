@@ -37,7 +37,7 @@ import Testing
         #expect(plan.mayTry(at: now + .milliseconds(100)))
     }
 
-    @Test("it looks at what runs ten times a second, and rests once nothing has run for a second")
+    @Test("it checks running attempts ten times a second, and rests once nothing has run for a second")
     func rests() {
         var plan = HeartbeatPlan(every: .seconds(5), at: now)
         plan.sent(at: now)

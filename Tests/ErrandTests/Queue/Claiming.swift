@@ -5,7 +5,7 @@ import Synchronization
 @testable import Errand
 
 /// A worker without a process: claims and ends jobs as the test says.
-struct HandWorker {
+struct ManualWorker {
     let database: Database
     let id: Int64
 
@@ -41,10 +41,11 @@ struct HandWorker {
             isDurable: true, beginsNow: beginsNow ?? limit, takesSuspect: takesSuspect, epoch: 0)
     }
 
-    /// Writes the jobs' end, and lets those go that wait for their places, in one transaction. Answers what was refused.
+    /// Writes the jobs' outcomes, and releases jobs that wait for their slots, in one transaction. Returns the refused
+    /// ones.
     @discardableResult
-    func end(_ jobs: [ClaimedJob], _ ending: AttemptResult = .succeeded(output: nil)) async throws -> [Int64] {
-        var left = jobs.map { Completion(job: $0, result: ending, took: .zero) }
+    func end(_ jobs: [ClaimedJob], _ outcome: AttemptResult = .succeeded(output: nil)) async throws -> [Int64] {
+        var left = jobs.map { Completion(job: $0, result: outcome, took: .zero) }
         var refused: Set<Int64> = []
         while true {
             let statements = Completion.statements(for: left)
@@ -84,7 +85,7 @@ final class Shared<Value: Sendable>: Sendable {
 }
 
 extension Database {
-    /// A text that a query answers.
+    /// A text that a query returns.
     func word(_ sql: String) async throws -> String? {
         try await query(Statement("select (\(sql))::text")).scalar(String?.self)
     }

@@ -155,10 +155,10 @@ import Testing
         }
     }
 
-    @Test("totals, dependencies and marks that nobody has used for long are pruned, and no others")
+    @Test("totals, dependencies and marks that are unused for long are pruned, and no others")
     func unused() async throws {
         try await withTestDatabase { database, _ in
-            _ = try await HandWorker(
+            _ = try await ManualWorker(
                 database,
                 kinds: """
                     [{"name": "a", "queue": "default", "max_attempts": 1, "priority": 2, "is_whole": true, "dependency": "needed"}]
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test("old failures are forgotten, younger ones stay")
+    @Test("old failures are pruned, younger ones stay")
     func failures() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(

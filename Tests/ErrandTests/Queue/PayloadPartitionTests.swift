@@ -24,7 +24,7 @@ import Testing
     func waiting(isRunning: Bool) async throws {
         try await withTestDatabase { database, _ in
             try await database.enqueueOld(days: 20)
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             var jobs = isRunning ? try await worker.claim(1) : []
             try await database.dropPartitions()
             #expect(try await database.count("from errand.payload where day = (now() at time zone 'UTC')::date") == 1)
@@ -85,7 +85,7 @@ import Testing
             #expect(try await database.count("from errand.payload_default") == 3)
             // The day that has payloads there gets none.
             #expect(try await database.query("select errand.make_partitions_v1(3)").scalar(Int.self) == 3)
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             #expect(try await worker.claim(1).count == 1)
             try await database.execute("select errand.cancel('{2}', 'test')")
             try await database.execute("update errand.payload set day = day - 20")
@@ -109,7 +109,7 @@ import Testing
                 let error = await #expect(throws: PostgresError.self) { try await database.dropPartitions() }
                 #expect(error?.sqlState == "55P03")
                 try await database.enqueueLarge()
-                let worker = try await HandWorker(database)
+                let worker = try await ManualWorker(database)
                 #expect(try await worker.end(worker.claim(10)) == [])
                 #expect(try await database.count("from errand.history") == 1)
                 try await reader.execute("commit")

@@ -60,7 +60,7 @@ private let hugeNumber = "1e131071::numeric"
                 select errand.enqueue('noop', jsonb_build_object('text', repeat('0123456789abcdef', 12000)))
                 from generate_series(1, 200)
                 """)
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             var total = 0
             while true {
                 let jobs = try await worker.claim(500)

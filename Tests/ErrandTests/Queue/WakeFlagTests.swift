@@ -10,7 +10,7 @@ import Testing
     func killed() async throws {
         try await withTestDatabase { database, _ in
             let flag = "select last_value from errand.wake_flag"
-            let workers = [try await HandWorker(database), try await HandWorker(database)]
+            let workers = [try await ManualWorker(database), try await ManualWorker(database)]
             try await database.execute("select errand.set_wake_flag_v1(true)")
             try await database.execute("select errand.rescue_v2()")
             try await workers[0].dies()
@@ -18,7 +18,7 @@ import Testing
             try await workers[1].dies()
             #expect(try await database.word(flag) == "1")
 
-            let last = try await HandWorker(database)
+            let last = try await ManualWorker(database)
             try await database.execute("select errand.set_wake_flag_v1(true)")
             try await database.execute(Statement("select errand.leave_v1($1, false)", [last.id]))
             #expect(try await database.word(flag) == "1")

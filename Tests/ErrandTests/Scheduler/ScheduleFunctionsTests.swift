@@ -101,7 +101,8 @@ import Testing
     }
 
     @Test(
-        "a job that is asked for by hand is in line at once and on record with its reason; the ticks stay as they are")
+        "a job that is asked for by hand is in the queue at once and on record with its reason; the ticks stay as they are"
+    )
     func runNow() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(

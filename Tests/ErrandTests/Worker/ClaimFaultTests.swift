@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    @Test("a claim whose answer can't be read at all leaves no job running")
-    func unreadableAnswer() async throws {
+    @Test("a claim whose reply can't be read at all leaves no job running")
+    func unreadableReply() async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 20))
             let arguments = try #require(
@@ -45,7 +45,7 @@ import Testing
                     """))
             try await database.execute("create schema hidden")
             try await database.execute("alter function errand.claim_v2 set schema hidden")
-            // An answer of another version: its columns are too few.
+            // A reply of another version: its columns are too few.
             try await database.execute(
                 Statement(
                     """
@@ -72,7 +72,7 @@ import Testing
         let handler = SlowHandler { _ in
             while !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }
         }
-        try await withWorker([handler], configure: { $0.beat = .milliseconds(100) }) { database, queue in
+        try await withWorker([handler], configure: { $0.heartbeatInterval = .milliseconds(100) }) { database, queue in
             try await queue.enqueue(Slow())
             #expect(try await database.becomes("exists (select from errand.job where state = 'running')"))
             try await database.makeSlowGuard("select pg_sleep(600) is not null")

@@ -67,7 +67,7 @@ import Testing
         #expect(!plan.scansAhead && plan.most == .max)
         plan.tookTooLong()
         #expect(plan.scansAhead && plan.most == 1)
-        // Up to 2,500,000 nothing waits for this worker. The first scan settles nothing yet.
+        // Up to 2,500,000 nothing waits for this worker. The first scan resolves no positions yet.
         var moved: [Bool] = []
         while plan.scansAhead {
             let starts = plan.starts(of: .first)

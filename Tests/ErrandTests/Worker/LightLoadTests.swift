@@ -20,7 +20,8 @@ import Testing
                 }
             }
             try await work()
-            // Two on a quiet machine. Where claims take their time there are more: without sharing, one for each queue and more.
+            // Two on a quiet machine. Where claims take their time there are more: without sharing, one for each queue
+            // and more.
             let areFew = try await database.becomes(
                 """
                 count(*) between 1 and 4 from pg_stat_activity

@@ -47,7 +47,7 @@ import Testing
             try? await Task.sleep(for: .seconds(30))
             interrupt.yield(context.interruption)
         }
-        try await withWorker([handler], configure: { $0.beat = .milliseconds(200) }) { database, queue in
+        try await withWorker([handler], configure: { $0.heartbeatInterval = .milliseconds(200) }) { database, queue in
             try await queue.enqueue(Slow())
             #expect(await started.first { _ in true } == 1)
             // Somebody has taken it for dead.
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("what is known of the line outlives a claim that was cancelled for taking too long")
+    @Test("marks outlive a claim that was cancelled for taking too long")
     func slowClaim() async throws {
         let guardSaying = { (sql: String) in
             Statement(
@@ -78,18 +78,18 @@ import Testing
                 select bool_or(pg_cancel_backend(pid)) from pg_stat_activity
                 where datname = current_database() and wait_event = 'PgSleep'), false)
             """
-        try await withWorker(configure: { $0.beat = .milliseconds(50) }) { database, queue in
+        try await withWorker(configure: { $0.heartbeatInterval = .milliseconds(50) }) { database, queue in
             try await database.execute(guardSaying("select pg_sleep(600) is not null"))
             try await database.execute("select errand.guard_put('slow', 'public.slow')")
-            let knowsLine = "exists (select from errand.worker where (marks -> 'default' ->> 1)::bigint > 0)"
-            let knew = try await database.becomes(knowsLine) { try await queue.enqueue(Noop()) }
+            let knowsPositions = "exists (select from errand.worker where (marks -> 'default' ->> 1)::bigint > 0)"
+            let knew = try await database.becomes(knowsPositions) { try await queue.enqueue(Noop()) }
             #expect(knew)
             try await queue.enqueue(Noop(), .guarded(by: "slow"))
             for _ in 0..<2 {
                 #expect(try await database.becomes(cancels))
                 let cancelled = try await database.word("clock_timestamp()")
                 #expect(try await database.becomes("min(beat_at) > '\(cancelled ?? "")' from errand.worker"))
-                #expect(try await database.query(Statement("select \(knowsLine)")).scalar(Bool.self))
+                #expect(try await database.query(Statement("select \(knowsPositions)")).scalar(Bool.self))
             }
             try await database.execute(guardSaying("select true"))
             _ = try await database.query(Statement("select \(cancels)"))

@@ -50,7 +50,7 @@ import Testing
     @Test("a retry that is asked for after the last attempt is a failure")
     func lastAttempt() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             try await Queue(database: database).enqueue(Noop(), .maxAttempts(2))
             for _ in 1...2 {
                 try await worker.end(worker.claim(1), .retried(error: "not yet", after: .zero))
@@ -176,7 +176,7 @@ import Testing
         #expect(queue.taken == 1)
     }
 
-    @Test("attempts run only within the worker's memory budget, and one that is stopped gives its place up")
+    @Test("attempts run only within the worker's memory budget, and one that is stopped releases its memory")
     func memoryOfAttempts() async throws {
         let most = Mutex((now: 0, most: 0))
         let handler = ProbeHandler { job, context in

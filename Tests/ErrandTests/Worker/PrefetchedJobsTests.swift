@@ -62,7 +62,7 @@ private struct Mixed: Job {
         for (place, id) in places { #expect(place - Int(id) < 550, "job \(id) began as number \(place)") }
     }
 
-    @Test("what waits behind jobs that take long goes back in line, uncounted")
+    @Test("what waits behind jobs that take long goes back to the queue, uncounted")
     func stalled() async throws {
         let isOpen = Mutex(false)
         let handler = MixedHandler { job, _ in

@@ -45,7 +45,7 @@ extension Database {
         try await query(Statement("select count(*) \(sql)")).scalar(Int.self)
     }
 
-    /// Asks again and again until `sql` is true, no longer than `limit`. Answers whether it became true.
+    /// Asks again and again until `sql` is true, no longer than `limit`. Returns whether it became true.
     func becomes(
         _ sql: String, within limit: Duration = .seconds(60), after step: () async throws -> Void = {}
     ) async throws -> Bool {
@@ -63,7 +63,7 @@ extension Database {
         try await becomes("not exists (select from errand.job)", within: limit)
     }
 
-    /// Puts what is due in line, as housekeeping does.
+    /// Makes due jobs available, as housekeeping does.
     func promote() async throws {
         try await execute("select errand.promote_v2(1000, '-infinity')")
         try await execute("select errand.release_parked_v1()")

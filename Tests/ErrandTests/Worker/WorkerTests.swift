@@ -115,7 +115,7 @@ struct ProbeHandler: JobHandler {
         }
     }
 
-    @Test("jobs of a kind that this worker doesn't know stay in line")
+    @Test("jobs of a kind that this worker doesn't know stay in the queue")
     func unknownKind() async throws {
         try await withWorker { database, queue in
             try await database.execute("select errand.enqueue('somebody_elses')")
@@ -137,11 +137,12 @@ struct ProbeHandler: JobHandler {
         try await withWorker([handler]) { database, queue in
             try await queue.enqueue(all: (0...2).map(Probe.init))
             #expect(try await database.drains())
-            let endings = try await database.query(
+            let outcomes = try await database.query(
                 "select state, coalesce(output ->> 'answer', reason) from errand.job_status order by id")
-            #expect(try endings.map { try $0.decode(String.self, String.self).1 } == ["42", "of no use", "not wanted"])
             #expect(
-                try endings.map { try $0.decode(String.self, String.self).0 } == ["succeeded", "failed", "cancelled"])
+                try outcomes.map { try $0.decode(String.self, String.self).1 } == ["42", "of no use", "not wanted"])
+            #expect(
+                try outcomes.map { try $0.decode(String.self, String.self).0 } == ["succeeded", "failed", "cancelled"])
         }
     }
 
@@ -207,8 +208,8 @@ struct ProbeHandler: JobHandler {
     @Test(
         "an idle worker's marks follow those of a live one that knows all its kinds, and of no other",
         arguments: [("kinds", "now()", 7), ("'{}'", "now()", 0), ("kinds", "now() - interval '1 hour'", 0)])
-    func followsMarks(kinds: String, heard: String, line: Int) async throws {
-        try await withWorker(configure: { $0.beat = .milliseconds(50) }) { database, _ in
+    func followsMarks(kinds: String, heard: String, position: Int) async throws {
+        try await withWorker(configure: { $0.heartbeatInterval = .milliseconds(50) }) { database, _ in
             #expect(try await database.becomes("exists (select from errand.worker)"))
             try await database.execute(
                 Statement(
@@ -218,14 +219,14 @@ struct ProbeHandler: JobHandler {
                         'other', version, lease, queues, \(kinds), \(heard), server_start, '{"default": [5, 7, 9, 11]}'
                     from errand.worker
                     """))
-            // One beat learns of it, the next one says so.
+            // One heartbeat learns of it, the next one reports it.
             for _ in 0..<2 {
                 let before = try await database.word("clock_timestamp()") ?? ""
                 #expect(try await database.becomes("beat_at > '\(before)' from errand.worker where name <> 'other'"))
             }
             #expect(
                 try await database.count(
-                    "from errand.worker where name <> 'other' and marks -> 'default' ->> 1 = '\(line)'") == 1)
+                    "from errand.worker where name <> 'other' and marks -> 'default' ->> 1 = '\(position)'") == 1)
         }
     }
 

@@ -106,11 +106,11 @@ import Testing
     }
 
     @Test(
-        "a dead token ends the activity at once: forgotten, no retry, no job left",
+        "a dead token ends the activity at once: deleted, no retry, no job left",
         arguments: [(410, "Unregistered"), (410, "ExpiredToken"), (400, "BadDeviceToken")], ["end", "update"])
-    func tokenGone(answer: (status: Int, reason: String), event: String) async throws {
+    func tokenGone(reply: (status: Int, reason: String), event: String) async throws {
         let pushes = ScriptedPushes { _, _ throws(PushError) in
-            throw PushError(.tokenGone, status: answer.status, reason: answer.reason)
+            throw PushError(.tokenGone, status: reply.status, reason: reply.reason)
         }
         try await withActivities(pushes) { test, _ in
             let database = test.database
@@ -123,7 +123,7 @@ import Testing
             try await drain(
                 test, within: .seconds(8 * 3600), as: event == "end" ? ["cancelled"] : ["cancelled", "cancelled"])
             #expect(pushes.sent.count == 1)
-            #expect(try await database.state(of: activity) == "ended|token gone: \(answer.reason)")
+            #expect(try await database.state(of: activity) == "ended|token gone: \(reply.reason)")
             #expect(try await database.number("select count(*) from activity.activity where token is not null") == 0)
             #expect(try await database.number("select count(*) from errand.job") == 0)
             #expect(try await database.number("select count(*) from errand.failed") == 0)
@@ -135,7 +135,7 @@ import Testing
         let database = Mutex<Database?>(nil)
         let pushes = ScriptedPushes { sent, number throws(PushError) in
             guard number <= 2 else { return }
-            // The app reports a new one while the answer is on its way; then an old death of the new one is told.
+            // The app reports a new one while the response is in transit; then an old death of the new one is told.
             if number == 1, let database = database.withLock({ $0 }) {
                 _ = try? await database.query(
                     "select activity.set_token(id, repeat('ef', 32)) from activity.activity_status")
@@ -154,7 +154,7 @@ import Testing
         database.withLock { $0 = nil }
     }
 
-    @Test("a push that is refused for good fails with the reason, and once it is mended one call ends the activity")
+    @Test("a push that is refused for good fails with the reason, and once it is fixed one call ends the activity")
     func refused() async throws {
         let pushes = ScriptedPushes { _, number throws(PushError) in
             if number == 1 { throw PushError(.refused, status: 400, reason: "BadTopic") }
@@ -214,7 +214,7 @@ import Testing
                 try await test.database.age(activity, by: "7 hours 59 minutes")
             }
             try await test.drain()
-            // On a busy machine one of them may be in line already, to try the service.
+            // On a busy machine one of them may be in the queue already, to try the service.
             #expect(
                 try await test.database.number(
                     "select count(*) from errand.job where state in ('parked', 'available') and attempt = 0") == 20)
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test("a worker that dies between the answer and its record sends once more, with a later timestamp")
+    @Test("a worker that dies between the response and its record sends once more, with a later timestamp")
     func diesBetween() async throws {
         try await withActivities { test, pushes in
             let activity = try await test.database.startActivity()

@@ -43,34 +43,34 @@ import Testing
         }
     }
 
-    @Test("each call answers what became of it, with its reason")
-    func answers() async throws {
+    @Test("each call returns what became of it, with its reason")
+    func replies() async throws {
         try await withTestDatabase { database, _ in
             let activity = try await database.startActivity("start_token => repeat('cd', 32)")
             let unknown = UUID()
-            func answer(_ call: String) async throws -> String {
+            func reply(_ call: String) async throws -> String {
                 try await database.lines("select ok, reason from activity.\(call)")[0]
             }
-            #expect(try await answer("update('\(unknown)', 'x')") == "false|unknown")
-            #expect(try await answer("end_now('\(unknown)')") == "false|unknown")
-            #expect(try await answer("set_token('\(unknown)', repeat('ab', 32))") == "false|unknown")
-            #expect(try await answer("start('u', 'a', 'b', started_at => now() - interval '8 hours')") == "false|over")
-            #expect(try await answer("set_token('\(activity)', repeat('AB', 32))") == "true|")
+            #expect(try await reply("update('\(unknown)', 'x')") == "false|unknown")
+            #expect(try await reply("end_now('\(unknown)')") == "false|unknown")
+            #expect(try await reply("set_token('\(unknown)', repeat('ab', 32))") == "false|unknown")
+            #expect(try await reply("start('u', 'a', 'b', started_at => now() - interval '8 hours')") == "false|over")
+            #expect(try await reply("set_token('\(activity)', repeat('AB', 32))") == "true|")
             #expect(
-                try await answer("update('\(activity)', 'On my way', who => 'anna', why => 'she wrote')") == "true|")
+                try await reply("update('\(activity)', 'On my way', who => 'anna', why => 'she wrote')") == "true|")
             let due = try await database.lines("select due_at, ends_at from activity.activity_status")
-            #expect(try await answer("update('\(activity)', 'Soon')") == "true|")
+            #expect(try await reply("update('\(activity)', 'Soon')") == "true|")
             #expect(try await database.lines("select due_at, ends_at from activity.activity_status") == due)
-            #expect(try await answer("end_now('\(activity)', why => 'read')") == "true|")
-            #expect(try await answer("end_now('\(activity)')") == "true|", "a second time does no harm")
-            #expect(try await answer("update('\(activity)', 'Late')") == "false|ending")
+            #expect(try await reply("end_now('\(activity)', why => 'read')") == "true|")
+            #expect(try await reply("end_now('\(activity)')") == "true|", "a second time does no harm")
+            #expect(try await reply("update('\(activity)', 'Late')") == "false|ending")
             #expect(
                 try await database.lines(
                     "select who, reason from activity.change_record where what = 'updated' limit 1")
                     == ["anna|she wrote"])
             try await database.age(activity, by: "8 hours")
-            #expect(try await answer("end_now('\(activity)')") == "false|over")
-            #expect(try await answer("set_token('\(activity)', repeat('12', 32))") == "false|over")
+            #expect(try await reply("end_now('\(activity)')") == "false|over")
+            #expect(try await reply("set_token('\(activity)', repeat('12', 32))") == "false|over")
         }
     }
 
@@ -153,7 +153,7 @@ import Testing
 
     @Test(
         "an activity that has lost its job gets another one, once; one whose 8 hours are over is ended with the reason")
-    func mends() async throws {
+    func repairs() async throws {
         try await withTestQueue([ActivitySweepHandler()]) { test in
             let database = test.database
             let soon = try await database.startActivity()
@@ -171,14 +171,14 @@ import Testing
                     where id = $1
                     """, [ended]))
             let run = try await test.run(ActivitySweepHandler(), ActivitySweep())
-            #expect(try run.report() == .init(mended: 1, closed: 1, forgotten: 1))
+            #expect(try run.report() == .init(repaired: 1, closed: 1, pruned: 1))
             #expect(
                 try await database.lines(
                     "select unique_key, run_at > now() + interval '8 minutes' from errand.job where kind = 'activity_end'"
                 )
                     == ["activity_end/\(soon.uuidString.lowercased())|true"])
             #expect(try await database.state(of: over) == "ended|its 8 hours were over: no push was answered")
-            #expect(try await database.changes(of: soon) == ["started", "mended"])
+            #expect(try await database.changes(of: soon) == ["started", "fixed"])
             #expect(try await database.changes(of: late) == ["started"])
             let again = try await test.run(ActivitySweepHandler(), ActivitySweep())
             #expect(try again.report() == .init())
@@ -187,14 +187,14 @@ import Testing
 }
 
 extension HandlerRun {
-    /// What the sweep has answered.
+    /// The output of the sweep.
     fileprivate func report() throws -> ActivitySweepHandler.Report {
         guard case .done(output: let output?) = outcome else { throw UnmetReport(outcome: "\(self)") }
         return try output.decode(ActivitySweepHandler.Report.self)
     }
 }
 
-/// A run that answered something else.
+/// A run with another output.
 private struct UnmetReport: Error {
     let outcome: String
 }

@@ -4,7 +4,7 @@ import Foundation
 import Postgres
 import Synchronization
 
-/// A push service that answers by script and remembers what it was to send.
+/// A scripted push service that records what it was to send.
 final class ScriptedPushes: PushService {
     struct Sent: Sendable {
         let push: Push
@@ -20,7 +20,7 @@ final class ScriptedPushes: PushService {
     private let state = Mutex([Sent]())
     private let script: @Sendable (Sent, Int) async throws(PushError) -> Void
 
-    /// - Parameter script: told of each push and its number, counted from 1; what it throws is the answer.
+    /// - Parameter script: told of each push and its number, counted from 1; what it throws is the response.
     init(_ script: @escaping @Sendable (Sent, Int) async throws(PushError) -> Void = { _, _ throws(PushError) in }) {
         self.script = script
     }
@@ -42,7 +42,7 @@ final class ScriptedPushes: PushService {
 }
 
 extension Database {
-    /// Starts an activity that has its update token; answers its id.
+    /// Starts an activity that has its update token; returns its id.
     func startActivity(
         _ options: String = "token => repeat('ab', 32)", sender: String = "Anna", message: String = "Are you there?"
     ) async throws -> UUID {

@@ -195,7 +195,7 @@ import Testing
             #expect(try await purge(test) == .init(events: 1, photos: 1, areObjectsDue: true))
             #expect(try await database.number("select count(*) from events.event") == 0)
             let run = try await test.run(ObjectRemovalHandler(store: store), ObjectRemoval())
-            #expect(run.ended == .parked)
+            #expect(run.attemptOutcome == .parked)
             #expect(
                 try await database.lines(
                     "select state, error like 'storage: unreachable%' from media.removal_status "
@@ -204,14 +204,14 @@ import Testing
             try await Task.sleep(for: .seconds(1))
             try await database.execute("select errand.dependency_close('storage')")
             let again = try await test.run(ObjectRemovalHandler(store: store), ObjectRemoval())
-            #expect(again.ended == .succeeded)
+            #expect(again.attemptOutcome == .succeeded)
             #expect(try await store.all() == [])
         }
         withExtendedLifetime(proxy) {}
         await store.stop()
     }
 
-    @Test("an answer of the store that is lost, and an attempt that is lost with what it took, cost a minute")
+    @Test("a lost response of the store, and a lost attempt with its batch, cost a minute")
     func lost() async throws {
         let store = try bucket()
         try await withTestQueue(handlers(store)) { test in
@@ -229,11 +229,11 @@ import Testing
             #expect(try report(of: early) == ObjectRemovalHandler.Report())
             try await database.ageRemovals(by: 60)
             #expect(try await database.number("select count(*) from media.removals_v1(100)") == 10)
-            // They are another one's now. What is gone is gone, whoever says so, and counts once.
+            // Another purge owns the rows now. A removed object counts once, whichever purge reports it.
             #expect(try await database.confirm(ids, at: 1) == 10)
             #expect(try await database.confirm(ids, at: 2) == 0)
             #expect(try await database.lines("select objects, objects_left from media.receipt_status") == ["10|1"])
-            // A look into the folder that began before all had arrived says nothing of what came later.
+            // A listing of the folder that began before all had arrived says nothing about later objects.
             let folder = try await database.query("select id from media.removal").column(0, as: Int64.self)
             try await database.ageRemovals()
             #expect(try await database.number("select count(*) from media.removals_v1(100) where is_ready") == 1)
@@ -341,7 +341,7 @@ extension EventPurgeTests {
 }
 
 extension Database {
-    /// Says that the try of this number has removed these; answers how many are off the list.
+    /// Says that the try of this number has removed these; returns how many are off the list.
     fileprivate func confirm(_ ids: [Int64], at number: Int) async throws -> Int {
         try await query(
             Statement(

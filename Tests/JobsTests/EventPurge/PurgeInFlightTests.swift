@@ -67,9 +67,9 @@ import Testing
                     == ["\(key)|settling"])
             #expect(try await store.all() == [])
             mayArrive.withLock { $0 = true }
-            // It arrives now. Put by hand, since the one that was cut off may have been so before all of it was on its way;
-            // and again, since an attempt that was not told yet takes away what it has put.
-            // Nobody would ever find it, were it not for the second removal.
+            // It arrives now. Put by hand, since the one that was cut off may have been so before all of it was on its
+            // way; and again, since an attempt that was not told yet takes away what it has put. Nobody would ever find
+            // it, were it not for the second removal.
             var found: [String] = []
             for _ in 1...100 where found != [key] {
                 try await store.put([4, 5], at: ObjectKey(key))
@@ -84,7 +84,7 @@ import Testing
     func waiting() async throws {
         let isBroken = Mutex(true)
         let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
-            request.method == "PUT" && isBroken.withLock(\.self) ? .answer(400, code: "InvalidRequest") : .none
+            request.method == "PUT" && isBroken.withLock(\.self) ? .respond(400, code: "InvalidRequest") : .none
         }
         try await withService(through: proxy) { service in
             let database = service.database

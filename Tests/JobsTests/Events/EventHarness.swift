@@ -20,7 +20,7 @@ extension Database {
         return event
     }
 
-    /// Adds a photo under the key; answers its status and id.
+    /// Adds a photo under the key; returns its status and id.
     @discardableResult
     func add(_ name: String, to event: UUID, by user: String = "anna") async throws -> (status: String, photo: UUID?) {
         try await query(

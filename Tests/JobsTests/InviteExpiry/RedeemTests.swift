@@ -129,8 +129,8 @@ import Testing
         }
     }
 
-    @Test("the answer says exactly what became of a code")
-    func answers() async throws {
+    @Test("the result says exactly what happened to a code")
+    func replies() async throws {
         try await withTestDatabase { database, _ in
             let code = try await database.invite("anna")
             let spare = try await database.invite("anna")
@@ -239,17 +239,17 @@ import Testing
         }
     }
 
-    @Test("ten codes an hour may be of no use, also at once; then none is looked at, and the answer says until when")
+    @Test("ten codes an hour may be of no use, also at once; then none is looked at, and the result says until when")
     func tries() async throws {
         try await withTestDatabase(connections: 16) { database, _ in
-            let answers = try await withThrowingTaskGroup(of: Redeemed.self) { group in
+            let replies = try await withThrowingTaskGroup(of: Redeemed.self) { group in
                 for _ in 1...50 { group.addTask { try await database.redeem("AAAAAA", as: "eve") } }
                 return try await group.reduce(into: [Redeemed]()) { $0.append($1) }
             }
-            #expect(answers.count { $0.status == "invalid" } == 10)
-            #expect(answers.count { $0.status == "too_many_tries" } == 40)
-            #expect(Set(answers.filter { $0.status == "invalid" }.map(\.triesLeft)) == Set(0...9))
-            #expect(answers.filter { $0.triesLeft == 0 }.allSatisfy { $0.waits })
+            #expect(replies.count { $0.status == "invalid" } == 10)
+            #expect(replies.count { $0.status == "too_many_tries" } == 40)
+            #expect(Set(replies.filter { $0.status == "invalid" }.map(\.triesLeft)) == Set(0...9))
+            #expect(replies.filter { $0.triesLeft == 0 }.allSatisfy { $0.waits })
             let code = try await database.invite("anna")
             #expect(try await database.redeem(code, as: "eve").status == "too_many_tries")
             #expect(try await database.redeem("AAAAAA", as: "ben").triesLeft == 9)
@@ -260,7 +260,7 @@ import Testing
     }
 }
 
-/// An answer of `pairing.redeem_invite`.
+/// A result of `pairing.redeem_invite`.
 struct Redeemed: Sendable {
     let status: String
     let pair: UUID?

@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("without a row the rule answers the same, and so does a database that has lost all that was written")
+    @Test("without a row the rule returns the same, and so does a database that has lost all that was written")
     func rule() async throws {
         try await withTestDatabase { database, _ in
             let all = """
@@ -235,7 +235,8 @@ extension Database {
                 """))
     }
 
-    /// Each day has the quote of its place in its cycle, no cycle shows one twice, cycles join, and none stays a second day.
+    /// Each day has the quote of its place in its cycle, no cycle shows one twice, cycles join, and none stays a second
+    /// day.
     fileprivate func expectCycles(
         alternates: Bool = true, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {

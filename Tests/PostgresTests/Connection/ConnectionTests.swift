@@ -92,7 +92,7 @@ import Testing
             while try await other.execute(kill) == 0 { try await Task.sleep(for: .milliseconds(5)) }
             do {
                 _ = try await killed
-                Issue.record("the killed session answered")
+                Issue.record("the killed session replied")
             } catch let error as PostgresError {
                 #expect(error.code == .connectionLost && error.isOutcomeUnknown && error.isTransient)
             }
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test("a notification arrives on an idle connection, and together with an answer")
+    @Test("a notification arrives on an idle connection, and together with a reply")
     func notifications() async throws {
         try await withTestDatabase { database, _ in
             let connection = try await database.makeConnection()

@@ -27,8 +27,8 @@ import Testing
                 try await group.waitForAll()
             }
             #expect(try await pooled.query("select count(*) from numbers").scalar(Int.self) == 50)
-            let kept = Statement("select $1 + 1", [41]).kept
-            for _ in 0..<20 { #expect(try await pooled.query(kept).scalar(Int.self) == 42) }
+            let prepared = Statement("select $1 + 1", [41]).prepared
+            for _ in 0..<20 { #expect(try await pooled.query(prepared).scalar(Int.self) == 42) }
             #expect(try await pooled.query("select count(*) from pg_prepared_statements").scalar(Int.self) == 0)
             let listener = try await pooled.makeConnection()
             #expect(try await !listener.listenIsDelivered(from: pooled))

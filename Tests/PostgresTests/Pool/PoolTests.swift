@@ -5,7 +5,7 @@ import Testing
 @testable import Postgres
 
 @Suite("Pool") struct PoolTests {
-    @Test("never more connections than allowed, and whoever asks first is served first")
+    @Test("never more connections than allowed, and callers get connections in the order of their requests")
     func order() {
         var pool = PoolState<String>(limit: 1)
         guard case .open = pool.request(waiter: 1) else { return #expect(Bool(false), "expected to open") }
@@ -28,8 +28,8 @@ import Testing
         var pool = PoolState<String>(limit: 1)
         _ = pool.request(waiter: 1)
         _ = pool.request(waiter: 2)
-        let answers = [pool.gaveUp(2), pool.gaveUp(2)]
-        #expect(answers == [true, false])
+        let replies = [pool.gaveUp(2), pool.gaveUp(2)]
+        #expect(replies == [true, false])
         guard case .keep = pool.released("a", isBroken: false) else { return #expect(Bool(false), "expected to keep") }
         let closed = pool.close()
         #expect(closed.connections == ["a"])
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    @Test("who waits longer than the limit is told so, and who is cancelled leaves the line", arguments: [1, 50])
+    @Test("who waits longer than the limit is told so, and who is cancelled leaves the queue", arguments: [1, 50])
     func waitLimit(milliseconds: Int) async throws {
         try await withTestDatabase { _, configuration in
             let pool = Database(
@@ -184,7 +184,7 @@ import Testing
         }
     }
 
-    @Test("a read-only server's idle connections leave the pool, and their places are free")
+    @Test("a read-only server's idle connections leave the pool, and their slots are free")
     func dropIdle() {
         var pool = PoolState<String>(limit: 2)
         _ = (pool.request(waiter: 1), pool.request(waiter: 2))
@@ -197,13 +197,13 @@ import Testing
         guard case .wait = pool.request(waiter: 5) else { return #expect(Bool(false), "expected no room for a third") }
     }
 
-    @Test("pauses grow, are drawn by lot, and begin small again after a success")
+    @Test("delays grow, are random, and begin small again after a success")
     func backoff() {
         var backoff = Backoff(first: .milliseconds(100), cap: .seconds(1))
         var random = SystemRandomNumberGenerator()
-        let pauses = (0..<10).map { _ in backoff.next(using: &random) }
-        #expect(pauses[0] >= .milliseconds(50) && pauses[0] <= .milliseconds(100))
-        #expect(pauses[9] >= .milliseconds(500) && pauses[9] <= .seconds(1))
+        let delays = (0..<10).map { _ in backoff.next(using: &random) }
+        #expect(delays[0] >= .milliseconds(50) && delays[0] <= .milliseconds(100))
+        #expect(delays[9] >= .milliseconds(500) && delays[9] <= .seconds(1))
         backoff.reset()
         #expect(backoff.next(using: &random) <= .milliseconds(100))
     }

@@ -10,11 +10,11 @@ struct Service: Sendable {
     /// - Parameters:
     ///   - arguments: its subcommand and what follows.
     ///   - environment: what is set for it beside DATABASE_URL.
-    init(_ arguments: [String], of contender: Contender, in arena: Arena, environment: [String: String] = [:]) {
+    init(_ arguments: [String], of contender: Contender, in context: RunContext, environment: [String: String] = [:]) {
         let settings = environment.map { "\($0)=\($1)" }.sorted()
         // `env` becomes the program: the process is the same.
         program = Contender(
-            name: "errand", command: ["/usr/bin/env"] + settings + [arena.programs.appending("errand").string],
+            name: "errand", command: ["/usr/bin/env"] + settings + [context.programs.appending("errand").string],
             log: contender.log)
         self.arguments = arguments
     }

@@ -17,7 +17,7 @@ protocol Scenario: Sendable {
     var seconds: Double { get }
 
     /// Measures one contender once; more than one result is told apart by what is appended to the scenario's name.
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values]
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values]
 }
 
 extension Scenario {
@@ -87,7 +87,7 @@ extension [any Scenario] {
             Pinned(duration: pinned, rate: 10_000),
             LongWriter(),
             Held(),
-            Memory(portions: isFull ? 10 : 4, portion: isFull ? 100_000 : 50_000),
+            Memory(batches: isFull ? 10 : 4, batch: isFull ? 100_000 : 50_000),
             Idle(),
             SchedulerTicks(schedules: 10_000, duration: isFull ? 120 : 30),
             Images(),

@@ -3,7 +3,7 @@ import Subprocess
 import SystemPackage
 
 /// A cluster of its own, whose server can be killed without harm to other tests.
-struct MortalCluster {
+struct KillableCluster {
     let folder: URL
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../../scripts/cluster.sh").standardizedFileURL.path
@@ -14,7 +14,7 @@ struct MortalCluster {
     }
 
     /// A standby that follows `primary` and can be read from.
-    init(copying primary: MortalCluster) async throws {
+    init(copying primary: KillableCluster) async throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("cluster-\(UUID().uuidString)")
         let url = try await primary.url().replacing("/errand?", with: "/postgres?")
         try await shell(
@@ -52,13 +52,13 @@ struct MortalCluster {
             output: .fileDescriptor(file, closeAfterSpawningProcess: false),
             error: .fileDescriptor(file, closeAfterSpawningProcess: true))
         let said = try String(contentsOfFile: path, encoding: .utf8)
-        guard result.terminationStatus.isSuccess else { throw MortalError(text: "cluster.sh \(action): \(said)") }
+        guard result.terminationStatus.isSuccess else { throw ShellError(text: "cluster.sh \(action): \(said)") }
         return said.split(separator: "\n").last.map(String.init) ?? ""
     }
 }
 
 /// A real S3 server over a folder: what it has said to have is on the disk when it is killed.
-final class MortalBucket {
+final class KillableBucket {
     let folder: URL
     let port: Int
     static let keys = (access: "MORTALKEY", secret: "mortal/secret")
@@ -68,7 +68,7 @@ final class MortalBucket {
     /// - Parameter port: one that is free.
     init(port: Int) throws {
         guard let program = ProcessInfo.processInfo.environment["ERRAND_TEST_RCLONE"] else {
-            throw MortalError(text: "ERRAND_TEST_RCLONE: expected the path of rclone, got nothing; `make test` sets it")
+            throw ShellError(text: "ERRAND_TEST_RCLONE: expected the path of rclone, got nothing; `make test` sets it")
         }
         self.program = program
         self.port = port
@@ -105,7 +105,7 @@ final class MortalBucket {
     var url: String { "s3://photos?endpoint=http://127.0.0.1:\(port)&plaintext=true&conditions=head" }
 }
 
-struct MortalError: Error, CustomStringConvertible {
+struct ShellError: Error, CustomStringConvertible {
     let text: String
     var description: String { text }
 }

@@ -1,16 +1,17 @@
 import ErrandPush
 
-/// When a push is tried again that was not accepted.
+/// When a push that was not accepted is retried.
 ///
-/// Apple asks for 15 minutes after a 500 or 503, then longer. Where a push is of no use any more by then, as an end a minute
-/// before the 8 hours, it is tried in growing pauses within what is left. Pure: chance is passed in.
-enum PushPause {
+/// Apple asks for 15 minutes after a 500 or 503, then longer. If a push is useless by then, such as an end a minute
+/// before the 8 hours, it is retried after growing delays within the time left. A pure decision: the random generator
+/// is passed in.
+enum PushBackoff {
     private static let unavailable: [Duration] = [.seconds(900), .seconds(1800), .seconds(3600)]
 
-    /// The pause after the failed attempt of that number, counted from 1; nil where no time is left for another.
+    /// The delay after the failed attempt with this number, counted from 1; nil if no time is left for another.
     ///
-    /// - Parameter left: how long the push is of use.
-    static func pause(
+    /// - Parameter left: how long the push is useful.
+    static func delay(
         after code: PushError.Code, attempt: Int, left: Duration, using random: inout some RandomNumberGenerator
     ) -> Duration? {
         guard left > .seconds(1) else { return nil }
@@ -26,7 +27,7 @@ enum PushPause {
             default: .seconds(1)
             }
         let growing = first * Double(1 << min(max(attempt, 1) - 1, 10)) * (1 - jitter)
-        // Half of what is left, so that there is always one more try before the end.
+        // Half of the time left, so that there is always one more attempt before the end.
         return min(growing, .seconds(900), left / 2)
     }
 }

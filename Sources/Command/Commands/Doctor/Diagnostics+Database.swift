@@ -2,8 +2,8 @@ import Errand
 import Foundation
 import Postgres
 
-extension Checkup {
-    /// The checks that need the database; where it can't be reached, that is the only finding.
+extension Diagnostics {
+    /// The checks that need the database. If it can't be reached, that is the only finding.
     @Sendable func checkDatabase() async -> [Finding] {
         do {
             let configuration = try environment.database()
@@ -28,7 +28,7 @@ extension Checkup {
         let schema = await checkSchema(connection)
         findings.append(schema)
         let hasSchema = schema.result == .ok
-        // Without a schema there are no rights to speak of, and nothing runs.
+        // Without a schema there are no rights, and nothing runs.
         if hasSchema, role.isService { findings.append(await checkHome(connection)) }
         if hasSchema { findings += await checkRights(connection) }
         if role.isService { findings.append(await checkClock(connection)) }
@@ -47,10 +47,10 @@ extension Checkup {
         return .ok("database", "PostgreSQL \(version) at \(configuration)")
     }
 
-    /// Beyond this host, only `verify-full` makes sure that it is the right server and that nobody listens.
+    /// For another host, only `verify-full` ensures that it is the right server and that nobody listens.
     private func checkTransport(_ connection: Connection) async -> Finding {
         guard let transport = await connection.transport else {
-            return .warn("tls", "the connection was lost", fix: "look at the server's log")
+            return .warn("tls", "the connection was lost", fix: "see the server's log")
         }
         return Self.finding(of: transport)
     }
@@ -66,13 +66,13 @@ extension Checkup {
     private func checkWrites(_ connection: Connection) async -> Finding {
         do {
             guard let reason = try await connection.readOnlyReason() else {
-                return .ok("writes", "the server takes them")
+                return .ok("writes", "the server accepts writes")
             }
             return .fail(
                 "writes", reason,
-                fix: "let DATABASE_URL name the primary; of several hosts the one that takes writes is found by itself")
+                fix: "let DATABASE_URL name the primary; of several hosts, the one that accepts writes is chosen")
         } catch {
-            return .fail("writes", "\(error)", fix: "look at the server's log", code: Failure.unreachable)
+            return .fail("writes", "\(error)", fix: "see the server's log", code: Failure.unreachable)
         }
     }
 
@@ -87,8 +87,8 @@ extension Checkup {
                 end
                 """
             ).scalar(Bool.self)
-            guard mayRead else { return .ok("schema", "not looked at: this user may not") }
-            if let newer { return .ok("schema", "of errand \(newer), which this program can run on") }
+            guard mayRead else { return .ok("schema", "not checked: this user lacks the right") }
+            if let newer { return .ok("schema", "of errand \(newer), on which this program can run") }
             let version = try await connection.query("select errand.schema_version()").scalar(Int.self)
             return .ok("schema", "version \(version), as this program needs it")
         } catch let error as PostgresError where error.sqlState == "42501" {
@@ -102,22 +102,22 @@ extension Checkup {
         }
     }
 
-    /// A copy claims and schedules nothing until somebody adopts it.
+    /// A copy claims and schedules nothing until it is adopted.
     private func checkHome(_ connection: Connection) async -> Finding {
         do {
             let original = try await connection.query("select errand.copy_of()").scalar(String?.self)
             guard let original else { return .ok("home", "this database is no copy of another") }
             return .fail(
                 "home", "nothing is claimed or scheduled here: this database is a copy of \(original)",
-                fix: "once the original runs no jobs any more: select errand.adopt('…')")
+                fix: "once the original runs no jobs: select errand.adopt('…')")
         } catch  where error.sqlState == "42501" {
-            return .ok("home", "not looked at: this user may not")
+            return .ok("home", "not checked: this user lacks the right")
         } catch {
-            return .fail("home", "\(error)", fix: "look at the server's log", code: Failure.failed)
+            return .fail("home", "\(error)", fix: "see the server's log", code: Failure.failed)
         }
     }
 
-    /// Compares this host's clock with the server's, give or take half a round trip.
+    /// Compares this host's clock with the server's, within half a round trip.
     private func checkClock(_ connection: Connection) async -> Finding {
         do {
             let before = Date()
@@ -130,11 +130,11 @@ extension Checkup {
                 "clock", text, fix: "let both hosts keep time by NTP (chrony): more than 1 s apart, ticks come late",
                 code: Failure.failed)
         } catch {
-            return .fail("clock", "\(error)", fix: "look at the server's log", code: Failure.unreachable)
+            return .fail("clock", "\(error)", fix: "see the server's log", code: Failure.unreachable)
         }
     }
 
-    /// Behind a pooler that hands each transaction another session all works, but wake-ups: no failure.
+    /// Behind a transaction pooler everything but wake-ups works, so that is no failure.
     private func checkWakeups(_ configuration: PostgresConfiguration) async -> Finding {
         let name = "wake-ups"
         let database = Database(configuration: configuration, maximumConnections: 1, logger: environment.logger)
@@ -143,18 +143,18 @@ extension Checkup {
             let isDelivered = try await connection.listenIsDelivered(from: database)
             await connection.close()
             await database.close()
-            if isDelivered { return .ok(name, "NOTIFY is delivered: no pooler takes it away") }
+            if isDelivered { return .ok(name, "NOTIFY is delivered: no pooler drops it") }
             let poll = environment.settings.value(.pollInterval)?.text ?? "-"
-            let detail = "NOTIFY is not delivered: a pooler takes it away, and workers poll every \(poll)"
+            let detail = "NOTIFY is not delivered: a pooler drops it, and workers poll every \(poll)"
             if environment.settings.value(.listen)?.text == "false" { return .ok(name, detail) }
             return .warn(
                 name, detail,
-                fix: "give workers a DATABASE_URL past the pooler, or set ERRAND_LISTEN=false if this is meant")
+                fix: "give workers a DATABASE_URL past the pooler, or set ERRAND_LISTEN=false if polling is intended")
         } catch {
             await database.close()
             let isRefused = error.code == .connectionLost
             return .fail(
-                name, "\(error)", fix: isRefused ? "allow this user three connections" : "look at the server's log",
+                name, "\(error)", fix: isRefused ? "allow this user three connections" : "see the server's log",
                 code: Failure.unreachable)
         }
     }

@@ -3,48 +3,47 @@ import Logging
 import Postgres
 import Synchronization
 
-/// One attempt of one job without a worker around it, for tests of handlers.
+/// One attempt of one job without a worker, for tests of handlers.
 ///
-/// The job is a real one in a real database, and its outcome is written as a worker writes it. Only what holds jobs
-/// back, such as limits and pauses, isn't asked.
-final class LoneAttempt: Sendable {
+/// The job is a real one in a real database, and its outcome is written as by a worker. Only limits, pauses and other
+/// admission rules are ignored.
+final class SingleAttempt: Sendable {
     private let environment: AttemptEnvironment
     private let entry: Handlers.Entry
     private let state = Mutex(State())
 
     private struct State {
-        var answer: Result<Outcome, any Error>?
+        var returned: Result<Outcome, any Error>?
         var completion: Completion?
     }
 
-    /// How long an attempt that was asked to stop may take to do so, as in a worker.
+    /// How long an attempt may take to stop, as in a worker.
     private static let timeout: Duration = .seconds(5)
 
-    /// - Parameter deadline: instead of the kind's.
+    /// - Parameter deadline: replaces the deadline of the kind.
     init<H: JobHandler>(_ handler: H, database: Database, deadline: Duration?, logger: Logger) {
         environment = AttemptEnvironment(
             database: database, handlers: Handlers([handler]), memory: nil, commits: FinishedCounts(), logger: logger)
         entry = Handlers.entry(handler, deadline: deadline)
     }
 
-    /// What an attempt has returned, said and left behind.
+    /// The result of an attempt.
     struct Report: Sendable {
-        /// What the handler returned or threw; nil if it did neither, though its time was over.
-        let answer: Result<Outcome, any Error>?
+        /// What the handler returned or threw; nil if it did neither before its deadline.
+        let returned: Result<Outcome, any Error>?
         let completion: Completion
-        /// The outcome was not written: the job had been cancelled, or was no longer this worker's.
+        /// Whether the outcome was refused: the job was cancelled, or the worker no longer owned it.
         let isRefused: Bool
         let progress: ProgressBuffer.Report?
     }
 }
 
 // MARK: - Running
-extension LoneAttempt {
-    /// Runs the job's attempt of that number to its end.
+extension SingleAttempt {
+    /// Runs the attempt with this number.
     ///
-    /// - Parameter interruption: what the attempt is stopped by before it has begun; `cancelled` and `leaseLost` really
-    ///   happen to the job.
-    /// - Throws: ``PostgresError``. What the handler throws stands in the report.
+    /// - Parameter interruption: stops the attempt before it begins. `cancelled` and `leaseLost` also change the job.
+    /// - Throws: ``PostgresError``. The handler's error is in the report.
     func run(job id: Int64, attempt: Int, interruption: Interruption?) async throws -> Report {
         let database = environment.database
         let worker = try await register()
@@ -59,22 +58,22 @@ extension LoneAttempt {
         let isRefused = try await write(completion, progress)
         try await database.execute(Statement("select errand.leave_v1($1, false)", [worker]))
         return Report(
-            answer: state.withLock(\.answer), completion: completion, isRefused: isRefused, progress: progress)
+            returned: state.withLock(\.returned), completion: completion, isRefused: isRefused, progress: progress)
     }
 
     private func register() async throws -> Int64 {
         var configuration = WorkerConfiguration()
         configuration.name = "test"
-        // Nothing sends heartbeats while the attempt runs, and none takes that long.
+        // No heartbeats are sent while the attempt runs, so the lease is long.
         configuration.lease = .seconds(3600)
         let registration = try configuration.registration(of: environment.handlers)
         guard let worker = try await environment.database.query(registration).first?.decode(Int64.self) else {
-            throw UnexpectedAnswer("errand.register_worker_v1", expected: "one row", came: "none")
+            throw UnexpectedReply("errand.register_worker_v1", expected: "one row", came: "none")
         }
         return worker
     }
 
-    /// Makes the job one that this worker is running, wherever it was.
+    /// Makes the job a running one of this worker, whatever its state was.
     private func take(_ id: Int64, attempt: Int, worker: Int64) async throws -> ClaimedJob {
         let results = try await environment.database.pipeline([
             Statement(
@@ -101,7 +100,7 @@ extension LoneAttempt {
     private func completion(of job: ClaimedJob, interruption: Interruption?) async -> Completion {
         let control = AttemptControl()
         let attempt = Attempt(
-            job, entry: remembering, context: JobContext(job: job, environment: environment, control: control),
+            job, entry: recording, context: JobContext(job: job, environment: environment, control: control),
             claimedAt: .now)
         if let interruption { control.interrupt(interruption) }
         let ended = Signal()
@@ -121,8 +120,8 @@ extension LoneAttempt {
                 took: .now - attempt.claimedAt)
     }
 
-    /// A task of its own, as in a worker: it may be stopped while the test goes on, and one that doesn't heed that must
-    /// not hold the test up. It begins once the attempt knows it.
+    /// A task of its own, as in a worker: it may be stopped while the test goes on, and must not block the test. It
+    /// begins after it is attached to the attempt.
     private func begin(_ attempt: Attempt, raising ended: Signal) {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)
         attempt.control.attach(
@@ -135,15 +134,15 @@ extension LoneAttempt {
         open.yield()
     }
 
-    /// The handler, with its answer remembered.
-    private var remembering: Handlers.Entry {
+    /// The handler, with its result recorded.
+    private var recording: Handlers.Entry {
         Handlers.Entry(policy: entry.policy) { [self] job, context in
             do {
                 let outcome = try await entry.run(job, context)
-                state.withLock { $0.answer = .success(outcome) }
+                state.withLock { $0.returned = .success(outcome) }
                 return outcome
             } catch {
-                state.withLock { $0.answer = .failure(error) }
+                state.withLock { $0.returned = .failure(error) }
                 throw error
             }
         }
@@ -162,7 +161,7 @@ extension LoneAttempt {
     }
 }
 
-/// A job that is to be run by hand has ended, or is running.
+/// The job to run has ended, or is running.
 struct NotWaiting: Error, CustomStringConvertible {
     let job: Int64
     var description: String { "job \(job): expected one that waits, got one that is running or has ended" }

@@ -6,8 +6,8 @@ import NIOHTTP1
 import NIOSSL
 import Outbound
 
-/// A connection to APNs, and the requests on it. It goes when the last request that uses it has come to its end.
-final class APNsLine: Sendable {
+/// A connection to APNs, and the requests on it. It is closed when the last request has completed.
+final class APNsConnection: Sendable {
     private let http: HTTPClient
     private let address: String
     private let topic: String
@@ -22,21 +22,21 @@ final class APNsLine: Sendable {
             eventLoopGroupProvider: .singleton, configuration: try Self.httpConfiguration(configuration))
     }
 
-    // Whoever still waits for an answer holds the line, so that nothing is cut off here.
+    // A request that waits for its response retains the connection, so nothing is interrupted here.
     deinit { http.shutdown { _ in } }
 
-    /// Sends a push once, and waits for its answer.
+    /// Sends a push once, and waits for its response.
     ///
-    /// - Throws: ``PushError`` where none came: `unreachable`, `unavailable`, `interrupted` or `timedOut`.
+    /// - Throws: ``PushError`` if none came: `unreachable`, `unavailable`, `interrupted` or `timedOut`.
     func send(
         _ push: Push, with token: String, within span: Duration
-    ) async throws(PushError) -> (answer: APNsAnswer, id: String?) {
+    ) async throws(PushError) -> (response: APNsResponse, id: String?) {
         do {
             let response = try await http.execute(
-                request(push, with: token), deadline: .now() + min(span, limits.answer).amount)
+                request(push, with: token), deadline: .now() + min(span, limits.response).amount)
             let body = try await response.body.collect(upTo: 64 << 10)
             return (
-                APNsAnswer(status: Int(response.status.code), body: Array(body.readableBytesView)),
+                APNsResponse(status: Int(response.status.code), body: Array(body.readableBytesView)),
                 response.headers.first(name: "apns-id")
             )
         } catch {
@@ -58,22 +58,22 @@ final class APNsLine: Sendable {
         return request
     }
 
-    /// No text of the client's goes into an error: it may hold the address, and in it the device's token.
+    /// An error never has the client's text, which may contain the address with the device's token.
     private static func error(_ error: any Error) -> PushError {
-        // No place among the requests of a connection that works, which is no reason to hold all others back.
+        // No free stream on a working connection, which is no reason to hold other pushes back.
         if let error = error as? HTTPClientError, error == .getConnectionFromPoolTimeout {
-            return PushError(.unavailable, reason: "no free place on the connection in time")
+            return PushError(.unavailable, reason: "no free stream on the connection in time")
         }
         return switch ConnectionFailure(error) {
         case .unreachable: PushError(.unreachable, reason: "no connection to APNs (\(type(of: error)))")
-        case .timedOut: PushError(.timedOut, reason: "no answer in time")
+        case .timedOut: PushError(.timedOut, reason: "no response in time")
         case .lost, nil: PushError(.interrupted, reason: "the connection was lost (\(type(of: error)))")
         }
     }
 }
 
 // MARK: - The client
-extension APNsLine {
+extension APNsConnection {
     private static func httpConfiguration(
         _ configuration: APNsConfiguration
     ) throws(PushError) -> HTTPClient.Configuration {
@@ -92,7 +92,7 @@ extension APNsLine {
         http.httpVersion = .automatic
         http.connectionPool.idleTimeout = limits.idle.amount
         http.connectionPool.retryConnectionEstablishment = false
-        // A peer that has vanished would be found out by nobody: a connection for hours has hours without a byte.
+        // Without pings a vanished peer would go unnoticed: a connection may be idle for hours.
         http.http2ConnectionDebugInitializer = { channel in
             channel.setOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: 10_000)
                 .and(channel.setOption(.socketOption(.so_keepalive), value: 1))

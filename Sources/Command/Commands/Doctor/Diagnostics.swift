@@ -7,15 +7,15 @@ import Jobs
 import Postgres
 import Web
 
-/// The checks of `errand doctor`. None throws: what goes wrong is what it finds.
-struct Checkup: Sendable {
+/// The checks of `errand doctor`. None throws: each error is a finding.
+struct Diagnostics: Sendable {
     let environment: Environment
     let role: DoctorRole
 
     var checks: [@Sendable () async -> [Finding]] {
         var checks: [@Sendable () async -> [Finding]] = [checkDatabase]
         if role.runsSchedules { checks.append(checkZones) }
-        // What ERRAND_APPS has to be is a finding of the database's.
+        // A malformed ERRAND_APPS is a finding of the database checks.
         let apps = (try? environment.jobApps()) ?? []
         if role.runsJobs {
             if apps.contains(.media) { checks.append(checkStorage) }
@@ -28,7 +28,7 @@ struct Checkup: Sendable {
 }
 
 // MARK: - This host
-extension Checkup {
+extension Diagnostics {
     @Sendable private func checkZones() async -> [Finding] {
         do {
             _ = try Zone(named: "Europe/Paris")
@@ -56,7 +56,7 @@ extension Checkup {
         return [finding]
     }
 
-    /// A disk that isn't mounted, or a store that is yet to be made: the doctor only looks whether this user could.
+    /// A disk that isn't mounted, or a new store: the doctor only checks whether this user could create it.
     private static func finding(ofMissingFolder path: String) -> Finding {
         var above = URL(fileURLWithPath: path).standardized
         var isFolder: ObjCBool = false
@@ -66,12 +66,12 @@ extension Checkup {
         let exists = FileManager.default.fileExists(atPath: above.path, isDirectory: &isFolder)
         guard exists, isFolder.boolValue, FileManager.default.isWritableFile(atPath: above.path) else {
             return .fail(
-                "storage", "\(path): it isn't there, and this user can't make it in \(above.path)",
+                "storage", "\(path): it doesn't exist, and this user can't create it in \(above.path)",
                 fix: "make it a folder of this user, or name another in ERRAND_STORAGE")
         }
         return .warn(
-            "storage", "\(path) isn't there: jobs that need it wait",
-            fix: "mount its disk; a new one is made by `errand storage init`")
+            "storage", "\(path) doesn't exist: jobs that need it wait",
+            fix: "mount its disk; `errand storage init` creates a new one")
     }
 
     private func finding(of store: any ObjectStore, _ name: String) async -> Finding {
@@ -84,12 +84,12 @@ extension Checkup {
             try await store.put(bytes, at: key)
             let isSame = try await store.get(key) == bytes
             try await store.delete(key)
-            guard isSame else { throw StorageError(.failed, "read something else than was written") }
+            guard isSame else { throw StorageError(.failed, "read other bytes than were written") }
             return .ok(name, "\(root) can be written to and read from")
         } catch let error as StorageError where error.code == .wrongStore {
             return .fail(
                 name, error.detail,
-                fix: "mount its disk, or correct STORAGE_URL; a new one is set up by `errand storage init`")
+                fix: "mount its disk, or correct STORAGE_URL; `errand storage init` sets up a new one")
         } catch {
             let fix =
                 url == nil
@@ -99,12 +99,12 @@ extension Checkup {
         }
     }
 
-    /// Whether the address for health and metrics is free. Only `errand web` ends where it isn't.
+    /// Whether the address for health and metrics is free. Only `errand web` fails if it isn't.
     @Sendable private func checkAddress() async -> [Finding] {
         let name = "address"
         do {
             guard let address = try environment.settings.webAddress(isWeb: role == .run || role == .web) else {
-                return [.ok(name, "health and metrics are not answered")]
+                return [.ok(name, "health and metrics are not served")]
             }
             do {
                 try await address.tryListening()
@@ -122,7 +122,7 @@ extension Checkup {
         }
     }
 
-    /// Says where pushes would go. It sends none.
+    /// Shows where pushes would go, and sends none.
     @Sendable private func checkPushes() async -> [Finding] {
         let name = "pushes"
         do {
@@ -134,7 +134,7 @@ extension Checkup {
             case .none:
                 [
                     .warn(
-                        name, "no key is set: none is sent, and jobs that send them wait",
+                        name, "no key is set: no push is sent, and jobs with pushes wait",
                         fix: "set APNS_KEY, APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC; or ERRAND_PUSH=log to try out")
                 ]
             }
@@ -143,7 +143,7 @@ extension Checkup {
         }
     }
 
-    /// Has a small photo of each format compressed, and one result of each format made.
+    /// Compresses a small photo of each input format, and makes one result of each output format.
     @Sendable private func checkImages() async -> [Finding] {
         let pool = ImageProcessPool(.init(processes: 1), logger: environment.logger)
         var reads: [String] = []

@@ -2,8 +2,8 @@ import Benchmark
 import Foundation
 import Synchronization
 
-/// The worker processes of one run, and what they have told so far.
-final class Crew: Sendable {
+/// The worker processes of one run, and their reports so far.
+final class WorkerGroup: Sendable {
     private struct State {
         var processes: [Int] = []
         var ready = 0
@@ -25,9 +25,9 @@ final class Crew: Sendable {
     /// - Parameter waitsForReady: false where jobs are waiting already, so that the first one is part of `body`.
     static func with<T: Sendable>(
         _ size: Int, of contender: Contender, on url: String, arguments: [String] = [], waitsForReady: Bool = true,
-        _ body: @Sendable (Crew) async throws -> T
+        _ body: @Sendable (WorkerGroup) async throws -> T
     ) async throws -> T {
-        let crew = Crew(size: size)
+        let crew = WorkerGroup(size: size)
         return try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<size {
                 group.addTask { await crew.run(number, of: contender, on: url, arguments: arguments) }
@@ -90,7 +90,7 @@ final class Crew: Sendable {
 }
 
 // MARK: - What they have told
-extension Crew {
+extension WorkerGroup {
     /// When the first handler began; waits for it.
     func first() async throws -> ContinuousClock.Instant {
         try await wait { $0.first != nil }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Large claims, one after the other") struct ClaimTurnTests {
+@Suite("Large claims, one after the other") struct SerializedClaimTests {
     private let holdsTurn = """
         exists (
             select from pg_locks
@@ -12,23 +12,23 @@ import Testing
                 and database = (select oid from pg_database where datname = current_database()))
         """
 
-    @Test("a large claim has the turn until its transaction ends; a small one, and one behind a release, does without")
+    @Test("a large claim excludes others until its transaction ends; a small one, and one after a release, does not")
     func holds() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             try await Queue(database: database).enqueue(all: (1...20).map { _ in Noop() })
             var claim = worker.claiming(2)
-            for takesTurn in [true, false] {
-                claim.takesTurn = takesTurn
+            for isSerialized in [true, false] {
+                claim.isSerialized = isSerialized
                 let statement = claim.statement
                 try await database.transaction { transaction in
                     try await transaction.execute(statement)
                     let row = try await transaction.query(Statement("select \(holdsTurn)"))
-                    #expect(try row.scalar(Bool.self) == takesTurn)
+                    #expect(try row.scalar(Bool.self) == isSerialized)
                 }
             }
-            // The one that has the turn may wait for the limits' lock, which a release holds.
-            claim.takesTurn = true
+            // The running one may wait for the limits' lock, which a release holds.
+            claim.isSerialized = true
             let behind = claim.statement
             try await database.transaction { transaction in
                 try await transaction.execute("select errand.release_v1('{a}')")
@@ -39,14 +39,14 @@ import Testing
         }
     }
 
-    @Test("a large claim takes its jobs though another one keeps the turn", .timeLimit(.minutes(1)))
+    @Test("a large claim takes its jobs even if another one never ends", .timeLimit(.minutes(1)))
     func goesOn() async throws {
         try await withTestDatabase { database, _ in
-            let workers = [try await HandWorker(database), try await HandWorker(database)]
+            let workers = [try await ManualWorker(database), try await ManualWorker(database)]
             try await Queue(database: database).enqueue(all: (1...20).map { _ in Noop() })
             let claims = workers.map { worker in
                 var claim = worker.claiming(10)
-                claim.takesTurn = true
+                claim.isSerialized = true
                 return claim
             }
             let ids = try await database.transaction { transaction in

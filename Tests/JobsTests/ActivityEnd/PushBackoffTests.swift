@@ -3,17 +3,17 @@ import Testing
 
 @testable import Jobs
 
-@Suite("Pauses between tries of a push") struct PushPauseTests {
+@Suite("Delays between attempts of a push") struct PushBackoffTests {
     private func wait(_ code: PushError.Code, _ attempt: Int, left: Duration) -> Duration? {
         var random = SystemRandomNumberGenerator()
-        return PushPause.pause(after: code, attempt: attempt, left: left, using: &random)
+        return PushBackoff.delay(after: code, attempt: attempt, left: left, using: &random)
     }
 
     @Test("after a 5xx Apple gets its 15 minutes, then 30 and 60, where the push is of use for so long")
     func asApplesWishes() throws {
         for (attempt, minutes) in [(1, 15), (2, 30), (3, 60), (9, 60)] {
-            let pause = try #require(wait(.unavailable, attempt, left: .seconds(8 * 3600)))
-            #expect(pause >= .seconds(minutes * 60) && pause <= .seconds(minutes * 60) * 1.2)
+            let delay = try #require(wait(.unavailable, attempt, left: .seconds(8 * 3600)))
+            #expect(delay >= .seconds(minutes * 60) && delay <= .seconds(minutes * 60) * 1.2)
         }
     }
 
@@ -22,9 +22,9 @@ import Testing
         for code in [PushError.Code.unavailable, .interrupted, .timedOut] {
             var left = Duration.seconds(60)
             var tries = 0
-            while let pause = wait(code, tries + 1, left: left) {
-                #expect(pause < left)
-                left -= pause
+            while let delay = wait(code, tries + 1, left: left) {
+                #expect(delay < left)
+                left -= delay
                 tries += 1
             }
             #expect((5...12).contains(tries))
@@ -32,10 +32,10 @@ import Testing
         #expect(wait(.interrupted, 1, left: .milliseconds(900)) == nil)
     }
 
-    @Test("pauses grow, and are longer where a device has too many")
+    @Test("delays grow, and are longer where a device has too many")
     func grows() throws {
-        let pauses = try (1...6).map { try #require(wait(.interrupted, $0, left: .seconds(8 * 3600))) }
-        #expect(zip(pauses, pauses.dropFirst()).allSatisfy { $0 < $1 })
+        let delays = try (1...6).map { try #require(wait(.interrupted, $0, left: .seconds(8 * 3600))) }
+        #expect(zip(delays, delays.dropFirst()).allSatisfy { $0 < $1 })
         #expect(try #require(wait(.deviceBusy, 1, left: .seconds(3600))) >= .seconds(3))
     }
 }

@@ -4,8 +4,8 @@ import Logging
 import Postgres
 import Web
 
-/// The web part of a process: collects what the others count, and answers for them.
-struct WebPart: Sendable {
+/// The web server of a process: collects the metrics of the other services, and serves them.
+struct WebServer: Sendable {
     let address: Web.Address
     private let isWeb: Bool
     private let configuration: PostgresConfiguration
@@ -13,11 +13,11 @@ struct WebPart: Sendable {
     private let registry = MetricRegistry()
     private let logger: Logger
 
-    /// Makes this process collect metrics; so it has to come before the parts that count. Once a process.
+    /// Makes this process collect metrics, so it must come before services with metrics. Once per process.
     ///
-    /// - Parameter isWeb: whether it answers for the whole queue, and listens also where nobody has said where. Where many
-    ///   workers each answered for the queue, sums over them would count it many times.
-    /// - Returns: nil where it is to listen nowhere.
+    /// - Parameter isWeb: whether it serves the whole queue's metrics, and listens at the default address. If every
+    ///   worker served them, sums over workers would count them many times.
+    /// - Returns: nil if it must not listen.
     init?(_ environment: Environment, isWeb: Bool) throws {
         guard let address = try environment.settings.webAddress(isWeb: isWeb) else { return nil }
         self.address = address
@@ -28,9 +28,9 @@ struct WebPart: Sendable {
         MetricsSystem.bootstrap(registry)
     }
 
-    /// Listens and answers until its task is cancelled. An address that can't be had is asked for again and again, with one
-    /// warning: work goes on without being watched.
-    func answer(for worker: Worker?) async {
+    /// Serves until its task is cancelled. If the address can't be used, it retries, with one warning: jobs run without
+    /// monitoring.
+    func serve(for worker: Worker?) async {
         var backoff = Backoff(first: .seconds(1), cap: .seconds(30))
         var level = Logger.Level.warning
         while !Task.isCancelled {
@@ -38,7 +38,7 @@ struct WebPart: Sendable {
                 try await listen(for: worker)
             } catch {
                 logger.log(
-                    level: level, "can't answer health and metrics: let ERRAND_WEB_ADDRESS name a free address, or off",
+                    level: level, "can't serve health and metrics: let ERRAND_WEB_ADDRESS name a free address, or off",
                     metadata: ["address": "\(address)", "error": "\(error)"])
                 level = .debug
                 try? await Task.sleep(for: backoff.next())
@@ -50,7 +50,7 @@ struct WebPart: Sendable {
     ///
     /// - Throws: ``ListenError`` where it can't listen at its address.
     func listen(for worker: Worker? = nil) async throws {
-        // Its own connections: what watches must not wait for those that are watched.
+        // Its own connections: monitoring must not wait for the monitored services.
         let database = Database(
             configuration: configuration, maximumConnections: 2, waitLimit: .seconds(2), logger: logger)
         var checks = [
@@ -93,9 +93,9 @@ struct WebPart: Sendable {
 }
 
 extension Settings {
-    /// Where a process answers by HTTP; nil where it does not.
+    /// The address of the web server; nil if it is off.
     ///
-    /// - Parameter isWeb: whether it answers for the whole queue, and so listens also where nobody has said where.
+    /// - Parameter isWeb: whether it serves the whole queue's metrics, and so listens at the default address.
     func webAddress(isWeb: Bool) throws -> Web.Address? {
         if !isWeb, case .fallback? = value(.webAddress)?.origin { return nil }
         return try value(.webAddress) { text -> Web.Address?? in text == "off" ? .some(nil) : Web.Address(text) }

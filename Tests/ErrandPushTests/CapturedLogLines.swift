@@ -2,9 +2,9 @@ import Logging
 import Synchronization
 
 /// Log lines as a reader of the log sees them: message and metadata.
-final class CapturedLines: Sendable {
+final class CapturedLogLines: Sendable {
     struct Handler: LogHandler {
-        let lines: CapturedLines
+        let lines: CapturedLogLines
         var logLevel = Logger.Level.trace
         var metadata: Logger.Metadata = [:]
 

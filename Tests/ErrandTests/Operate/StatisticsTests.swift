@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Counts that nobody counts for a look") struct StockTests {
+@Suite("Statistics") struct StatisticsTests {
     @Test("a queue's depth is exact while it is short, and the last count's where it is long")
     func depth() async throws {
         try await withTestDatabase { database, _ in

@@ -4,19 +4,21 @@ import Logging
 import Postgres
 import Synchronization
 
-/// SIGTERM and SIGINT: the first asks for a graceful end, a later one for an end at once; see ``StopRequests``.
-enum Stopping {
+/// Handles SIGTERM and SIGINT: the first requests a graceful stop, a later one an immediate stop; see ``StopRequests``.
+enum StopSignals {
     private static let state = Mutex((requests: StopRequests(), waiters: [CheckedContinuation<Void, Never>]()))
-    /// Signals are heard and the end is enforced here: a handler that blocks all of Swift's shared threads holds up neither.
+    /// Signals are handled and the stop is enforced on this queue, even if handlers block all of Swift's shared
+    /// threads.
     private static let queue = DispatchQueue(label: "errand.stopping")
 
-    /// Runs `serve` to its end; signals end it earlier, first gently, then by cancelling it.
+    /// Runs `serve`. Signals stop it, first gracefully, then by cancellation.
     ///
-    /// - Parameter limit: how long the end may take. After that, or 2 s after a later signal, the process exits with 1.
+    /// - Parameter limit: how long the stop may take. After that, or 2 s after a later signal, the process exits with
+    ///   1.
     static func run(within limit: Duration, _ serve: @escaping @Sendable () async throws -> Void) async throws {
         let start = AsyncStream<Void>.makeStream()
         let serving = Task {
-            // Not before the signals are heard.
+            // Not before the signal handlers are installed.
             for await _ in start.stream { break }
             try await serve()
         }
@@ -35,7 +37,7 @@ enum Stopping {
         do {
             try await serving.value
         } catch  where wasCancelled(by: error) {
-            // Ended before it had begun to serve, as it was told to.
+            // Stopped before it began to serve.
         }
     }
 
@@ -50,7 +52,7 @@ enum Stopping {
         }
     }
 
-    /// Passes a signal on: a later one, or one that comes before anybody serves, ends the work at once.
+    /// Handles a signal. A later one, or one before serving began, stops the work immediately.
     private static func heard(_ serving: Task<Void, any Error>, limit: Duration) {
         let (step, waiters) = state.withLock { state in
             defer { state.waiters = [] }
@@ -62,17 +64,17 @@ enum Stopping {
         let timeout = step == .graceful ? limit : .seconds(2)
         queue.asyncAfter(deadline: .now() + timeout / .seconds(1)) {
             LogWriter.standardError.write(
-                "errand: what was running did not end within \(timeout) of the signal; its leases run out\n")
+                "errand: running work did not end within \(timeout) of the signal; its leases expire\n")
             LogWriter.standardError.flush(within: .seconds(1))
             _exit(Failure.failed)
         }
     }
 
-    /// Ends the process with 1 at once: a worker that stands still can't hand its jobs back. They run elsewhere when its
-    /// lease has run out.
+    /// Exits with 1 immediately: a worker that stands still can't hand its jobs back. They run elsewhere after its
+    /// lease expires.
     static func end(becauseOf standstill: String, _ logger: Logger) {
         logger.critical(
-            "this worker stands still and ends: its jobs run elsewhere when its lease has run out",
+            "this worker stands still and exits: its jobs run elsewhere after its lease expires",
             metadata: ["reason": "\(standstill)"])
         LogWriter.standardError.flush(within: .seconds(1))
         _exit(Failure.failed)

@@ -9,7 +9,7 @@ import Testing
 @testable import Outbound
 
 /// Events with photos that lie in a real bucket, which refuses to delete one object in twenty at each try.
-struct PurgeScene: Sendable {
+struct PurgeFixture: Sendable {
     let database: Database
     let refusal: DeleteRefusal
     /// The bucket without the proxy.
@@ -42,7 +42,7 @@ struct PurgeScene: Sendable {
         url = try TestServer.url(of: configuration)
         settings = [
             // Short ones also where the full numbers are asked for: fifty leases of 20 s would be all that it takes.
-            "ERRAND_LEASE": "2s", "ERRAND_BEAT": "500ms", "ERRAND_QUEUES": "default=10",
+            "ERRAND_LEASE": "2s", "ERRAND_HEARTBEAT_INTERVAL": "500ms", "ERRAND_QUEUES": "default=10",
             "STORAGE_URL": server.url(bucket: bucket, prefix: prefix, port: proxy.port, options: options),
             "STORAGE_ACCESS_KEY": server.accessKey, "STORAGE_SECRET_KEY": server.secretKey,
         ]
@@ -53,7 +53,7 @@ struct PurgeScene: Sendable {
 }
 
 // MARK: - What there is
-extension PurgeScene {
+extension PurgeFixture {
     /// Events that ended more than 8 days ago, or that last, with photos that are delivered.
     func make(_ events: Int, photos: Int, isOver: Bool) async throws {
         try await database.execute(
@@ -90,8 +90,8 @@ extension PurgeScene {
                 """, [events, photos, isOver]))
     }
 
-    /// Puts an original for each photo, and a result for each or for one of so many that are to go: rclone gets slow with
-    /// ten thousands of them in one folder. Answers the keys of those that stay.
+    /// Puts an original for each photo, and a result for each or for one of so many that are to go: rclone gets slow
+    /// with ten thousands of them in one folder. Returns the keys of those that stay.
     func putObjects(twice: Bool = false, resultsOneIn share: Int = 1) async throws -> Set<String> {
         let rows = try await database.query(
             Statement(
@@ -145,7 +145,7 @@ extension PurgeScene {
 }
 
 // MARK: - What is left to do
-extension PurgeScene {
+extension PurgeFixture {
     /// Objects and folders that are to go, listed or not yet.
     func left() async throws -> Int {
         try await database.query(
@@ -159,8 +159,8 @@ extension PurgeScene {
         ).scalar(Int.self)
     }
 
-    /// Lets pass what nobody wants to wait for: the minute of what a killed worker had taken, pauses, and what settles.
-    func hurry() async throws {
+    /// Skips waits: the minute of a killed worker's batch, delays, and waits for late uploads.
+    func skipDelays() async throws {
         try await database.execute(
             """
             update media.removal

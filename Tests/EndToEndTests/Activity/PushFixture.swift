@@ -4,7 +4,7 @@ import Postgres
 import PushKit
 
 /// Workers of the built program, and a stub of APNs with a script.
-struct PushScene {
+struct PushFixture {
     let database: Database
     let server: PushServer
     private let url: String
@@ -12,7 +12,7 @@ struct PushScene {
 
     init(
         _ database: Database, _ configuration: PostgresConfiguration, options: PushServer.Options = .init(),
-        _ script: @escaping @Sendable (PushRequest) -> PushAnswer = { _ in .accepted }
+        _ script: @escaping @Sendable (PushRequest) -> PushResponse = { _ in .accepted }
     ) async throws {
         self.database = database
         server = try await PushServer(options: options, script)

@@ -4,8 +4,8 @@ import Foundation
 import Subprocess
 import SystemPackage
 
-/// Where a scenario runs: the server, and how large everything is to be.
-struct Arena: Sendable {
+/// The server and the scale of a scenario.
+struct RunContext: Sendable {
     let cluster: Cluster
     let isFull: Bool
     /// The checkout.
@@ -17,7 +17,7 @@ struct Arena: Sendable {
 
     /// Runs `body` with an empty database of the contender's, set up and on the disk; removes it after.
     func withDatabase<T: Sendable>(
-        for contender: Contender, _ body: (Place) async throws -> T
+        for contender: Contender, _ body: (RunDatabase) async throws -> T
     ) async throws -> T {
         let name = "bench_\(contender.name.replacing("-", with: "_"))"
         let url = try await cluster.freshDatabase(name)
@@ -26,7 +26,7 @@ struct Arena: Sendable {
         let database = try Cluster.database(url: url)
         let result: Result<T, any Error>
         do {
-            result = .success(try await body(Place(name: name, url: url, database: database)))
+            result = .success(try await body(RunDatabase(name: name, url: url, database: database)))
         } catch {
             result = .failure(error)
         }
@@ -37,8 +37,8 @@ struct Arena: Sendable {
 
     /// How many jobs a contender is given for some seconds of work: three by default, twenty in a full run.
     func jobs(_ count: Int, for contender: Contender, processorTime: Double = 0) -> Int {
-        let pace = Field.pace(of: contender.name)
-        let possible = processorTime > 0 ? min(pace, 1_000_000 / processorTime) : pace
+        let throughput = Field.throughput(of: contender.name)
+        let possible = processorTime > 0 ? min(throughput, 1_000_000 / processorTime) : throughput
         return min(count, Int(min(possible * (isFull ? 20 : 3), Double(count))))
     }
 
@@ -59,7 +59,7 @@ struct Arena: Sendable {
 }
 
 /// A contender's database in one run.
-struct Place: Sendable {
+struct RunDatabase: Sendable {
     let name: String
     let url: String
     let database: Database

@@ -1,11 +1,11 @@
 import Errand
 import Postgres
 
-// MARK: - What runs already
-extension Checkup {
-    /// What the deployment says of itself: errand.health(), what is overdue by name, and what was paused.
+// MARK: - Running processes
+extension Diagnostics {
+    /// The state of the deployment: errand.health(), what is overdue by name, and what is paused.
     ///
-    /// All are warnings: a first worker can be started all the same, and fixes most of them.
+    /// All are warnings: a first worker can still start, and fixes most of them.
     func checkRunning(_ connection: Connection) async -> [Finding] {
         do {
             let health = try await connection.query(
@@ -22,21 +22,21 @@ extension Checkup {
             findings += try await checkPaused(connection)
             return findings
         } catch let error as PostgresError where error.sqlState == "42501" {
-            // A worker needs no right to look.
-            return [.ok("running", "not looked at: this user would need errand_monitor")]
+            // A worker needs no right to monitor.
+            return [.ok("running", "not checked: this user needs errand_monitor")]
         } catch {
             return [
                 .fail(
-                    "running", "\(error)", fix: "look at the server's log; is the database overloaded?",
+                    "running", "\(error)", fix: "see the server's log; is the database overloaded?",
                     code: Failure.failed)
             ]
         }
     }
 
-    /// A finding for each queue or schedule that should have moved by now and each kind without a worker; 20 at most of both.
+    /// A finding for each overdue queue or schedule and each kind without a worker; at most 20 of each.
     private func checkOverdue(_ connection: Connection) async throws -> [Finding] {
         try await overdue("overdue", isKind: false, or: "no queue and no schedule is late", connection)
-            + (try await overdue("kinds", isKind: true, or: "each that waits has a worker", connection))
+            + (try await overdue("kinds", isKind: true, or: "each waiting kind has a worker", connection))
     }
 
     private func overdue(_ check: String, isKind: Bool, or quiet: String, _ connection: Connection) async throws
@@ -65,7 +65,7 @@ extension Checkup {
         return findings.isEmpty ? [.ok(check, quiet)] : findings
     }
 
-    /// What somebody has switched off, and who may have forgotten it.
+    /// What is paused, and by whom.
     private func checkPaused(_ connection: Connection) async throws -> [Finding] {
         let paused = try await connection.query(
             """

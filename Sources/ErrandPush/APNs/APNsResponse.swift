@@ -1,30 +1,30 @@
 import Foundation
 
-/// What APNs has answered, and what is to be done about it.
-struct APNsAnswer: Sendable, Hashable {
+/// A response of APNs, and its verdict.
+struct APNsResponse: Sendable, Hashable {
     enum Verdict: Sendable, Hashable {
         case accepted
-        /// The token of the device is dead.
+        /// The device's token is invalid.
         case tokenGone
-        /// It would be refused again.
+        /// The push would be refused again.
         case refused
-        /// With a new provider token it may be accepted.
+        /// The push may be accepted with a new provider token.
         case renewToken
-        /// With the provider token of before it may be accepted.
+        /// The push may be accepted with the previous provider token.
         case keepToken
-        /// Over a new connection it may be accepted.
+        /// The push may be accepted over a new connection.
         case reconnect
-        /// Nothing is accepted until somebody has mended key, team, topic or clock.
+        /// Nothing is accepted until key, team, topic or clock are fixed.
         case misconfigured
-        /// Too many for this device.
+        /// Too many pushes for this device.
         case deviceBusy
         case unavailable
     }
 
     let status: Int
-    /// Apple's own word, such as `BadDeviceToken`; empty where none came.
+    /// Apple's reason, such as `BadDeviceToken`; empty if none came.
     let reason: String
-    /// From when on the device's token was dead.
+    /// Since when the device's token is invalid.
     let since: Date?
 
     init(status: Int, reason: String = "", since: Date? = nil) {
@@ -60,7 +60,7 @@ struct APNsAnswer: Sendable, Hashable {
         }
     }
 
-    /// As an error, for whom no other try is of use now.
+    /// The error, if no immediate retry helps.
     var error: PushError? {
         let code: PushError.Code
         switch verdict {

@@ -5,29 +5,29 @@ import StorageKit
 import Synchronization
 import Testing
 
-@Suite("What the object store answers", .serialized) struct StorageAnswerTests {
+@Suite("Responses of the object store", .serialized) struct StorageResponseTests {
     @Test("a store that is there and fails: one attempt and three more, then the photo is kept, and goes when asked")
     func fails() async throws {
         let isBroken = Mutex(true)
         try await withTestDatabase { database, configuration in
-            let scene = try await StorageScene(database, configuration) { request in
+            let fixture = try await StorageFixture(database, configuration) { request in
                 guard request.method == "PUT", isBroken.withLock({ $0 }) else { return .none }
-                return .answer(
+                return .respond(
                     [500, 503, 429][request.number % 3], code: ["InternalError", "SlowDown", ""][request.number % 3])
             }
-            let worker = try scene.worker()
-            try await scene.stage(5)
-            if !Hardness.isFull { try await hurry(database) }
+            let worker = try fixture.worker()
+            try await fixture.stage(5)
+            if !Hardness.isFull { try await skipDelays(database) }
             #expect(
                 try await database.becomes("(select count(*) from errand.failed) = 5", within: .seconds(80)))
-            #expect(scene.puts.count == 20)
+            #expect(fixture.puts.count == 20)
             #expect(
                 try await database.count(
                     "from media.upload_status where state = 'failed' and attempt = 4 and is_kept") == 5)
             isBroken.withLock { $0 = false }
             try await database.execute("select media.retry_upload(id) from media.upload_status where state = 'failed'")
             #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))
-            try await scene.expectDelivered(5)
+            try await fixture.expectDelivered(5)
             worker.send(SIGTERM)
             #expect(try await worker.exit() == 0)
         }
@@ -36,17 +36,17 @@ import Testing
     @Test("wrong keys: uploads park, spend nothing and raise an alarm, and the store is asked once a minute")
     func wrongKeys() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try await StorageScene(database, configuration)
-            let wrong = try scene.worker(["STORAGE_SECRET_KEY": "not-the-secret-at-all"])
-            try await scene.stage(30)
+            let fixture = try await StorageFixture(database, configuration)
+            let wrong = try fixture.worker(["STORAGE_SECRET_KEY": "not-the-secret-at-all"])
+            try await fixture.stage(30)
             #expect(
                 try await database.becomes(
                     "(select count(*) from errand.job where state = 'parked' and attempt = 0) = 30",
                     within: .seconds(60)))
             try await Task.sleep(for: Hardness.isFull ? .seconds(180) : .seconds(3))
-            print("F55: the store was asked \(scene.proxy.requests.count) times")
-            // The look at the start, and one a minute.
-            #expect(scene.proxy.requests.count <= (Hardness.isFull ? 4 : 2))
+            print("F55: the store was asked \(fixture.proxy.requests.count) times")
+            // The check at the start, and one a minute.
+            #expect(fixture.proxy.requests.count <= (Hardness.isFull ? 4 : 2))
             #expect(
                 try await database.count(
                     "from errand.health() where check_name = 'dependencies' and not ok and detail like '%storage%'")
@@ -55,14 +55,14 @@ import Testing
                 try await database.count(
                     "from errand.dependency_status where state = 'down' and reason like '%SignatureDoesNotMatch%'") == 1
             )
-            #expect(wrong.output.contains("has to be mended") && !wrong.output.contains("not-the-secret-at-all"))
+            #expect(wrong.output.contains("has to be fixed") && !wrong.output.contains("not-the-secret-at-all"))
             wrong.send(SIGTERM)
             #expect(try await wrong.exit() == 0)
 
-            let right = try scene.worker()
+            let right = try fixture.worker()
             try await database.execute("select errand.dependency_close('storage')")
             #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))
-            try await scene.expectDelivered(30)
+            try await fixture.expectDelivered(30)
             right.send(SIGTERM)
             #expect(try await right.exit() == 0)
         }
@@ -71,9 +71,9 @@ import Testing
     @Test("a bucket that keeps versions stops the start with the reason")
     func versions() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try await StorageScene(database, configuration)
+            let fixture = try await StorageFixture(database, configuration)
             let server = try BucketServer.moto()
-            let worker = try scene.worker(["STORAGE_URL": server.url(bucket: "versioned", prefix: "t")])
+            let worker = try fixture.worker(["STORAGE_URL": server.url(bucket: "versioned", prefix: "t")])
             #expect(try await worker.exit() == 78)
             #expect(worker.output.contains("keeps versions"))
         }
@@ -82,11 +82,11 @@ import Testing
     @Test("a store that stalls or trickles gives the slot back within 30 s", .enabled(if: Hardness.isFull))
     func slow() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try await StorageScene(database, configuration) { request in
+            let fixture = try await StorageFixture(database, configuration) { request in
                 request.method == "PUT" ? (request.number % 2 == 0 ? .stall : .trickle(10)) : .none
             }
-            let worker = try scene.worker()
-            try await scene.stage(4)
+            let worker = try fixture.worker()
+            try await fixture.stage(4)
             #expect(
                 try await database.becomes(
                     "(select count(*) from errand.job where attempts is not null) = 4", within: .seconds(60)))
@@ -103,7 +103,7 @@ import Testing
     }
 
     /// Brings attempts forward, so that nobody waits for 40 s.
-    private func hurry(_ database: Database) async throws {
+    private func skipDelays(_ database: Database) async throws {
         let start = ContinuousClock.now
         while try await database.count("from errand.failed") < 5 {
             try #require(ContinuousClock.now - start < .seconds(60))

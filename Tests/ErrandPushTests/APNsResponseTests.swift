@@ -3,7 +3,7 @@ import Testing
 
 @testable import ErrandPush
 
-@Suite("What APNs answers") struct APNsAnswerTests {
+@Suite("Responses of APNs") struct APNsResponseTests {
     @Test(
         "every status and reason has its verdict",
         arguments: [
@@ -22,23 +22,23 @@ import Testing
             (429, "TooManyRequests", .deviceBusy), (429, "TooManyProviderTokenUpdates", .keepToken),
             (500, "InternalServerError", .unavailable), (503, "ServiceUnavailable", .unavailable),
             (503, "Shutdown", .reconnect), (502, "", .unavailable), (301, "", .unavailable), (418, "", .refused),
-        ] as [(Int, String, APNsAnswer.Verdict)])
-    func verdicts(status: Int, reason: String, verdict: APNsAnswer.Verdict) {
-        let answer = APNsAnswer(status: status, body: Array(#"{"reason":"\#(reason)"}"#.utf8))
-        #expect(answer.verdict == verdict)
-        #expect((answer.error == nil) == (verdict == .accepted))
-        if let error = answer.error, !reason.isEmpty { #expect(error.said == "\(status) \(reason)") }
+        ] as [(Int, String, APNsResponse.Verdict)])
+    func verdicts(status: Int, reason: String, verdict: APNsResponse.Verdict) {
+        let response = APNsResponse(status: status, body: Array(#"{"reason":"\#(reason)"}"#.utf8))
+        #expect(response.verdict == verdict)
+        #expect((response.error == nil) == (verdict == .accepted))
+        if let error = response.error, !reason.isEmpty { #expect(error.said == "\(status) \(reason)") }
     }
 
     @Test("since when a token is dead comes in milliseconds; a body that is none does no harm")
     func bodies() {
-        let gone = APNsAnswer(status: 410, body: Array(#"{"reason":"Unregistered","timestamp":1795233919123}"#.utf8))
+        let gone = APNsResponse(status: 410, body: Array(#"{"reason":"Unregistered","timestamp":1795233919123}"#.utf8))
         #expect(gone.since == Date(timeIntervalSince1970: 1_795_233_919.123))
         #expect(gone.error?.since == gone.since)
         for body in ["", "<html>", "[]", #"{"reason":17}"#] {
-            let answer = APNsAnswer(status: 503, body: Array(body.utf8))
-            #expect(answer.verdict == .unavailable && answer.reason.isEmpty)
+            let response = APNsResponse(status: 503, body: Array(body.utf8))
+            #expect(response.verdict == .unavailable && response.reason.isEmpty)
         }
-        #expect(APNsAnswer(status: 400, body: Array(#"{"reason":"\u001b[31mBad"}"#.utf8)).reason == "mBad")
+        #expect(APNsResponse(status: 400, body: Array(#"{"reason":"\u001b[31mBad"}"#.utf8)).reason == "mBad")
     }
 }

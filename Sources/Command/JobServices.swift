@@ -8,8 +8,8 @@ import Jobs
 import Logging
 import Outbound
 
-/// What the jobs need, made from the settings, and the jobs themselves.
-struct Parts: Sendable {
+/// The handlers, and the services that they need, made from the settings.
+struct JobServices: Sendable {
     let handlers: Handlers
     private let images: ImageProcessPool
     private let store: any ObjectStore
@@ -24,7 +24,7 @@ struct Parts: Sendable {
         let photoLimit = try environment.settings.value(.imageLimit, parseBytes)
         let keptFrom = try environment.settings.value(.eventsKeptFrom) { EventsKeptFrom(rawValue: $0) }
         pushes = try environment.settings.pushService(environment.logger)
-        // One line a process, so that a fleet where one worker lacks the keys can be seen.
+        // One gauge per process, which shows if one worker lacks the keys.
         Gauge(label: "errand_push_route", dimensions: [("route", pushes.route.rawValue)]).record(1)
         apps = try environment.jobApps()
         handlers = Handlers(
@@ -34,11 +34,10 @@ struct Parts: Sendable {
             noopMayCrash: try environment.settings.value(.noopCrash) { $0 == "allow" })
     }
 
-    /// Looks whether the store is as it has to be. One that can't be reached, or has to be mended, is waited for by the jobs
-    /// that need it.
+    /// Checks the store. If it can't be reached or is misconfigured, jobs that need it wait.
     ///
-    /// - Throws: ``ConfigurationError`` for a bucket that keeps versions though they may not be kept: nothing that is
-    ///   deleted there would be gone.
+    /// - Throws: ``ConfigurationError`` for a bucket that keeps versions against its configuration: deleted objects
+    ///   would stay there.
     func check(_ logger: Logger) async throws {
         guard apps.contains(.media) else { return }
         do throws(StorageError) {
@@ -52,7 +51,7 @@ struct Parts: Sendable {
         }
     }
 
-    /// Lets the child processes and the connections go.
+    /// Stops the child processes and closes the connections.
     func stop() async {
         await images.stop()
         await store.stop()
@@ -61,7 +60,7 @@ struct Parts: Sendable {
 }
 
 extension Settings {
-    /// Where objects are kept: the bucket or folder of STORAGE_URL, else the folder of ERRAND_STORAGE.
+    /// The store's location: the bucket or folder of STORAGE_URL, or else the folder of ERRAND_STORAGE.
     func storageLocation() throws -> StorageLocation {
         guard let (url, _) = value(.storageURL) else { return .folder(path: try value(.storage) { $0 }) }
         do {
@@ -73,7 +72,7 @@ extension Settings {
 
     /// The object store at ``storageLocation()``.
     ///
-    /// - Parameter identity: which store it has to be; nil where that is yet to be told: a folder is made then.
+    /// - Parameter identity: the expected identity; nil if any store is accepted. Then a missing folder is created.
     func objectStore(_ identity: StoreIdentity? = nil) throws -> any ObjectStore {
         switch try storageLocation() {
         case .folder(let path):
@@ -128,7 +127,7 @@ extension Settings {
         }
     }
 
-    /// The key itself, or that in the file of this name.
+    /// The key's text, or the content of the file with this name.
     private func keyText(_ text: String) throws -> String {
         if text.contains("-----BEGIN") { return text }
         guard let bytes = FileManager.default.contents(atPath: text) else {

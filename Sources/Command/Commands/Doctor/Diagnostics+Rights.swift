@@ -1,9 +1,9 @@
 import Postgres
 
-extension Checkup {
+extension Diagnostics {
     private static let roles = ["errand_owner", "errand_worker", "errand_enqueuer", "errand_ops", "errand_monitor"]
 
-    /// Whether the five roles are there, and what the user of this program may do.
+    /// Whether the five roles exist, and what the user of this program may do.
     func checkRights(_ connection: Connection) async -> [Finding] {
         do {
             let row = try await connection.query(
@@ -28,12 +28,12 @@ extension Checkup {
             let (user, missing, rights) = try row.decode(String.self, [String].self, [String].self)
             return [Self.finding(ofMissingRoles: missing), finding(of: rights, user: user)]
         } catch {
-            return [.fail("rights", "\(error)", fix: "look at the server's log", code: Failure.failed)]
+            return [.fail("rights", "\(error)", fix: "see the server's log", code: Failure.failed)]
         }
     }
 
     private static func finding(ofMissingRoles missing: [String]) -> Finding {
-        guard !missing.isEmpty else { return .ok("roles", "all five are there") }
+        guard !missing.isEmpty else { return .ok("roles", "all five exist") }
         let statements = missing.map { "create role \($0) nologin" }.joined(separator: "; ")
         return .fail(
             "roles", "missing: \(missing.joined(separator: ", "))",

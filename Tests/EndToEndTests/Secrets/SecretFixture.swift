@@ -30,7 +30,7 @@ struct ListedSetting: Decodable, Sendable {
 }
 
 extension Program {
-    /// Runs it to its end, and answers all that it wrote.
+    /// Runs it to its end, and returns all that it wrote.
     static func says(
         _ arguments: [String], database: String? = nil, settings: [String: String]
     ) async throws -> String {
@@ -54,8 +54,8 @@ extension Program {
 
     struct NotListening: Error {}
 
-    /// What it answers at `path`, whatever the status.
-    func answer(_ path: String) async throws -> String {
+    /// The response body at `path`, for any status.
+    func response(_ path: String) async throws -> String {
         let url = try #require(URL(string: "http://127.0.0.1:\(try await port())/\(path)"))
         return String(decoding: try await URLSession.shared.data(from: url).0, as: UTF8.self)
     }

@@ -1,9 +1,9 @@
 import Postgres
 
-/// A worker that the walk drives by SQL: it is late, forgets what it holds, rolls its claims back, and ends jobs in every
-/// way there is.
-final class WalkHand {
-    private typealias Held = (id: Int64, line: Int64, isLast: Bool)
+/// A worker that the walk drives by SQL: it is late, forgets what it holds, rolls its claims back, and ends jobs in
+/// every way there is.
+final class WalkWorker {
+    private typealias Held = (id: Int64, position: Int64, isLast: Bool)
 
     static let kinds = JSONB(
         """
@@ -28,9 +28,9 @@ final class WalkHand {
         random = SeededGenerator(seed: seed)
     }
 
-    private var isCalm: Bool { record.phase != .chaos }
+    private var isQuiet: Bool { record.phase != .chaos }
     private func happens(_ percent: Int) -> Bool {
-        !isCalm && !isOrderly && Int.random(in: 0..<100, using: &random) < percent
+        !isQuiet && !isOrderly && Int.random(in: 0..<100, using: &random) < percent
     }
 
     /// Works until the walk is over.
@@ -52,7 +52,7 @@ final class WalkHand {
 
     private func once() async throws {
         if worker == nil || happens(1) { try await register() }
-        try await beat()
+        try await heartbeat()
         if !held.isEmpty, happens(4) {
             // Longer than its lease: it may be rescued from, and writes what it still holds all the same.
             try await Task.sleep(for: .milliseconds(Int.random(in: 2000..<9000, using: &random)))
@@ -72,7 +72,7 @@ final class WalkHand {
         held = []
     }
 
-    private func beat() async throws {
+    private func heartbeat() async throws {
         guard let worker else { return }
         let alive = try await session.connection().query(
             Statement("select alive from errand.beat_v2($1, 0, '{}', null)", [[worker]])
@@ -83,19 +83,19 @@ final class WalkHand {
     /// Ends some of what it holds and claims more, in one transaction.
     private func work() async throws {
         guard let worker else { return }
-        let ends = held.filter { _ in isCalm || isOrderly || Int.random(in: 0..<3, using: &random) > 0 }
+        let ends = held.filter { _ in isQuiet || isOrderly || Int.random(in: 0..<3, using: &random) > 0 }
         let plan = ends.map { job in
-            (job: job, ending: Ending.draw(isOrderly || isCalm, isLast: job.isLast, using: &random))
+            (job: job, outcome: DrawnOutcome.draw(isOrderly || isQuiet, isLast: job.isLast, using: &random))
         }
         let rollsBack = happens(6)
         let heldOpen = happens(10) ? Int.random(in: 1..<200, using: &random) : 0
         var (locked, claimed): (Set<Int64>, [Held]) = ([], [])
         let queue = queues.randomElement(using: &random)!
-        let limit = (isOrderly && !isCalm ? [1, 2, 5] : [1, 2, 5, 20]).randomElement(using: &random)!
-        let beginsNow = isOrderly || isCalm ? limit : Int.random(in: 0...limit, using: &random)
+        let limit = (isOrderly && !isQuiet ? [1, 2, 5] : [1, 2, 5, 20]).randomElement(using: &random)!
+        let beginsNow = isOrderly || isQuiet ? limit : Int.random(in: 0...limit, using: &random)
         // What the program can run it has to find by itself in the end.
-        let kinds = isCalm && !isOrderly ? ["lean", "narrow"] : ["noop", "lean", "narrow"]
-        let takesSuspect = Int.random(in: 0..<4, using: &random) > 0 || isCalm
+        let kinds = isQuiet && !isOrderly ? ["lean", "narrow"] : ["noop", "lean", "narrow"]
+        let takesSuspect = Int.random(in: 0..<4, using: &random) > 0 || isQuiet
         let outcome = try await session.transaction(
             heldMilliseconds: heldOpen, commits: !rollsBack, words: "hand \(worker)",
             steps: [
@@ -142,18 +142,19 @@ final class WalkHand {
         ).map { try $0.decode(Int64.self, Int64.self, Bool.self) }
     }
 
-    /// Writes ends as the program does: plain successes by one function, the others by another.
+    /// Writes outcomes as the program does: plain successes by one function, the others by another.
     private static func end(
-        _ plan: [(job: Held, ending: Ending)], of worker: Int64, on connection: Connection, locked: inout Set<Int64>
+        _ plan: [(job: Held, outcome: DrawnOutcome)], of worker: Int64, on connection: Connection,
+        locked: inout Set<Int64>
     ) async throws -> String? {
-        let plain = plan.filter { $0.ending == .finished }
-        let others = plan.filter { $0.ending != .finished }
+        let plain = plan.filter { $0.outcome == .finished }
+        let others = plan.filter { $0.outcome != .finished }
         var refused: Set<Int64> = []
         if !plain.isEmpty {
             let rows = try await connection.query(
                 Statement(
                     "select refused, locked from errand.finish_v1($1, $2, $3)",
-                    [worker, plain.map(\.job.id), plain.map(\.job.line)]))
+                    [worker, plain.map(\.job.id), plain.map(\.job.position)]))
             let (no, later) = try rows[0].decode([Int64].self, [Int64].self)
             refused.formUnion(no)
             locked.formUnion(later)
@@ -169,8 +170,8 @@ final class WalkHand {
                         array_fill('wall'::text, array[$5::int4]))
                     """,
                     [
-                        worker, others.map(\.job.id), others.map(\.job.line), others.map(\.ending.outcome),
-                        others.count, others.map { Int64($0.ending.delay) },
+                        worker, others.map(\.job.id), others.map(\.job.position), others.map(\.outcome.outcome),
+                        others.count, others.map { Int64($0.outcome.delay) },
                     ]))
             let (no, later) = try rows[0].decode([Int64].self, [Int64].self)
             refused.formUnion(no)
@@ -179,34 +180,36 @@ final class WalkHand {
         if !plan.isEmpty {
             try await connection.execute("select errand.release_v1('{tenant/1,tenant/2,tenant/3,solo,kind/narrow}')")
         }
-        let results = plan.map { job, ending in
+        let results = plan.map { job, outcome in
             let isWritten = !refused.contains(job.id) && !locked.contains(job.id)
-            return #"{"id": \#(job.id), "was": "running", "now": \#(isWritten ? "\"\(ending.state)\"" : "null")}"#
+            return #"{"id": \#(job.id), "was": "running", "now": \#(isWritten ? "\"\(outcome.state)\"" : "null")}"#
         }
         return "[\(results.joined(separator: ","))]"
     }
 }
 
-/// How a hand-driven attempt ends.
-private struct Ending: Equatable {
+/// The drawn outcome of an attempt.
+private struct DrawnOutcome: Equatable {
     var outcome: String
     var delay = 0
     /// The job's state then.
     var state: String
 
-    static let finished = Ending(outcome: "", state: "succeeded")
+    static let finished = DrawnOutcome(outcome: "", state: "succeeded")
     private static let all = [
-        finished, finished, finished, Ending(outcome: "succeeded", state: "succeeded"),
-        Ending(outcome: "retried", state: "available"), Ending(outcome: "retried", delay: 300, state: "scheduled"),
-        Ending(outcome: "snoozed", state: "available"), Ending(outcome: "snoozed", delay: 200, state: "scheduled"),
-        Ending(outcome: "released", state: "available"), Ending(outcome: "parked", state: "parked"),
-        Ending(outcome: "failed", state: "failed"),
+        finished, finished, finished, DrawnOutcome(outcome: "succeeded", state: "succeeded"),
+        DrawnOutcome(outcome: "retried", state: "available"),
+        DrawnOutcome(outcome: "retried", delay: 300, state: "scheduled"),
+        DrawnOutcome(outcome: "snoozed", state: "available"),
+        DrawnOutcome(outcome: "snoozed", delay: 200, state: "scheduled"),
+        DrawnOutcome(outcome: "released", state: "available"), DrawnOutcome(outcome: "parked", state: "parked"),
+        DrawnOutcome(outcome: "failed", state: "failed"),
     ]
 
     /// - Parameter isLast: no attempt is left: a failure is final.
-    static func draw(_ succeeds: Bool, isLast: Bool, using random: inout SeededGenerator) -> Ending {
+    static func draw(_ succeeds: Bool, isLast: Bool, using random: inout SeededGenerator) -> DrawnOutcome {
         if succeeds { return finished }
         let drawn = all.randomElement(using: &random)!
-        return isLast && drawn.outcome == "retried" ? Ending(outcome: "failed", state: "failed") : drawn
+        return isLast && drawn.outcome == "retried" ? DrawnOutcome(outcome: "failed", state: "failed") : drawn
     }
 }
