@@ -30,12 +30,12 @@ static int limit(int resource, uint64_t value) {
     return setrlimit(resource, &both) == 0 ? 0 : errno;
 }
 
-/* The niceness of its session, while that is still to be set. */
+/* The file with the niceness of the session, until it is set; then -1. */
 static int autogroup = -1;
 
 static void give_way(void) {
     setpriority(PRIO_PROCESS, 0, SANDBOX_NICENESS);
-    /* The caller's session must not step back with it. */
+    /* A session of its own, because the caller's session must keep its priority. */
     if (setsid() != -1) autogroup = open("/proc/self/autogroup", O_WRONLY | O_CLOEXEC);
     sandbox_give_way();
 }
@@ -51,9 +51,9 @@ void sandbox_give_way(void) {
 
 int sandbox_enter(SandboxLimits limits) {
     int failure = 0;
-    /* Older kernels lack close_range: there the one who started this process has closed them already. */
+    /* Older kernels lack close_range. There, the parent has closed the descriptors already. */
     syscall(SYS_close_range, 3u, ~0u, 0u);
-    /* While it may still write to what belongs to it in /proc. */
+    /* Before the process loses the right to write to its own files in /proc. */
     give_way();
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0) return errno;
     if (prctl(PR_SET_DUMPABLE, 0) != 0) return errno;
@@ -67,34 +67,33 @@ int sandbox_enter(SandboxLimits limits) {
 #define DENY(error) VERDICT(SECCOMP_RET_ERRNO | (error))
 #define ALLOW(call) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_##call, 0, 1), VERDICT(SECCOMP_RET_ALLOW)
 
-/* A list of what is allowed: a system call that a later kernel brings is denied without anybody having to hear of it.
- * */
+/* The allowed system calls. All others are denied, including new ones of later kernels. */
 static struct sock_filter filter[] = {
     LOAD(arch),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, OWN_ARCHITECTURE, 1, 0),
     VERDICT(SECCOMP_RET_KILL_PROCESS),
 
     LOAD(nr),
-    /* The two ends of the conversation. */
+    /* Standard input and output. */
     ALLOW(read), ALLOW(readv), ALLOW(write), ALLOW(writev), ALLOW(close), ALLOW(fstat), ALLOW(lseek),
     /* Memory. */
     ALLOW(mmap), ALLOW(munmap), ALLOW(mremap), ALLOW(mprotect), ALLOW(madvise), ALLOW(brk),
-    /* Threads, and what they wait on. */
+    /* Threads and locks. */
     ALLOW(futex), ALLOW(set_robust_list), ALLOW(rseq), ALLOW(sched_yield), ALLOW(sched_getaffinity), ALLOW(gettid),
     ALLOW(getpid), ALLOW(membarrier), ALLOW(getcpu), ALLOW(rt_sigaction), ALLOW(rt_sigprocmask), ALLOW(rt_sigreturn),
     ALLOW(sigaltstack), ALLOW(restart_syscall), ALLOW(ppoll), ALLOW(exit), ALLOW(exit_group),
-    /* Time, chance, and figures about itself. */
+    /* Time, random numbers, and statistics of the process. */
     ALLOW(clock_gettime), ALLOW(clock_getres), ALLOW(clock_nanosleep), ALLOW(nanosleep), ALLOW(gettimeofday),
     ALLOW(getrandom), ALLOW(getrusage), ALLOW(sysinfo), ALLOW(uname),
 #ifdef SYS_poll
     ALLOW(poll),
 #endif
-    /* clone3 hides its flags behind a pointer. Without it, glibc takes clone, whose flags can be looked at. How many
-     * threads there may be, the pool watches: RLIMIT_NPROC counts those of all the user's processes, and so refused
+    /* clone3 has its flags behind a pointer, which a filter can't read. Without clone3, glibc uses clone. The pool
+     * limits the number of threads: RLIMIT_NPROC counts the threads of all the user's processes, so it rejected
      * photos. */
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone3, 0, 1), DENY(ENOSYS),
 
-    /* The checks below look at arguments, and so end in a verdict of their own. */
+    /* The checks below read arguments, so each has its own return. */
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 4),
     LOAD(args[0]),
     BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, CLONE_THREAD, 0, 1),
@@ -108,7 +107,7 @@ static struct sock_filter filter[] = {
     VERDICT(SECCOMP_RET_ALLOW),
     DENY(EPERM),
 
-    /* Processor time is granted photo by photo; the other limits stay as they are. Only for itself (process 0). */
+    /* Processor time is raised for each photo. The other limits are fixed. Only for this process (0). */
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prlimit64, 0, 8),
     LOAD(args[0]),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 5),
@@ -119,7 +118,7 @@ static struct sock_filter filter[] = {
     VERDICT(SECCOMP_RET_ALLOW),
     DENY(EPERM),
 
-    /* abort() signals itself, and nobody else. The number is filled in by sandbox_lock. */
+    /* abort() signals its own process only. sandbox_lock fills in the process id. */
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_tgkill, 0, 4),
     LOAD(args[0]),
     BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1),
@@ -134,7 +133,7 @@ enum { FILTER_LENGTH = sizeof filter / sizeof filter[0], OWN_PROCESS = FILTER_LE
 static int drop_capabilities(void) {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
     struct __user_cap_data_struct none[2] = {{0, 0, 0}, {0, 0, 0}};
-    /* A service that has none may be forbidden the call that drops them. */
+    /* A process without capabilities may lack the right to call capset. */
     struct __user_cap_data_struct held[2] = {{~0u, ~0u, ~0u}, {~0u, ~0u, ~0u}};
     if (syscall(SYS_capget, &header, held) == 0 && memcmp(held, none, sizeof none) == 0) return 0;
     return syscall(SYS_capset, &header, none) == 0 ? 0 : errno;
@@ -147,7 +146,7 @@ int sandbox_lock(void) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
     filter[OWN_PROCESS].k = (uint32_t)getpid();
     struct sock_fprog program = {FILTER_LENGTH, filter};
-    /* TSYNC: the threads that libvips has started already are bound as well. */
+    /* TSYNC: the filter applies to the running threads of libvips too. */
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0 ? 0 : errno;
 }
 

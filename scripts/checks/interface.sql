@@ -1,7 +1,7 @@
--- The functions that people and applications call, one a line: arguments with their defaults, result, and who may.
+-- The functions that people and applications call, one per line: arguments with their defaults, result, and roles.
 --
--- Functions with a version in their name are for programs. Those below are called by views alone, which run them with
--- the rights of whoever reads the view.
+-- Functions with a version in their name are for programs. The functions named below are called only by views,
+-- which run them with the rights of the view's reader.
 with callable as (
     select
         routine.oid,

@@ -3,35 +3,34 @@
 
 #include <stdint.h>
 
-/* What a process may use at most. */
+/* The limits of a process. */
 typedef struct {
     uint64_t address_space; /* bytes of virtual memory */
-    uint64_t open_files;    /* descriptors, all in all */
+    uint64_t open_files;    /* descriptors, including the standard ones */
 } SandboxLimits;
 
-/* A photo takes a core for a third of a second. Whatever else runs there, jobs of milliseconds and the database, goes
- * first. */
+/* A photo takes a core for a third of a second. Jobs of milliseconds and the database on that core run first. */
 #define SANDBOX_NICENESS 10
 
-/* First of all: closes every descriptor above standard error, gives way to the other processes of the machine, ties the
- * process's life to its parent's, bounds its memory and forbids core dumps. Returns 0, or the errno of the step that
- * failed. */
+/* Call this first. Closes every descriptor above standard error, lowers the process's priority, kills the process when
+ * its parent dies, limits its memory and disables core dumps. Returns 0, or the errno of the failed step. */
 int sandbox_enter(SandboxLimits limits);
 
-/* Has its whole session give way, unless it does already. Where Linux divides the cores among sessions ("autogroup",
- * see sched(7)) niceness counts only within one, and a database, whose session is another, would share them evenly
- * with photos. The kernel takes one such wish in 100 ms of all processes together: ask again before each photo. */
+/* Lowers the priority of the process's session, unless it is low already. If Linux divides the cores among sessions
+ * ("autogroup", see sched(7)), niceness counts only within one session. A database has another session and would share
+ * the cores evenly with photos. The kernel accepts one such request per 100 ms for all processes together, so call this
+ * before each photo. */
 void sandbox_give_way(void);
 
-/* Last, once every library has loaded what it needs: from here on there is no way to open a file or a socket, to start
- * a process, to signal another or to write a file; capabilities are gone. Threads, memory, and reading and
- * writing what is open remain. It can't be undone. Returns 0, or the errno of the step that failed. */
+/* Call this last, after every library has loaded its files. From now on the process can't open a file or a socket,
+ * start a process, signal another process or use a capability. It can still use threads and memory, and read and write
+ * its open descriptors. This can't be undone. Returns 0, or the errno of the failed step. */
 int sandbox_lock(void);
 
-/* Lets the process use `seconds` more of processor time from now on, before the kernel ends it by SIGXCPU. */
+/* Allows the process `seconds` more of processor time. Then the kernel kills it with SIGXCPU. */
 int sandbox_allow_seconds(uint64_t seconds);
 
-/* The most bytes that were resident at any time, so far. */
+/* The peak of resident memory so far, in bytes. */
 uint64_t sandbox_peak_bytes(void);
 
 #endif
