@@ -99,8 +99,8 @@ extension Settings {
 }
 
 extension Settings {
-    /// Apple's push service where APNS_KEY and its companions are set; the log where ERRAND_PUSH says so; else one that
-    /// sends nothing.
+    /// Apple's push service if APNS_KEY and its companions are set, the log if ERRAND_PUSH is `log`, otherwise a
+    /// service that sends nothing.
     func pushService(_ logger: Logger) throws -> any PushService {
         let route = try value(.push) { PushRoute(rawValue: $0) }
         if route == .log { return PushLog(logger: logger) }

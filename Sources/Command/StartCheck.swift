@@ -19,7 +19,7 @@ enum StartObstacle: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Connection {
-    /// Why this session can't write; nil where it can.
+    /// Why this session can't write; nil if it can.
     func readOnlyReason() async throws -> String? {
         let row = try await query(
             "select pg_is_in_recovery(), current_setting('transaction_read_only')::boolean, current_user::text")[0]
@@ -34,7 +34,7 @@ extension Connection {
     /// - Returns: the obstacle to wait for, nil if there is none; and the version that has migrated the database, if it
     ///   is newer than this program.
     /// - Throws: ``Failure`` if waiting would not help: the schema or a right is missing. ``PostgresError`` with code
-    ///   `schema` where the schema is too new.
+    ///   `schema` if the schema is too new.
     func startObstacle(for migrator: Migrator) async throws -> (obstacle: StartObstacle?, newer: String?) {
         if let reason = try await readOnlyReason() { return (.readOnly(reason), nil) }
         let newer = try await migrator.require(on: self)

@@ -70,7 +70,7 @@ enum StopSignals {
         }
     }
 
-    /// Exits with 1 immediately: a worker that stands still can't hand its jobs back. They run elsewhere after its
+    /// Exits with 1 immediately: a worker that hangs can't release its jobs. They run elsewhere after its
     /// lease expires.
     static func end(becauseOf standstill: String, _ logger: Logger) {
         logger.critical(

@@ -48,7 +48,7 @@ struct WebServer: Sendable {
 
     /// Listens and answers until a graceful shutdown or the end of its task.
     ///
-    /// - Throws: ``ListenError`` where it can't listen at its address.
+    /// - Throws: ``ListenError`` if it can't listen at its address.
     func listen(for worker: Worker? = nil) async throws {
         // Its own connections: monitoring must not wait for the monitored services.
         let database = Database(

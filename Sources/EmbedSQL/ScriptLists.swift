@@ -1,7 +1,7 @@
 /// The scripts of one part, the engine or an app, by type; each list in the order of application.
 ///
-/// Migrations go by number, without gap or double. Functions, views and seeds go by name, except where a head says
-/// `-- errand: after NAME`: then the named one of the same list comes first.
+/// Migrations are in the order of their numbers, without gaps and duplicates. Functions, views and seeds are in the
+/// order of their names. `-- errand: after NAME` in a script's head puts NAME, of the same list, before that script.
 struct ScriptLists {
     private(set) var migrations: [ScriptFile] = []
     private(set) var functions: [ScriptFile] = []
@@ -15,8 +15,8 @@ struct ScriptLists {
 
     /// Sorts the files into their lists.
     ///
-    /// - Throws: ``RuleError`` for a file that lies where no list looks, a migration whose number is missing, doubled
-    ///   or leaves a gap, and an `after` that names nothing, two things, or goes round in a circle.
+    /// - Throws: ``RuleError`` for a file outside of the folders of the lists, for a migration without a number, with a
+    ///   duplicate one or after a gap, and for an `after` that names no script or two, or is part of a cycle.
     init(_ files: [ScriptFile]) throws {
         for file in files.sorted(by: { $0.path < $1.path }) {
             let parts = file.path.split(separator: "/")

@@ -72,7 +72,7 @@ public struct StorageError: Error, OutboundError, Sendable, Hashable {
 }
 
 extension StorageError {
-    /// What the system answered, about `what`.
+    /// The system's error number for `what`.
     init(errno number: Int32, _ what: String) {
         let code: Code =
             switch number {

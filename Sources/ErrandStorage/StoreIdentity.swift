@@ -75,7 +75,7 @@ package enum StoreMarker {
 }
 
 extension ObjectStore {
-    /// The id in the store's marker; nil where it has none. For a store without an identity of its own.
+    /// The id in the store's marker; nil if it has none. For a store without an identity of its own.
     package func markedID() async throws(StorageError) -> UUID? {
         do throws(StorageError) {
             return StoreMarker.id(in: try await get(.marker, atMost: StoreMarker.limit))
@@ -84,7 +84,7 @@ extension ObjectStore {
         }
     }
 
-    /// Writes the marker. Returns false where the store has one, and it is not to be replaced.
+    /// Writes the marker. Returns false if the store has one and `replacing` is false.
     package func mark(as id: UUID, replacing: Bool) async throws(StorageError) -> Bool {
         try await put(
             .bytes(StoreMarker.bytes(of: id)), at: .marker, type: ContentType(rawValue: "text/plain"),

@@ -6,11 +6,11 @@ struct Compression {
     let photo: UnsafeRawBufferPointer
     let request: ImageRequest
 
-    /// - Throws: ``ImageError`` with the reason, before anything was decoded where the header tells it.
+    /// - Throws: ``ImageError`` with the reason, before decoding if the header is enough to tell.
     func run() throws(ImageError) -> (ImageReport, [UInt8]) {
         try request.check()
         let format = try ImageFormat(of: photo)
-        // Even libvips' look at the header takes time that grows with the square of the segments.
+        // Even reading the header with libvips takes time that grows with the square of the segments.
         if format == .jpeg, let excess = JPEGSegments(photo).excess { throw ImageError(.tooComplex, excess) }
         do {
             guard format == .png else { return try run(format) }
@@ -56,7 +56,7 @@ struct Compression {
         throw ImageError(.cannotFit, "no size has fewer than \(request.maxBytes) bytes")
     }
 
-    /// The best quality at which the picture fits at its size, or nil where none of the rung's does.
+    /// The best quality at which the picture fits at its size, or nil if none of the rung's does.
     private func fit(
         _ picture: borrowing Picture, _ qualities: ClosedRange<Int>, _ encodes: inout Int
     ) throws(ImageError) -> ([UInt8], Int)? {

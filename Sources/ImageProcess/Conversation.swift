@@ -46,7 +46,7 @@ struct Conversation {
         writer.write(bytes)
     }
 
-    /// The next `count` bytes of the input; nil where it ends before.
+    /// The next `count` bytes of the input; nil if it ends before.
     private func take(_ count: Int) -> [UInt8]? {
         guard count >= 0 else { return nil }
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in

@@ -27,7 +27,7 @@ struct Picture: ~Copyable {
 
     /// Decodes a photo of three colours to exactly `stored`, its sides before it is turned upright, and turns it.
     ///
-    /// libvips decodes it and shrinks its columns; ``RowShrink`` shrinks its rows. Nil where the photo has other than
+    /// libvips decodes it and shrinks its columns; ``RowShrink`` shrinks its rows. Nil if the photo has other than
     /// three colours.
     static func decode(
         _ photo: UnsafeRawBufferPointer, to stored: PixelSize, shrinkingRowsFrom width: Int, toSRGB: Bool

@@ -45,7 +45,7 @@ public struct Rows: Sendable, RandomAccessCollection {
 
     /// The first column of the first row: the result of `select f(…)`.
     ///
-    /// - Throws: ``PostgresError`` with code `malformed` where there is no row, or its value isn't a `Value`.
+    /// - Throws: ``PostgresError`` with code `malformed` if there is no row, or its value isn't a `Value`.
     public func scalar<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
         guard let first else { throw PostgresError(.malformed, "expected a row with \(Value.self), got none") }
         return try first.value(at: 0, as: type)
@@ -54,7 +54,7 @@ public struct Rows: Sendable, RandomAccessCollection {
     /// The values of one column, from the first row to the last. For many rows this takes half the time of decoding
     /// each row.
     ///
-    /// - Throws: ``PostgresError`` with code `malformed` where a value isn't a `Value`.
+    /// - Throws: ``PostgresError`` with code `malformed` if a value isn't a `Value`.
     public func column<Value: PostgresDecodable>(
         _ index: Int, as type: Value.Type
     ) throws(PostgresError) -> [Value] {

@@ -71,7 +71,7 @@ package struct Web: Service {
 
     /// Serves until a graceful shutdown or the cancellation of its task.
     ///
-    /// - Throws: ``ListenError`` where it can't listen at the address.
+    /// - Throws: ``ListenError`` if it can't listen at the address.
     package func run() async throws {
         // hummingbird logs a listener that is stopped as an error. A listener that fails throws, and is logged then.
         var quiet = logger

@@ -13,7 +13,7 @@ enum Samples {
         try ImageFile.read(path, atMost: 1 << 30)
     }
 
-    /// What a program writes to standard output. Throws where it fails.
+    /// What a program writes to standard output. Throws if it fails.
     @discardableResult
     static func run(_ command: String...) throws -> [UInt8] {
         let process = Foundation.Process()

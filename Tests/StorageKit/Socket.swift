@@ -6,7 +6,7 @@ final class Socket: Sendable {
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Connects; nil where nobody listens.
+    /// Connects; nil if nobody listens.
     init?(port: Int) {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = Self.address(port)

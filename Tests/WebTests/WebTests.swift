@@ -103,7 +103,7 @@ import FoundationNetworking
         }
     }
 
-    @Test("a probe is answered while others hold 450 connections, idle or in the middle of a request")
+    @Test("a probe gets a response while others hold 450 connections, idle or in the middle of a request")
     func held() async throws {
         try await withWeb { port, _, _ in
             var peers: [Int32] = []

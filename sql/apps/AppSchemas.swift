@@ -13,7 +13,7 @@ package enum AppSchemas {
 
     /// The apps of these names, in the order in which they are applied.
     ///
-    /// - Throws: ``UnknownApp`` for a name that none has, ``MissingApp`` where one lacks an app that it needs.
+    /// - Throws: ``UnknownApp`` for a name that none has, ``MissingApp`` if one lacks an app that it needs.
     package static func named(_ names: [String]) throws -> [SchemaPart] {
         if let unknown = names.first(where: { !Self.names.contains($0) }) { throw UnknownApp(name: unknown) }
         let chosen = all.filter { names.contains($0.name) }

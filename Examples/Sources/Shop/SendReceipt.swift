@@ -7,7 +7,7 @@ public protocol MailService: Sendable {
     func sendReceipt(to customer: String, cents: Int) async throws
 }
 
-/// What a mail server may answer.
+/// The errors of a mail server.
 public enum MailError: Error {
     case unreachable
     case noSuchAddress(String)

@@ -58,7 +58,7 @@ struct Bench {
 
     /// Throws if the database has other jobs or a running worker, which would disturb the benchmark or be harmed.
     private func refuseOthers(on database: Database) async throws {
-        // Ended jobs are looked up in their counts: after some benchmarks the history has millions of rows.
+        // Counts of finished jobs are read instead of the history, which has millions of rows after some benchmarks.
         let others = try await database.query(
             Statement(
                 """

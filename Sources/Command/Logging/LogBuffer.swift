@@ -18,7 +18,7 @@ struct LogBuffer {
         bytes += line.utf8
     }
 
-    /// Takes all that is to be written now; empty where nothing is.
+    /// Takes all that is to be written now; empty if nothing is.
     mutating func take() -> [UInt8] {
         defer {
             bytes = []

@@ -4,7 +4,8 @@ import Synchronization
 
 /// Writes lines to a descriptor in order, on a thread of its own: no caller waits for a stalled reader.
 ///
-/// At most 1 MiB waits, beside as much that is being written. Further lines are dropped, and a line says how many. A
+/// At most 1 MiB waits, in addition to the bytes that are being written. Further lines are dropped, and a line has
+/// their number. A
 /// closed reader or a full disk loses lines, but never stops a worker.
 final class LogWriter: Sendable {
     /// Standard error. At exit, waiting lines are written for up to 1 s.

@@ -20,7 +20,7 @@ struct Settings: Sendable {
 
     private var values: [String: (text: String, origin: Origin)] = [:]
 
-    /// Reads the environment and the file that `ERRAND_CONFIG` names, or `errand.json` where there is one.
+    /// Reads the environment and the file that `ERRAND_CONFIG` names, or `errand.json` if there is one.
     ///
     /// - Throws: ``ConfigurationError`` for a setting that doesn't exist, for a value that isn't what is expected, and
     ///   for a file that can't be read.
@@ -46,7 +46,7 @@ struct Settings: Sendable {
         return settings
     }
 
-    /// The text of a setting and where it came from; nil where it is unset and has no default.
+    /// The text of a setting and where it came from; nil if it is unset and has no default.
     func value(_ setting: Setting) -> (text: String, origin: Origin)? { values[setting.key] }
 
     /// A setting as `parse` makes it.

@@ -10,7 +10,7 @@ struct SettingsFile: Sendable {
 
     /// Reads the file. A missing file is empty, unless it must exist.
     ///
-    /// - Throws: ``ConfigurationError`` where it can't be read, isn't a JSON object, or has a key that is no setting.
+    /// - Throws: ``ConfigurationError`` if it can't be read, isn't a JSON object, or has a key that is no setting.
     init(_ path: String, mustExist: Bool) throws {
         self.path = path
         guard mustExist || FileManager.default.fileExists(atPath: path) else { return }
@@ -27,9 +27,9 @@ struct SettingsFile: Sendable {
         }
     }
 
-    /// The value of a setting as an environment variable would have it; nil where the file doesn't have it.
+    /// The value of a setting as an environment variable would have it; nil if the file doesn't have it.
     ///
-    /// - Throws: ``ConfigurationError`` where the value is neither a text nor a whole number nor true nor false.
+    /// - Throws: ``ConfigurationError`` if the value is neither a text nor a whole number nor true nor false.
     func text(of setting: Setting) throws -> String? {
         switch values[setting.key] {
         case nil: return nil

@@ -40,7 +40,7 @@ public struct JobContext: Sendable {
     public var maxAttempts: Int { job.maxAttempts }
     /// When the job was enqueued, by the database's clock.
     public var createdAt: Timestamp { job.createdAt }
-    /// The moment after which no attempt may start; nil where there is none.
+    /// The moment after which no attempt may start; nil if there is none.
     public var notAfter: Timestamp? { job.options?.notAfter }
     /// Words to find the job by.
     public var tags: [String] { job.options?.tags ?? [] }

@@ -109,7 +109,7 @@ extension CronExpression {
 
     /// The first local time that matches and isn't before `start`, in seconds on the local clock since 1970.
     ///
-    /// Nil where there is none within 41 years: 29 February falls on a given day of the week at least that often, and
+    /// Nil if there is none within 41 years: 29 February falls on a given day of the week at least that often, and
     /// 30 February never comes. The search costs at most 15,000 steps, where few days match.
     func firstLocalTime(from start: Int64) -> Int64? {
         var number = start.flooredQuotient(86400)

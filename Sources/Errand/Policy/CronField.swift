@@ -54,7 +54,7 @@ extension CronField {
         throw unexpected(item)
     }
 
-    /// One or two digits; nil where the text is anything else.
+    /// One or two digits; nil if the text is anything else.
     static func number(_ text: Substring) -> Int? {
         text.utf8.count <= 2 && text.utf8.allSatisfy { (48...57).contains($0) } ? Int(text) : nil
     }

@@ -11,7 +11,7 @@ public struct TickPreview: Sendable, Hashable, Encodable {
 }
 
 extension Schedule {
-    /// The next ticks after `time`, oldest first, fewer where there are no more.
+    /// The next ticks after `time`, oldest first, fewer if there are no more.
     ///
     /// - Parameters:
     ///   - time: all ticks are later than this.

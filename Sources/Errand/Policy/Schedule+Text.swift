@@ -14,7 +14,7 @@ extension Schedule {
         self = try Self.read(text, in: try Zone(named: timeZone))
     }
 
-    /// As ``init(_:timeZone:)``, with a zone that is at hand.
+    /// As ``init(_:timeZone:)``, with a zone that is loaded already.
     static func read(_ text: String, in zone: Zone) throws(ScheduleError) -> Schedule {
         let words = text.split(whereSeparator: \.isWhitespace)
         guard words.first?.lowercased() == "every" else { return .cron(try CronExpression(text), zone) }
@@ -28,7 +28,7 @@ extension Schedule {
         return .every(.microseconds(interval))
     }
 
-    /// The sum of numbers with their units, each unit once; nil where the text is something else, or too long.
+    /// The sum of numbers with their units, each unit once; nil if the text is something else, or too long.
     private static func microseconds(_ text: String) -> Int64? {
         var rest = text[...]
         var sum: Int64 = 0

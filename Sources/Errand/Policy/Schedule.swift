@@ -13,7 +13,7 @@ public enum Schedule: Sendable, Hashable {
     /// What came before 1970 and after 2199 is no time for a job; searches end there.
     private static let times: ClosedRange<Int64> = 0...7_258_118_399
 
-    /// The first tick after `time`; nil where there is none, as for 30 February.
+    /// The first tick after `time`; nil if there is none, as for 30 February.
     ///
     /// - Complexity: 0.1 µs for a schedule that ticks daily, 5 µs for a yearly one, 40 µs where there is no such date.
     public func next(after time: Timestamp) -> Timestamp? {

@@ -1,10 +1,10 @@
-/// Detects a worker process that stands still: a claim loop that has work and made no progress for longer than the
+/// Detects a worker process that hangs: a claim loop that has work and made no progress for longer than the
 /// lease, or Swift tasks that don't run at all.
 ///
 /// The first may be a fault of Errand or of a library. The second comes from handlers that block every thread of
-/// Swift's shared pool. A handler that blocks one thread while the loops run is no standstill. Nor is a database that
-/// is down: a loop that waits for the database is judged only if heartbeats succeed meanwhile. Nor is a process that
-/// was stopped (`SIGSTOP`, a suspended machine), which the watchdog sees by its own delay.
+/// Swift's shared pool. A handler that blocks one thread while the loops run is not a hang. Nor is a database that is
+/// down: a loop that waits for the database counts only if heartbeats succeed meanwhile. Nor is a process that was
+/// stopped (`SIGSTOP`, a suspended machine): the watchdog notices its own delay.
 struct Watchdog: Sendable {
     /// What a claim loop does.
     enum Phase: Sendable {
@@ -47,11 +47,11 @@ struct Watchdog: Sendable {
     init(lease: Duration, statementTimeout: Duration?) {
         interval = min(.seconds(1), lease / 4)
         limit = lease
-        // The client gives up some seconds after the server should have, and may connect anew before that.
+        // The client gives up some seconds after the server should have, and may reconnect before that.
         databaseLimit = statementTimeout.map { lease + $0 + .seconds(15) }
     }
 
-    /// Describes what stands still, and for how long; nil if nothing does. `now` is any monotonic clock.
+    /// Describes what hangs, and for how long; nil if nothing does. `now` is any monotonic clock.
     mutating func check(_ sample: Sample, at now: Duration) -> String? {
         defer { lastCheck = now }
         // The watchdog itself was stopped: earlier samples say nothing.

@@ -9,7 +9,7 @@ extension Zone {
 
     /// Reads a zone by its IANA name, such as `Europe/Paris`. Costs some 50 µs: keep it.
     ///
-    /// - Throws: ``ScheduleError`` where the system has no such zone, or no time-zone data at all (`tzdata` is
+    /// - Throws: ``ScheduleError`` if the system has no such zone, or no time-zone data at all (`tzdata` is
     ///   missing).
     public init(named name: String) throws(ScheduleError) {
         if name == "UTC" {
@@ -29,7 +29,7 @@ extension Zone {
         try self.init(name: name, file: [UInt8](data))
     }
 
-    /// The version of the system's time-zone data, such as `2025b`; nil where it doesn't say.
+    /// The version of the system's time-zone data, such as `2025b`; nil if it doesn't say.
     public static var dataVersion: String? {
         for folder in folders {
             guard let file = FileHandle(forReadingAtPath: "\(folder)/tzdata.zi"),

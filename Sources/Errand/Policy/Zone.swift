@@ -47,7 +47,7 @@ extension Zone {
             end: index == changes.count ? .max : changes[index], offset: offsets[index])
     }
 
-    /// The stretch that a moment lies in. Costs a binary search.
+    /// The stretch with this moment. Costs a binary search.
     func stretch(at time: Int64) -> Stretch {
         var low = 0
         var high = changes.count
@@ -76,7 +76,7 @@ extension Zone {
 
     /// The first moment at which the local clock shows `local` or later.
     ///
-    /// So a time that occurs twice stands for the first one, and one that is skipped for the moment of the change.
+    /// So a time that occurs twice is the first of the two, and a skipped time is the moment of the change.
     func firstMoment(showing local: Int64) -> Int64 {
         var stretch = stretch(at: local - Self.mostOffset)
         while stretch.localEnd <= local, let next = self.stretch(after: stretch) { stretch = next }

@@ -6,7 +6,7 @@ public struct Enqueued: Sendable, Hashable {
     public let id: Int64
     /// False if an unfinished job already had the unique key. Then `id` is that job's.
     public let isNew: Bool
-    /// The job's state now: `scheduled`, `available`, `parked`; `running` where a running job has the key.
+    /// The job's state now: `scheduled`, `available`, `parked`; `running` if a running job has the key.
     public let state: String
 }
 

@@ -37,8 +37,8 @@ extension Queue {
 
     /// Whether the database has a schema on which this version runs: its own, or that of a newer version.
     ///
-    /// - Throws: ``PostgresError``. Its code is `schema` where a newer version has dropped what this one needs, or
-    ///   where somebody has edited a migration.
+    /// - Throws: ``PostgresError``. Its code is `schema` if a newer version has dropped what this one needs, or
+    ///   if an applied migration was edited.
     /// - Complexity: one connection and a few round trips, some 20 ms.
     public func isMigrated() async throws -> Bool {
         try await withSchemaConnection { connection in

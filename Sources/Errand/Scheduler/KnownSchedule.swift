@@ -9,7 +9,7 @@ struct KnownSchedule: Sendable {
     let schedule: Result<Schedule, ScheduleError>
     /// Ticks up to this time are recorded.
     private(set) var lastTick: Timestamp
-    /// The tick after `lastTick`; nil where there is none.
+    /// The tick after `lastTick`; nil if there is none.
     private(set) var next: Timestamp?
     /// When this scheduler last recorded one of its ticks. A read that began before then is outdated.
     private var recordedAt: ContinuousClock.Instant?

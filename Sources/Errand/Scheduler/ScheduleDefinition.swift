@@ -35,7 +35,7 @@ public struct ScheduleDefinition: Sendable {
     ///   - queue: default nil: the queue of the job's policy.
     ///   - maxLateness: how late a tick may be enqueued before it counts as missed. Default 60 s.
     ///   - maxCatchUp: the most missed ticks to enqueue, with ``MissedTicks/all``. Default 100.
-    /// - Throws: an `EncodingError` where the job has no JSON form.
+    /// - Throws: an `EncodingError` if the job has no JSON form.
     public init<J: Job>(
         _ name: String, _ times: Times, job: J, missed: MissedTicks = .latest, queue: String? = nil,
         maxLateness: Duration = .seconds(60), maxCatchUp: Int = 100

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Makes the round trips of one queue, over two connections.
 ///
-/// The first connection claims whatever is due. While the queue is deep, the second one alternates with it, so that the
+/// The first connection claims all due jobs. While the queue is deep, the second one alternates with it, so that the
 /// server works on one batch while the worker runs another.
 struct QueueLoop {
     let queue: QueueState
@@ -21,7 +21,7 @@ struct QueueLoop {
         }
     }
 
-    /// The first connection's loop: whatever is due, however little.
+    /// The first connection's loop: all due work, even a single job.
     private func lead() async {
         let trip = RoundTrip(queue: queue, runner: runner, connection: .first)
         var backoff = Backoff()

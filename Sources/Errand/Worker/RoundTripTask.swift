@@ -19,7 +19,7 @@ struct RoundTripTask {
 
 /// What there is to do for each connection of a queue.
 extension QueueState {
-    /// The next round trip of the first connection: whatever is due.
+    /// The next round trip of the first connection, with all due work.
     func nextTask() -> RoundTripTask {
         let isArmed = shared.isArmed
         return state.withLock { state in

@@ -13,7 +13,7 @@ final class WatchdogThread: Sendable {
         self.queues = queues
     }
 
-    /// Watches until ``stop()``, or until something stands still, which it reports once.
+    /// Watches until ``stop()``, or until something hangs, which it reports once.
     func start() {
         guard let onStandstill = shared.configuration.onStandstill else { return }
         Thread.detachNewThread { [self] in

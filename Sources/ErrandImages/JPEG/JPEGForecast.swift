@@ -18,7 +18,7 @@ package struct JPEGForecast: Sendable {
 
     /// - Parameters:
     ///   - pixels: three bytes each, row by row, without gaps.
-    ///   - samples: units of 16 × 16 pixels to look at, at most.
+    ///   - samples: the maximum number of sampled units of 16 × 16 pixels.
     ///   - hasFullChroma: whether colour is kept at every pixel, or halved in both directions.
     package init(
         pixels: UnsafeBufferPointer<UInt8>, width: Int, height: Int, hasFullChroma: Bool = false, samples: Int = 1_200

@@ -16,7 +16,7 @@ package enum Frame {
         return (0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) } + json
     }
 
-    /// The length that four bytes say, or nil where it is out of bounds.
+    /// The length that four bytes say, or nil if it is out of bounds.
     package static func headerLength(_ bytes: some Collection<UInt8>) -> Int? {
         let length = bytes.reduce(0) { $0 << 8 | Int($1) }
         return bytes.count == 4 && 1...longestHeader ~= length ? length : nil

@@ -75,7 +75,7 @@ extension ImageProcessHandle {
 
     /// Compresses one photo.
     ///
-    /// - Throws: ``ImageError``; `CancellationError` where the caller's task was cancelled, which ends the process.
+    /// - Throws: ``ImageError``; `CancellationError` if the caller's task was cancelled, which ends the process.
     func compress(_ photo: [UInt8], as request: ImageRequest) async throws -> ImageResult {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { caller in

@@ -67,7 +67,7 @@ extension ImageProcessPool {
     ///   - photo: the bytes of a JPEG, PNG, WebP, GIF, HEIC or AVIF file.
     ///   - request: the format, the budget and the longest side.
     /// - Returns: a report, and the result: fewer bytes than `request.maxBytes`, upright, sRGB, without metadata.
-    /// - Throws: ``ImageError``, or `CancellationError` where the task was cancelled; the process is killed then.
+    /// - Throws: ``ImageError``, or `CancellationError` if the task was cancelled; the process is killed then.
     public func compress(
         _ photo: [UInt8], as request: ImageRequest = ImageRequest()
     ) async throws -> (report: ImageReport, bytes: [UInt8]) {
@@ -105,7 +105,7 @@ extension ImageProcessPool {
 
     /// Compresses one file into another. The result appears under its name complete and on disk, or not at all.
     ///
-    /// - Throws: as ``compress(_:as:)``; with code `fileAccess` where a file can't be read or written.
+    /// - Throws: as ``compress(_:as:)``; with code `fileAccess` if a file can't be read or written.
     public func compress(
         file source: String, to destination: String, as request: ImageRequest = ImageRequest()
     ) async throws -> ImageReport {

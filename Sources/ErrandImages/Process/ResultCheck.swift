@@ -47,7 +47,7 @@ enum ResultCheck {
 
 // MARK: - Sides
 extension ResultCheck {
-    /// The sides that a file says its picture has, read without decoding; of an AVIF those of each part.
+    /// The sides in a file's header, read without decoding. An AVIF has those of each part.
     static func sizes(of bytes: [UInt8], _ format: ImageRequest.Format) -> [PixelSize] {
         switch format {
         case .jpeg:

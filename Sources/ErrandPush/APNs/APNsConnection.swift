@@ -13,7 +13,7 @@ final class APNsConnection: Sendable {
     private let topic: String
     private let limits: APNsConfiguration.Limits
 
-    /// - Throws: ``PushError`` with code `misconfigured` where the file of authorities can't be read.
+    /// - Throws: ``PushError`` with code `misconfigured` if the file of authorities can't be read.
     init(_ configuration: APNsConfiguration) throws(PushError) {
         address = "https://\(configuration.host):\(configuration.port)/3/device/"
         topic = configuration.topic

@@ -13,7 +13,7 @@ public final class APNsService: PushService {
 
     /// Opens no connection.
     ///
-    /// - Throws: ``PushError`` with code `misconfigured` where the file of authorities can't be read.
+    /// - Throws: ``PushError`` with code `misconfigured` if the file of authorities can't be read.
     public init(_ configuration: APNsConfiguration) throws(PushError) {
         self.configuration = configuration
         connection = Mutex(try APNsConnection(configuration))

@@ -111,7 +111,7 @@ extension Folder {
         throw StorageError(errno: errno, path + Self.text(name))
     }
 
-    /// `S_IFREG`, `S_IFDIR`, `S_IFLNK` or another; nil where nothing has the name.
+    /// `S_IFREG`, `S_IFDIR`, `S_IFLNK` or another; nil if nothing has the name.
     func type(of name: String) throws(StorageError) -> mode_t? {
         try status(of: name).map { $0.st_mode & S_IFMT }
     }

@@ -11,7 +11,7 @@ public struct FolderStore: ObjectStore {
     /// Creates the folder if needed, and deletes what a crash left half written more than an hour ago.
     ///
     /// - Parameter root: an absolute path.
-    /// - Throws: ``StorageError`` where the folder can't be used.
+    /// - Throws: ``StorageError`` if the folder can't be used.
     /// - Complexity: reads the names of all objects, once.
     public init(root: String) throws(StorageError) { try self.init(root: root, identity: nil) }
 

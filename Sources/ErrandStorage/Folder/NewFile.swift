@@ -5,7 +5,7 @@ final class NewFile: Sendable {
     private let file: OpenFile
     private let path: String
 
-    /// Makes the file. Throws where something has that name.
+    /// Makes the file. Throws if something has that name.
     init(_ path: String) throws(StorageError) {
         let opened = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard opened >= 0 else { throw StorageError(errno: errno, path) }

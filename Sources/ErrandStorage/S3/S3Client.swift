@@ -18,7 +18,7 @@ final class S3Client: Sendable {
     private let reachability = Mutex(Reachability())
     private let start = ContinuousClock.now
 
-    /// - Throws: ``StorageError`` with code `misconfigured` where the file of authorities can't be read.
+    /// - Throws: ``StorageError`` with code `misconfigured` if the file of authorities can't be read.
     init(_ configuration: S3Configuration, now: @escaping @Sendable () -> Date = { Date() }) throws(StorageError) {
         self.configuration = configuration
         self.now = now

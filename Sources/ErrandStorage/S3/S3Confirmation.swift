@@ -19,7 +19,7 @@ final class S3Confirmation: Sendable {
 extension S3Store {
     /// Returns if the bucket is the database's store, confirmed within the last 10 s.
     ///
-    /// - Throws: ``StorageError`` with code `wrongStore` where it isn't.
+    /// - Throws: ``StorageError`` with code `wrongStore` if it isn't.
     func confirm() async throws(StorageError) {
         if !confirmation.isFresh { try await confirmAnew() }
     }

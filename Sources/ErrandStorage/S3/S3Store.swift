@@ -15,7 +15,7 @@ public struct S3Store: ObjectStore {
 
     /// Opens no connection.
     ///
-    /// - Throws: ``StorageError`` with code `misconfigured` where the file of authorities can't be read.
+    /// - Throws: ``StorageError`` with code `misconfigured` if the file of authorities can't be read.
     public init(_ configuration: S3Configuration) throws(StorageError) {
         try self.init(configuration, identity: nil)
     }

@@ -40,8 +40,8 @@ final class S3Versioning: Sendable {
         } catch  where error.fault != .transient {
             throw StorageError(
                 .misconfigured,
-                "whether the bucket keeps versions can't be told (\(error.detail)): allow s3:GetBucketVersioning, or answer "
-                    + "for it with versions=unchecked")
+                "whether the bucket keeps versions is unknown (\(error.detail)): allow s3:GetBucketVersioning, or accept old "
+                    + "versions with versions=unchecked")
         }
     }
 }

@@ -142,7 +142,7 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
     }
 }
 
-/// One dimension; an element may be NULL where `Element` is optional.
+/// One dimension; an element may be NULL if `Element` is optional.
 extension Array: PostgresDecodable where Element: PostgresDecodable & PostgresEncodable {
     public static func reads(_ type: UInt32) -> Bool { type == Element.postgresType.array }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {

@@ -126,8 +126,8 @@ extension Database {
 
     /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
     ///
-    /// - Throws: what `body` throws; a ``PostgresError`` whose `isOutcomeUnknown` is true where the commit's answer was
-    ///   lost.
+    /// - Throws: what `body` throws; a ``PostgresError`` whose `isOutcomeUnknown` is true if the response to the
+    ///   commit was lost.
     @discardableResult
     public func transaction<T: Sendable>(_ body: (Transaction) async throws -> T) async throws -> T {
         try await withConnection { try await $0.transaction(body) }

@@ -161,7 +161,7 @@ import Testing
                 try await database.becomes(
                     "not exists (select from errand.job where queue = 'pushes')", within: .seconds(40)))
             #expect(fixture.server.receipts.isEmpty)
-            // Obsolete at its claim, or cancelled where the attempt that the time ran out for had already begun.
+            // Obsolete at its claim, or cancelled if the attempt that the time ran out for had already begun.
             #expect(try await database.count("from errand.history where state in ('obsolete', 'cancelled')") == 20)
             worker.send(SIGTERM)
             #expect(try await worker.exit() == 0)

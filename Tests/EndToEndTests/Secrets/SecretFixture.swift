@@ -40,7 +40,7 @@ extension Program {
         return program.output
     }
 
-    /// The port at which it answers by HTTP, once it says so.
+    /// The port of its HTTP service, once it logs it.
     func port() async throws -> Int {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < .seconds(30) {

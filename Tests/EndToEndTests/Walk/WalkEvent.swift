@@ -36,7 +36,7 @@ struct WalkEvent: Sendable {
     var isGuarded = false
     /// What tells a payload from others.
     var content: Int64 = 0
-    /// Of a limit or a rate: how many; of a pause 0. Nil where nothing is set.
+    /// Of a limit or a rate: how many; of a pause 0. Nil if nothing is set.
     var most: Int?
     /// Of a rate: the span, in microseconds.
     var per: Int64 = 0
@@ -74,7 +74,7 @@ enum WalkCause: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The name of the operation; nil where it was a worker.
+    /// The name of the operation; nil if it was a worker.
     var operation: String? {
         if case .operation(_, let name) = self { name } else { nil }
     }

@@ -1,6 +1,6 @@
 /// A rule that was broken.
 struct WalkFault: Sendable, CustomStringConvertible {
-    /// The job; 0 where it is none's.
+    /// The job; 0 if it is none's.
     var id: Int64
     var text: String
     /// What the job went through.
@@ -257,8 +257,8 @@ extension WalkModel {
     /// Whether what an operation returned is what it has done.
     ///
     /// - Parameters:
-    ///   - before: of those that were there or are there now, the state before; nil where it isn't said.
-    ///   - after: the state that it has said; nil where it has said that nothing was changed.
+    ///   - before: of those that were there or are there now, the state before; nil if it isn't said.
+    ///   - after: the state that it has said; nil if it has said that nothing was changed.
     mutating func checkResult(of number: Int64, id: Int64, before: String?, after: String?, words: String) {
         let own = (histories[id] ?? []).filter { $0.cause.number == number }
         if let after, after != before {

@@ -6,7 +6,7 @@ import Testing
 @Suite("Hostile and odd inputs", .serialized) struct HostileInputTests {
     struct Input: Sendable, CustomTestStringConvertible {
         let name: String
-        /// nil where a result must come out.
+        /// nil if a result must come out.
         let verdict: ImageError.Code?
         let make: @Sendable () throws -> [UInt8]
         var testDescription: String { name }

@@ -94,7 +94,7 @@ import Testing
             let keys = try (0..<1100).map { try ObjectKey("event/\($0 / 1000)/p-\($0)") }
             let other = try ObjectKey("events")
             try await store.put([0], at: other)
-            // rclone answers 500 where two keys make one folder at once.
+            // rclone returns 500 if two keys create one folder at the same time.
             for key in [keys[0], keys[1000]] { try await store.put([1], at: key) }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for start in 0..<8 {

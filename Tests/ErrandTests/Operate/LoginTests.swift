@@ -82,7 +82,7 @@ import Testing
 }
 
 extension Database {
-    /// The SQLSTATE with which a call is refused to a login; nil where it isn't.
+    /// The SQLSTATE with which a call is refused to a login; nil if it isn't.
     fileprivate func refusal(of sql: String, by login: String) async throws -> String? {
         do {
             try await transaction { transaction in

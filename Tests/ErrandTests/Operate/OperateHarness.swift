@@ -20,7 +20,7 @@ extension Database {
         }
     }
 
-    /// The SQLSTATE with which a call is refused; nil where it isn't.
+    /// The SQLSTATE with which a call is refused; nil if it isn't.
     func refusal(of sql: String, as role: String? = nil) async throws -> String? {
         do {
             try await transaction { transaction in

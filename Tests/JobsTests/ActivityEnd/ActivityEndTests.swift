@@ -281,7 +281,7 @@ import Testing
 }
 
 extension Database {
-    /// Runs `step` until no job is left; false where that takes too long.
+    /// Runs `step` until no job is left; false if that takes too long.
     fileprivate func becomesEmpty(_ step: () async throws -> Void) async throws -> Bool {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < .seconds(30) {

@@ -28,7 +28,7 @@ struct Service: Sendable {
 
     /// Runs `body` beside it, with its process, and ends it gently after.
     ///
-    /// - Throws: what `body` throws; a ``BenchError`` where the program fails before `body` is done.
+    /// - Throws: what `body` throws; a ``BenchError`` if the program fails before `body` is done.
     func running<T: Sendable>(on url: String, _ body: @escaping @Sendable (Int) async throws -> T) async throws -> T {
         let (started, continuation) = AsyncStream.makeStream(of: Int.self)
         return try await withThrowingTaskGroup(of: T?.self) { group in

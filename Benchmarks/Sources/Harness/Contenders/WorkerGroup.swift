@@ -22,7 +22,7 @@ final class WorkerGroup: Sendable {
 
     /// Runs `body` beside so many workers, once all of them would take jobs, and stops them after it.
     ///
-    /// - Parameter waitsForReady: false where jobs are waiting already, so that the first one is part of `body`.
+    /// - Parameter waitsForReady: false if jobs are waiting already, so that the first one is part of `body`.
     static func with<T: Sendable>(
         _ size: Int, of contender: Contender, on url: String, arguments: [String] = [], waitsForReady: Bool = true,
         _ body: @Sendable (WorkerGroup) async throws -> T

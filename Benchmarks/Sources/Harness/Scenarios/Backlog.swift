@@ -19,7 +19,7 @@ struct Backlog: Scenario {
             arguments: Arguments(lengths.map(String.init)),
             environment: .inherit.updating(["BATCHES": "20"]), output: .string(limit: 1 << 20),
             error: .string(limit: 1 << 20))
-        // It ends with 1 where its own bound isn't kept: that is a result too.
+        // It ends with 1 if its own bound isn't kept: that is a result too.
         let rows = Self.rows(of: result.standardOutput)
         guard rows.count == lengths.count else { throw BenchError("backlog.sh: \(result.standardError)") }
         return rows

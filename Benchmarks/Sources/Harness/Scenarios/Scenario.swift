@@ -9,7 +9,7 @@ protocol Scenario: Sendable {
     var peers: Peers { get }
     /// Which of the baselines take part: `c`, `bare`, `untriggered`, and the tools of `images`.
     var baselines: Set<String> { get }
-    /// False where one round is enough: what it counts doesn't vary, or it has rounds of its own.
+    /// False if one round is enough: what it counts doesn't vary, or it has rounds of its own.
     var isRepeated: Bool { get }
     /// Whether Errand of another commit can take part: where all that runs is the contender's own program.
     var comparesCommits: Bool { get }

@@ -61,7 +61,7 @@ struct PreviewSchedule: AsyncParsableCommand {
         print(table)
     }
 
-    /// Nil where `--after` isn't given, or is no time.
+    /// Nil if `--after` isn't given, or is no time.
     private var start: Timestamp? {
         after.flatMap { try? Date($0, strategy: .iso8601) }.map { Timestamp($0) }
     }
