@@ -24,11 +24,11 @@ struct Program {
         let (output, errors) = (folder.appendingPathComponent("output"), folder.appendingPathComponent("errors"))
         for file in [output, errors] { try Data().write(to: file) }
         let process = Process()
-        // The test bundle lies where the programs do.
+        // The test bundle is in the folder of the programs.
         process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appendingPathComponent("errand")
         process.arguments = arguments
-        // On a port that is free: several tests run at once.
+        // On a free port, because several tests run concurrently.
         let own = arguments.first == "run" ? ["ERRAND_WEB_ADDRESS": "127.0.0.1:0"] : [:]
         process.environment = settings.merging(own.merging(["PATH": "/usr/bin:/bin"]) { $1 }) { given, _ in given }
         process.currentDirectoryURL = folder

@@ -105,7 +105,7 @@ import Testing
                 "select jsonb_agg(to_jsonb(h) order by id)::text from errand.history as h")
             if Hardness.isFull { try await Task.sleep(until: stopped + .seconds(60)) }
             sleeper.send(SIGCONT)
-            // Its sleeps are over at once: it tries to end all ten.
+            // Its sleeps end at the same time: the worker tries to complete all ten.
             try await Task.sleep(for: .seconds(2))
             let after = try await database.query(
                 "select jsonb_agg(to_jsonb(h) order by id)::text from errand.history as h")

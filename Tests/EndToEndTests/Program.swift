@@ -12,7 +12,7 @@ final class Program {
     ///
     /// - Parameter program: another one than that which was built together with the tests.
     init(_ arguments: [String], of program: URL? = nil, database: String?, settings: [String: String] = [:]) throws {
-        // The test bundle lies where the programs do.
+        // The test bundle is in the folder of the programs.
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         log = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString).log")
         try Data().write(to: log)
@@ -22,7 +22,7 @@ final class Program {
         process.arguments = arguments
         var environment = settings.merging(["PATH": "/usr/bin:/bin"]) { one, _ in one }
         if let database, environment["DATABASE_URL"] == nil { environment["DATABASE_URL"] = database }
-        // On a port that is free: several tests run at once. The last released program may not know the setting.
+        // On a free port, because several tests run concurrently. The last released program may not know the setting.
         if program == nil, arguments.first == "run" { environment["ERRAND_WEB_ADDRESS"] = "127.0.0.1:0" }
         process.environment = environment
         let output = try FileHandle(forWritingTo: log)

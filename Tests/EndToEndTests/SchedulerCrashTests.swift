@@ -17,7 +17,7 @@ import Testing
             for scheduler in schedulers {
                 while !scheduler.output.contains("scheduling") { try await Task.sleep(for: .milliseconds(10)) }
             }
-            // Four days are due at once.
+            // Four days are due at the same time.
             try await database.execute(
                 """
                 update errand.schedule

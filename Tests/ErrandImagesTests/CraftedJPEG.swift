@@ -4,7 +4,7 @@ struct CraftedJPEG {
     var height: Int
     var descriptions = 0
     var scans = 1
-    /// What lies before each description and each scan.
+    /// The bytes before each description and each scan.
     var between: [UInt8] = []
 
     var bytes: [UInt8] {

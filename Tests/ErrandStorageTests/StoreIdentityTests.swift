@@ -6,7 +6,7 @@ import Testing
 @testable import ErrandStorage
 
 @Suite("Which store it is") struct StoreIdentityTests {
-    /// What stands in the database, for tests.
+    /// The database's record, for tests.
     private final class Recorded: Sendable {
         let id: Mutex<UUID?>
 

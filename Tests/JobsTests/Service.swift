@@ -40,7 +40,7 @@ struct Service: Sendable {
 ///   - executable: another program than errand-image.
 ///   - uploads: whether it takes jobs of the queue `uploads`.
 ///   - inBucket: whether the store is a bucket on moto, or else a folder.
-///   - proxy: what stands between us and moto's bucket.
+///   - proxy: a proxy between the test and moto's bucket.
 ///   - isMarked: whether the folder has to show that it is the database's store.
 func withService(
     images executable: String? = nil, uploads: Bool = true, inBucket: Bool = false,
@@ -101,7 +101,7 @@ private func marked(_ plain: FolderStore, at root: String, in database: Database
     return try FolderStore(root: root, identity: identity)
 }
 
-/// A part of a server's bucket that nobody else has.
+/// A prefix of a server's bucket for this test only.
 ///
 /// - Parameters:
 ///   - server: nil is moto.

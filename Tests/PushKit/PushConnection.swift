@@ -18,7 +18,7 @@ final class PushConnection: ChannelInboundHandler {
     private var streams: [HTTP2StreamID: Stream] = [:]
     private var lastStream = HTTP2StreamID.rootStream
     private var hasAccepted = false
-    /// No request that comes later is looked at.
+    /// Later requests are not read.
     private var isGoing = false
     private var idle: Scheduled<Void>?
 

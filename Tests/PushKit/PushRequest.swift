@@ -66,9 +66,9 @@ package indirect enum PushResponse: Sendable {
     case after(Duration, PushResponse)
     /// The connection is ended in good order: earlier requests get their response, this one was not processed.
     case goAway
-    /// The stream is reset: not looked at, or accepted all the same.
+    /// The stream is reset: the request was not read, or was accepted.
     case reset(accepting: Bool)
-    /// The connection breaks: not looked at, or accepted all the same.
+    /// The connection breaks: the request was not read, or was accepted.
     case close(accepting: Bool)
     /// Nothing ever comes.
     case silence

@@ -12,7 +12,7 @@ import Synchronization
 /// accepted.
 package final class PushServer: Sendable {
     package struct Options: Sendable {
-        /// Requests at once on a connection before a first one was accepted, and after that.
+        /// Concurrent requests of a connection before the first accepted one, and after it.
         package var firstStreams = 1
         package var streams = 1000
         /// Ends a connection on which nothing has come for so long.

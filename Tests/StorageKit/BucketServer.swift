@@ -8,7 +8,7 @@ package struct BucketServer: Sendable, CustomStringConvertible {
     package let secretKey: String
     /// The file with its certificate, where it speaks TLS.
     package let certificate: String?
-    /// Whether it heeds `If-None-Match`, keeps versions and metadata: rclone doesn't.
+    /// Whether it supports `If-None-Match`, versions and metadata: rclone doesn't.
     package let isWhole: Bool
 
     package var description: String { name }

@@ -6,7 +6,7 @@ final class Socket: Sendable {
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Connects; nil if nobody listens.
+    /// Connects; nil if the port has no listener.
     init?(port: Int) {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = Self.address(port)
@@ -41,7 +41,7 @@ final class Socket: Sendable {
         return (listener, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    /// A socket that has begun to connect, whatever comes of it.
+    /// A socket that has begun to connect.
     static func connecting(to port: Int) -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         var address = address(port)
@@ -127,7 +127,7 @@ extension Socket {
     }
 }
 
-/// A port of loopback on which nobody listens at the moment.
+/// A port of loopback without a listener.
 package func freePort() throws -> Int {
     let (descriptor, port) = try Socket.listen(on: 0)
     close(descriptor)

@@ -1,4 +1,4 @@
-/// One thing that is measured. The raw value is its name in the results file.
+/// A measured quantity. The raw value is its name in the results file.
 public enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     case rate = "jobs_per_second"
     case p50 = "p50_ms"

@@ -13,7 +13,7 @@ public enum MailError: Error {
     case noSuchAddress(String)
 }
 
-/// Trying again is of use, unless the address doesn't exist.
+/// A retry can help, unless the address doesn't exist.
 extension MailError: ClassifiedError {
     public var isPermanent: Bool {
         switch self {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A secret that is made up, so that nobody else has it, and the forms in which it could show.
+/// An invented, unique secret, and the forms in which it could appear.
 struct Canary: Sendable, Hashable {
     /// The setting that has it.
     let setting: String
@@ -11,7 +11,7 @@ struct Canary: Sendable, Hashable {
         self.init(setting, "c4n/ry+\(UUID().uuidString.replacing("-", with: ""))%=")
     }
 
-    /// One that somebody else has made up.
+    /// A secret that another program has invented.
     init(_ setting: String, _ text: String) {
         self.setting = setting
         self.text = text
@@ -48,7 +48,7 @@ struct Canary: Sendable, Hashable {
     }
 }
 
-/// Whatever somebody could read, by what it is called.
+/// Readable output, by its name.
 struct Evidence {
     private var texts: [(name: String, text: String)] = []
 

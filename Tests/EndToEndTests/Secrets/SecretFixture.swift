@@ -15,7 +15,7 @@ struct ListedSetting: Decodable, Sendable {
     let key: String
     let secret: Bool
 
-    /// What has to be set beside a key for pushes, or it isn't even looked at.
+    /// The settings that a push key needs. Without them the key isn't read.
     static let companions = [
         "APNS_KEY_ID": "ABCDE12345", "APNS_TEAM_ID": "FGHIJ67890", "APNS_TOPIC": "com.example.app",
         "APNS_SERVER": "https://127.0.0.1:9",
@@ -55,7 +55,7 @@ extension Program {
     struct NotListening: Error {}
 
     /// The response body at `path`, for any status.
-    func response(_ path: String) async throws -> String {
+    func respond(_ path: String) async throws -> String {
         let url = try #require(URL(string: "http://127.0.0.1:\(try await port())/\(path)"))
         return String(decoding: try await URLSession.shared.data(from: url).0, as: UTF8.self)
     }

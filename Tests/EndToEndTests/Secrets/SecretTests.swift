@@ -5,7 +5,7 @@ import Postgres
 import StorageKit
 import Testing
 
-/// Secrets that are made up are given to every setting that takes one, and looked for in all that anybody could read.
+/// Every setting that takes a secret gets an invented one. The tests search for them in all readable output.
 @Suite("Secrets", .serialized) struct SecretTests {
     @Test(
         "work that succeeds and work that fails shows no secret in logs, rows, metrics, URLs or the list of processes")
@@ -114,7 +114,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: file) }
         var evidence = Evidence()
         var canaries: [Canary] = []
-        // So that the malformed one is looked at at all.
+        // So that the malformed one is read.
         let usable = ListedSetting.companions.merging([
             "STORAGE_URL": "s3://photos?endpoint=http://127.0.0.1:1&plaintext=true", "STORAGE_ACCESS_KEY": "key",
             "STORAGE_SECRET_KEY": "key", "ERRAND_LOG_LEVEL": "trace",

@@ -7,7 +7,7 @@ import StorageKit
 import Testing
 
 @Suite("Workers, object store and database killed at random", .serialized) struct KillEverythingTests {
-    /// How long the killing goes on; 10 minutes are promised.
+    /// The duration of the kills; the promise is 10 minutes.
     private let span: Duration = Hardness.isFull ? .seconds(600) : .seconds(15)
 
     @Test("no photo that was handed over is lost, none is stored twice or damaged, and nothing else is in the bucket")

@@ -119,7 +119,7 @@ extension PurgeFixture {
         return Set(rows.filter(\.1).map(\.0))
     }
 
-    /// Once more where it fails: rclone stumbles over folders that two make at once.
+    /// Retries a failure: rclone fails if two calls create a folder at the same time.
     private func put(_ key: String) async throws {
         do {
             try await store.put([4, 5], at: ObjectKey(key))

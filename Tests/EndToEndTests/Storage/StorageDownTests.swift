@@ -32,7 +32,7 @@ import Testing
             #expect(first <= (Hardness.isFull ? .seconds(1.5) : .seconds(30)))
             #expect(last <= (Hardness.isFull ? .seconds(5) : .seconds(30)))
             #expect(puts.count == count)
-            // Sixteen run at once, so neighbours may change places on their way.
+            // Sixteen run concurrently, so neighbours may finish in another order.
             let order = puts.compactMap { Int($0.path.suffix(8).prefix(4)) }.map { $0 - 1000 }
             #expect(order.first == 0)
             for (place, number) in order.enumerated() { #expect(abs(place - number) <= 32) }

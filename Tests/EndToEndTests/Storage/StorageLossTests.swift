@@ -18,7 +18,7 @@ import Testing
                     tries[name, default: 0] += 1
                     return tries[name] ?? 0
                 }
-                // Two in a row, because a broken connection is tried once more at once; a third of each sort.
+                // Two in a row, because a broken connection is retried once immediately; a third of each sort.
                 guard number <= 2, let sort = Int(name.prefix(4)) else { return .none }
                 return [.loseResponse, .cutBody, .reset][sort % 3]
             }

@@ -45,7 +45,7 @@ import Testing
                     within: .seconds(60)))
             try await Task.sleep(for: Hardness.isFull ? .seconds(180) : .seconds(3))
             print("F55: the store was asked \(fixture.proxy.requests.count) times")
-            // The check at the start, and one a minute.
+            // The check at the start, and one per minute.
             #expect(fixture.proxy.requests.count <= (Hardness.isFull ? 4 : 2))
             #expect(
                 try await database.count(
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    /// Brings attempts forward, so that nobody waits for 40 s.
+    /// Brings attempts forward, so that the test doesn't wait for 40 s.
     private func skipDelays(_ database: Database) async throws {
         let start = ContinuousClock.now
         while try await database.count("from errand.failed") < 5 {

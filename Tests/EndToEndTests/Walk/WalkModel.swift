@@ -65,7 +65,7 @@ struct WalkModel {
         (moving, overtaken) = ([:], [:])
     }
 
-    /// Notes what somebody else found out about a job.
+    /// Records what another process reported about a job.
     mutating func report(_ id: Int64, _ text: String) {
         faults.append(WalkFault(id: id, text: text, history: histories[id] ?? []))
     }

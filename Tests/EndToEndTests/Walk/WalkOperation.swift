@@ -71,7 +71,7 @@ extension WalkGenerator {
         // Two attempts, since the delays behind later ones are long.
         let fails = number(0..<15) == 0
         let failing = fails ? ", \"fail\": \"transient\"" : ""
-        // It lies in errand.payload.
+        // It is in errand.payload.
         let large = number(0..<5) == 0 ? ", \"text\": \"\(String(repeating: "x", count: 3000))\"" : ""
         var all = [
             ("kind", "\"\(pick(["noop", "noop", "noop", "noop", "lean", "narrow"]))\""),
@@ -157,7 +157,7 @@ extension WalkGenerator {
 
 // MARK: - What people do
 extension WalkGenerator {
-    /// A selection of live jobs. Those of the orderly queue are nobody's.
+    /// A selection of live jobs, without those of the orderly queue.
     private mutating func rows(_ columns: String, _ count: Int) -> String {
         """
         select \(columns) from errand.job

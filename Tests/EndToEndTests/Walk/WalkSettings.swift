@@ -14,7 +14,7 @@ struct WalkSettings {
     private var pauses: [String: [Value]] = [:]
     private var starts: [String: [Int64]] = [:]
 
-    /// - Parameter acknowledgedAt: nil if nobody heard of the commit, or the program made the change.
+    /// - Parameter acknowledgedAt: nil if the commit was never acknowledged, or the program made the change.
     mutating func apply(_ event: WalkEvent, acknowledgedAt: Int64?) {
         let value = Value(
             possible: event.at, certain: acknowledgedAt ?? .max, most: event.action == .delete ? nil : event.most,

@@ -54,7 +54,7 @@ final class WalkWorker {
         if worker == nil || happens(1) { try await register() }
         try await heartbeat()
         if !held.isEmpty, happens(4) {
-            // Longer than its lease: it may be rescued from, and writes what it still holds all the same.
+            // Longer than its lease: its jobs may be rescued, and it still writes the outcomes of those that it has.
             try await Task.sleep(for: .milliseconds(Int.random(in: 2000..<9000, using: &random)))
         } else if happens(2) {
             // As if it were killed: what it held is rescued.
@@ -93,7 +93,7 @@ final class WalkWorker {
         let queue = queues.randomElement(using: &random)!
         let limit = (isOrderly && !isQuiet ? [1, 2, 5] : [1, 2, 5, 20]).randomElement(using: &random)!
         let beginsNow = isOrderly || isQuiet ? limit : Int.random(in: 0...limit, using: &random)
-        // What the program can run it has to find by itself in the end.
+        // The program must find the jobs that it can run without help.
         let kinds = isQuiet && !isOrderly ? ["lean", "narrow"] : ["noop", "lean", "narrow"]
         let takesSuspect = Int.random(in: 0..<4, using: &random) > 0 || isQuiet
         let outcome = try await session.transaction(
@@ -122,7 +122,7 @@ final class WalkWorker {
             let gone = Set(ends.map(\.id)).subtracting(locked)
             held = held.filter { !gone.contains($0.id) } + claimed
         case .rolledBack: break
-        // Its claim may have been made: the worker goes on under a new id.
+        // Its claim may have been committed. The worker continues with a new id.
         case .unknown: (self.worker, held) = (nil, [])
         }
     }

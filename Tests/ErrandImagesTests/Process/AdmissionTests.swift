@@ -7,7 +7,7 @@ import Testing
         case small(Int), big(Int), smallLeaves(Int), bigLeaves(Int), givesUp(Int)
     }
 
-    /// Who goes in at each move, by number; for giving up, 1 if it was in time.
+    /// The numbers of the callers that each move admits; for a timeout, 1 if the caller was still waiting.
     private func replay(permits: Int, _ moves: [Move]) -> [[Int]] {
         var admission = Admission(permits: permits)
         return moves.map { move in

@@ -2,7 +2,7 @@ import ErrandImages
 import Foundation
 import Testing
 
-/// What people, broken networks and attackers send. Each input gets the verdict that it deserves, and harms nobody.
+/// Inputs of people, broken networks and attackers. Each gets the right error and does no harm.
 @Suite("Hostile and odd inputs", .serialized) struct HostileInputTests {
     struct Input: Sendable, CustomTestStringConvertible {
         let name: String

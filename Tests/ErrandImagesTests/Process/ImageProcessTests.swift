@@ -93,7 +93,7 @@ import Glibc
         let pool = ImageProcessPool.forTests(limits: limits)
         let photo = try Samples.bytes(Samples.elephants)
         await #expect {
-            // It is looked at four times a second.
+            // The process is checked four times a second.
             for _ in 1...20 { _ = try await pool.compress(photo) }
         } throws: { error in
             let error = error as? ImageError
@@ -169,7 +169,7 @@ import Glibc
         // It counts the threads of all processes of a user, and so is none for one of them.
         #expect(try hard("Max processes") == hard("Max processes", of: "self"))
         #expect(try hard("Max address space") == "1610612736")
-        // Only root may look at what is open in a process that can't be dumped.
+        // Only root can list the open files of a process that can't be dumped.
         if let open = try? FileManager.default.contentsOfDirectory(atPath: folder + "/fd"), getuid() == 0 {
             let targets = open.compactMap {
                 try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/fd/" + $0)

@@ -4,10 +4,10 @@ import Testing
 
 @testable import ErrandStorage
 
-/// Runs `body` with a store in a part of the server's bucket that nobody else has.
+/// Runs `body` with a store in a prefix of the server's bucket for this test only.
 ///
 /// - Parameters:
-///   - proxy: what stands between us and the server.
+///   - proxy: a proxy between the test and the server.
 ///   - port: another port by which the server is reached.
 ///   - options: more of the location's options, such as `&versions=removed`.
 func withBucket(

@@ -132,7 +132,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute("create table public.caught (who text, what text)")
             try await database.execute("grant all on public.caught to public")
-            // Each stands for a function, operator, type or table that the functions use.
+            // Each shadows a function, operator, type or table that the functions use.
             for (name, arguments, type, body) in [
                 ("now", "", "timestamptz", "pg_catalog.now()"), ("nextval", "r regclass", "bigint", "1::bigint"),
                 ("pg_notify", "a text, b text", "void", "null::void"), ("length", "a text", "int", "1"),

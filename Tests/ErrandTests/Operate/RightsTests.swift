@@ -6,8 +6,8 @@ import Testing
 @testable import Errand
 
 @Suite("Roles have the rights that they need, and no others") struct RightsTests {
-    /// Who may call or read what. What isn't here is for nobody; functions with a version in their name are for
-    /// workers.
+    /// The roles that may call or read each object. All other roles have no rights. Functions with a version in
+    /// their name are for workers.
     static let table = """
         schema activity: enqueuer monitor ops worker
         schema errand: enqueuer monitor ops worker

@@ -23,7 +23,7 @@ import Testing
             #expect(policy.next(at: now, isBusy: false, listens: true) == .wait(.milliseconds(delay)))
             now += .milliseconds(delay)
         }
-        // What is found by itself leaves the flag up.
+        // A probe that finds a job leaves the flag raised.
         policy.worked(at: now)
         #expect(policy.next(at: now, isBusy: false, listens: true) == .probe(arms: true))
         #expect(policy.next(at: now + .milliseconds(1), isBusy: false, listens: true) == .wait(.milliseconds(499)))
@@ -90,7 +90,7 @@ import Testing
         #expect(!policy.isArmed)
         #expect(policy.next(at: lowered + .milliseconds(9), isBusy: false, listens: true) == .probe(arms: false))
         #expect(policy.next(at: lowered + .milliseconds(11), isBusy: false, listens: true) == .probe(arms: true))
-        // It was raised too early: the next wake-up lowers it at once.
+        // The flag was raised too early. The next wake-up lowers it.
         #expect(policy.woken(at: lowered + .milliseconds(12)) == .init(claims: true, lowers: true))
     }
 
@@ -135,7 +135,7 @@ import Testing
         }
         #expect(probes <= IdlePollingPolicy.emptyProbes + 200)
         #expect(claims <= 350)
-        // Its next probe asks to be woken at once, and each of the next jobs finds it that way.
+        // Its next probe requests wake-ups, and each of the next jobs wakes it.
         #expect(policy.next(at: .milliseconds(11_200), isBusy: false, listens: true) == .probe(arms: true))
         #expect(policy.woken(at: .milliseconds(11_201)).claims)
     }
@@ -162,7 +162,7 @@ import Testing
             if wakeUp.lowers { lowerings += 1 }
         }
         #expect((1...10).contains(lowerings))
-        // The quiet period goes on as if nothing had come.
+        // The quiet period continues as if no job had come.
         #expect(policy.next(at: .milliseconds(2100), isBusy: false, listens: true) == .probe(arms: true))
     }
 

@@ -246,7 +246,7 @@ import Testing
         new.catchUp(with: old.stored)
         #expect(new.starts == [900, 10, 900, 900])
         #expect(new.nextScan.after == [900, 0, 900, 900])
-        // What is stored is no more than a claim of somebody else: never beyond the marks.
+        // The stored marks come from another claim and are never beyond these marks.
         new.catchUp(with: [900, 10, 900, 900, 999, 999, 999, 999])
         #expect(new.nextScan.after == [900, 10, 900, 900])
     }

@@ -2,7 +2,7 @@ import Foundation
 
 @testable import Errand
 
-/// A schedule's meaning, spelled out: goes through real time step by step and looks at the local clock each time.
+/// A slow reference of schedules: steps through real time and reads the local clock at each step.
 ///
 /// Slow, and made of other parts than the real one: Foundation's time zones and calendar.
 struct SlowSchedule {
@@ -49,7 +49,7 @@ struct SlowSchedule {
         return ticks
     }
 
-    /// Whether the whole day of a time lies between what the clock showed last and what it shows now.
+    /// Whether the whole day of a time is between the last local time and this one.
     private func isMissing(_ local: Int64, seen: Int64, now: Int64) -> Bool {
         let day = local - ((local % 86400) + 86400) % 86400
         return seen < day && now >= day + 86400

@@ -60,7 +60,7 @@ struct ManualWorker {
         }
     }
 
-    /// Its heartbeat stops, and its lease is over at once.
+    /// Stops its heartbeat and ends its lease.
     func dies() async throws {
         try await database.execute(
             Statement("update errand.worker set beat_at = now() - interval '1 hour' where id = $1", [id]))

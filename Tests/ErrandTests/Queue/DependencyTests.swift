@@ -152,7 +152,7 @@ import Testing
             #expect(try await worker.claim(10).isEmpty)
             try await database.execute("update errand.dependency set until = now()")
             try await database.promote()
-            // It stands behind a minute of waiting jobs.
+            // A minute of waiting jobs is ahead of it.
             try await database.execute(
                 "update errand.dependency set released_at = now() - interval '1 min', until = now() - interval '1 min'")
             try await database.promote()

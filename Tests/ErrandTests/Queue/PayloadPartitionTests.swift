@@ -130,7 +130,7 @@ extension Database {
             """)
     }
 
-    /// Enqueues a job with a large payload that lies in the partition of a day that is over.
+    /// Enqueues a job with a large payload in the partition of a past day.
     fileprivate func enqueueOld(days: Int) async throws {
         try await makeOldPartition(of: "payload", days: days)
         try await enqueueLarge()

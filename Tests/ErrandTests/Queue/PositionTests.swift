@@ -117,7 +117,7 @@ import Testing
                 if let observation = reply.observation { mark.observe(observation, at: .now - start) }
                 return reply.jobs
             }
-            // Until the mark of priority 2 is beyond its position, which takes two claims where nobody else writes.
+            // Until the mark of priority 2 is beyond its position. That takes two claims without other writers.
             while mark.starts[1] < 2, .now - start < .seconds(60) {
                 try await database.execute("select errand.enqueue('noop')")
                 #expect(try await claim().map(\.id) != [1])

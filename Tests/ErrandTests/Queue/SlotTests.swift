@@ -20,7 +20,7 @@ import Testing
                 let jobs = try await worker.claim(10)
                 order += jobs.map(\.id)
                 try await worker.end(jobs)
-                // The next one stands behind a minute of waiting jobs.
+                // A minute of waiting jobs is ahead of the next one.
                 try await database.execute("update errand.limit_slot set admitted_at = now() - interval '1 min'")
                 for _ in 1...3 { try await database.promote() }
                 #expect(try await database.count("from errand.job where state = 'available'") <= 1)
@@ -216,7 +216,7 @@ import Testing
                 ended = jobs
             }
             #expect(Set(order) == Set(before + limited + after) && order.count == 45)
-            // Two at once, and one of the others beside them.
+            // Two run concurrently, with one of the others.
             #expect(order.prefix(3 + 12 + 8).filter(limited.contains).count == 12)
         }
     }
@@ -253,7 +253,7 @@ import Testing
                     [{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2},
                     {"name": "other", "queue": "default", "max_attempts": 3, "priority": 2}]
                     """#)
-            // On their last attempt: a claim looks at the row of each again.
+            // On their last attempt, a claim reads the row of each again.
             for kind in ["noop", "other"] {
                 try await database.execute(
                     Statement("select errand.enqueue($1, limit_key => 'a', max_attempts => 1)", [kind]))

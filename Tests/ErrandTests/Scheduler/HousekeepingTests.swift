@@ -106,7 +106,7 @@ import Testing
             #expect(try await release() == 0)
             try await database.execute("delete from errand.job where state = 'running'")
             #expect(try await release() == 1)
-            // One that runs for long holds nobody up.
+            // A long-running one delays no other.
             try await database.execute(
                 """
                 update errand.job

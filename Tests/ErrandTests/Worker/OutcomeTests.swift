@@ -241,7 +241,7 @@ struct TallyHandler: JobHandler {
     func run(_ job: Tally, in context: JobContext) async throws -> Outcome { try await body(job, context) }
 }
 
-/// How many are inside at once, and were at most.
+/// The number inside now, and its maximum.
 final class Counter: Sendable {
     private let state = Mutex((now: 0, most: 0))
 

@@ -24,7 +24,7 @@ import Testing
                 var configuration = WorkerConfiguration.withoutHousekeeping
                 configuration.lease = .seconds(4)
                 configuration.heartbeatInterval = .milliseconds(500)
-                // Within the loop: the one thread that it runs on stands here.
+                // Within the loop: blocks its only thread.
                 configuration.onRoundTrip = { _ in
                     guard
                         isStuck.withLock({ isStuck in

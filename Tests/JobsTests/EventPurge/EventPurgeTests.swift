@@ -66,7 +66,7 @@ import Testing
             let stray = try ObjectKey(Database.key("stored/and/never-told.heic", in: over))
             try await store.put([9], at: stray)
             try await store.put([9], at: ObjectKey("avatars/anna.jpg"))
-            // No keys, but somebody has put them there.
+            // These are no valid keys, but the rows exist.
             let strays = ["IMG 1.jpg", "ünreg.jpg", ".put-1a2b", "Annas Fotos/1.jpg", "a<b>&c.jpg"]
             for name in strays { try await put(Database.key(name, in: over), in: store, root) }
             try await put(Database.key("IMG 1.jpg", in: live), in: store, root)
@@ -80,7 +80,7 @@ import Testing
 
             #expect(try await purge(test) == .init(events: 1, photos: 4, areObjectsDue: true))
             #expect(try await test.drain().outcomes == [.succeeded])
-            // What was registered is gone at once; what may be on its way is looked for when it has arrived.
+            // Registered objects are removed at once. Objects of running uploads are removed by a later listing.
             #expect(try await store.all() == (keysOfLive + resultsOfLive + [stray.text]).sorted())
             #expect(try await database.number("select count(*) from media.removal") == 1)
             #expect(

@@ -193,7 +193,7 @@ import Testing
             "select status, photos from events.leave('\(event)', 'ben', with_photos => \(withPhotos))")
     }
 
-    /// Runs so many calls at once, all of which wait for the event's row before the first one may go on.
+    /// Runs that many calls concurrently. All wait for the event's row before the first one continues.
     private func atOnce(
         _ count: Int, holding event: UUID, in database: Database,
         _ call: @escaping @Sendable (Int) async throws -> String

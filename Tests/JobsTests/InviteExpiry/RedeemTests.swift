@@ -169,7 +169,7 @@ import Testing
             #expect(try await database.redeem(code, as: "ben").status == "paired")
             let late = try await database.invite("carl")
             try await database.transaction { transaction in
-                // Within one transaction the clock goes on though now() doesn't.
+                // Within one transaction the clock advances, and now() doesn't.
                 try await transaction.execute(
                     "update pairing.invite set expires_at = clock_timestamp() where inviter = 'carl'")
                 let status = try await transaction.query(
@@ -266,7 +266,7 @@ struct Redeemed: Sendable {
     let pair: UUID?
     let partner: String?
     let triesLeft: Int
-    /// Whether it says from when on a next try is looked at.
+    /// Whether the result has the earliest time of the next try.
     let waits: Bool
 }
 
@@ -290,7 +290,7 @@ extension Database {
         return Redeemed(status: status, pair: pair, partner: partner, triesLeft: triesLeft, waits: waits)
     }
 
-    /// Lets the live invites that the condition names end at once, or in that time.
+    /// Sets the end of the live invites that match the condition: now, or after that time.
     func expire(_ condition: String, in time: String = "-1 s") async throws {
         try await execute(
             Statement(

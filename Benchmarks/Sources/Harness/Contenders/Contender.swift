@@ -72,7 +72,7 @@ extension Contender {
 
     func setUp(on url: String) async throws { _ = try await call(["setup"], on: url) }
 
-    /// Seconds that the enqueueing took by itself.
+    /// The seconds of the enqueueing alone.
     func enqueue(_ jobs: Int, _ options: [String] = [], on url: String) async throws -> Double {
         struct Reply: Decodable { let seconds: Double }
         let call = ["enqueue", "--jobs", "\(jobs)"] + options

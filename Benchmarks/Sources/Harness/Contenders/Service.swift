@@ -19,7 +19,7 @@ struct Service: Sendable {
         self.arguments = arguments
     }
 
-    /// Runs it to its end, for a command that does one thing.
+    /// Runs a command until it exits.
     func run(on url: String) async throws {
         try await program.run(arguments, on: url) { _ in
         } line: { _ in

@@ -41,7 +41,7 @@ struct Cluster: Sendable {
 
 // MARK: - Databases
 extension Cluster {
-    /// An empty database of that name, whatever was there before; returns its URL.
+    /// Replaces the database of that name with an empty one; returns its URL.
     func freshDatabase(_ name: String) async throws -> String {
         try await drop(name)
         try await admin.execute(Statement("create database \(name)"))

@@ -15,7 +15,7 @@ struct ProcessFigures: Sendable {
     /// nil if there is no such process.
     init?(of id: Int) {
         guard let stat = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
-            // The name stands in brackets and may hold anything.
+            // The name is in brackets and may have any characters.
             let nameEnd = stat.lastIndex(of: ")")
         else { return nil }
         let fields = stat[nameEnd...].dropFirst(2).split(separator: " ").map { Double($0) ?? 0 }

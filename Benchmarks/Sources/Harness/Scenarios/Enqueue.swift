@@ -1,6 +1,6 @@
 import Benchmark
 
-/// Jobs enqueued one a transaction, as fast as the clients go.
+/// Jobs enqueued one per transaction, as fast as the clients can.
 struct Enqueue: Scenario {
     let name: String
     let about: String

@@ -32,7 +32,7 @@ struct Pinned: Scenario {
     }
 }
 
-/// The same load beside a transaction of somebody else that has written and doesn't end.
+/// The same load beside an open transaction of another session that has written.
 struct LongWriter: Scenario {
     let name = "long-writer"
     let about = "a steady load before and beside a transaction that has written and stays open; times are of claims"

@@ -64,7 +64,7 @@ struct RunDatabase: Sendable {
     let url: String
     let database: Database
 
-    /// Runs `body` while a transaction of somebody else is open, which began with `statement`.
+    /// Runs `body` while another session has an open transaction that began with `statement`.
     func holding<T: Sendable>(_ statement: Statement, _ body: () async throws -> T) async throws -> T {
         try await database.withConnection { connection in
             try await connection.execute("begin isolation level repeatable read")

@@ -1,6 +1,6 @@
 import Benchmark
 
-/// One thing to measure. It measures one contender at a time, in a database made for that run.
+/// A measurement. It measures one contender at a time, in a new database.
 protocol Scenario: Sendable {
     /// What it is called by `make bench SCENARIO=…` and in the table. `drain` chooses `drain-1`, `drain-2`, …
     var name: String { get }

@@ -3,7 +3,7 @@ import Errand
 
 /// How late the ticks of many schedules are enqueued by one process `errand scheduler`, as the ledger of ticks has it.
 ///
-/// Half of the schedules are cron, one a minute each, spread over the seconds; the others tick every 10 to 60 s, spread
+/// Half of the schedules are cron, once a minute, spread over the seconds. The others tick every 10 to 60 s, spread
 /// over the milliseconds. So each second begins with a bunch, and between them ticks come one by one.
 struct SchedulerTicks: Scenario {
     let schedules: Int
