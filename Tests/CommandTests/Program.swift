@@ -37,7 +37,7 @@ struct Program {
         process.standardOutput = handles[0]
         process.standardError = handles[1]
         try process.run()
-        // A process that was run is never released, nor what it writes to.
+        // A `Process` that has run is never released, nor are its pipes.
         for handle in handles { try handle.close() }
         _ = try await after?.value
         var pending = signals[...]

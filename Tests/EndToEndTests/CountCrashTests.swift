@@ -71,7 +71,7 @@ import Testing
                     .scalar(Int64.self)
                 let worker = try Program(
                     ["worker"], database: url, settings: settings.merging(["ERRAND_GRACE": grace]) { _, one in one })
-                // Not those that the killed one still has.
+                // Without the jobs of the killed worker.
                 #expect(
                     try await database.becomes(
                         "count(*) = 3 from errand.job where state = 'running' and worker_id > \(others)",

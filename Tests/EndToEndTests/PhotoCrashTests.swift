@@ -16,7 +16,7 @@ import Testing
             try await Program.initialiseStore(database: url, settings: settings)
             try await submit(photos, below: root, to: database)
 
-            // Two, because a job that was running in three crashes is set aside.
+            // Two crashes, because a job that was running in three is failed.
             for _ in 0..<2 {
                 let before = results(below: root).count
                 let victim = try Program(["worker"], database: url, settings: settings)
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// The objects, without what a crash left half written.
+    /// The objects, without files that a crash left incomplete.
     private func results(below root: URL) -> [String] {
         let names = try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("photos").path)
         return (names ?? []).filter { !$0.hasPrefix(".") }

@@ -16,7 +16,7 @@ final class Program {
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         log = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString).log")
         try Data().write(to: log)
-        // What is promised is promised of the release build: `make faults` names it.
+        // The promises are for the release build, which `make faults` names.
         let named = ProcessInfo.processInfo.environment["ERRAND_TEST_PROGRAM"].map { URL(fileURLWithPath: $0) }
         process.executableURL = program ?? named ?? folder.appendingPathComponent("errand")
         process.arguments = arguments
@@ -30,7 +30,7 @@ final class Program {
         process.standardError = output
         process.standardInput = FileHandle.nullDevice
         try process.run()
-        // A process that was run is never released, nor what it writes to.
+        // A `Process` that has run is never released, nor are its pipes.
         try output.close()
     }
 
@@ -48,12 +48,12 @@ final class Program {
 
     var isRunning: Bool { process.isRunning }
 
-    /// All that it has written so far.
+    /// The output so far.
     var output: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-    /// Waits for its end and returns its exit code; a signal's number is negative. Nil after `limit`.
+    /// Waits until the program exits. Returns its exit code, or a signal's negative number; nil after `limit`.
     func exit(within limit: Duration = .seconds(60)) async throws -> Int32? {
         let start = ContinuousClock.now
         while process.isRunning {
@@ -80,7 +80,7 @@ extension Database {
         try await query(Statement("select count(*) \(sql)")).scalar(Int.self)
     }
 
-    /// Asks again and again until `sql` is true, no longer than `limit`.
+    /// Repeats the query until `sql` is true, at most for `limit`.
     func becomes(_ sql: String, within limit: Duration) async throws -> Bool {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < limit {

@@ -37,9 +37,9 @@ import Testing
             #expect(try await database.count("from errand.tick where schedule ~ '^hourly'") < 10_000)
             try await recorded(10_000)
             schedulers[1].send(SIGCONT)
-            // It wakes in the middle of what it did, with ticks that others have recorded since.
+            // The scheduler continues in the middle of a step. Other schedulers have recorded ticks since.
             try await Task.sleep(for: .seconds(2))
-            // One more each where a full hour came meanwhile.
+            // One more each if an hour has begun since.
             let hours = try await database.query(
                 """
                 select (extract(epoch from date_trunc('hour', now()) - min(tick)) / 3600)::int8 + 1

@@ -39,7 +39,7 @@ package struct BucketServer: Sendable, CustomStringConvertible {
 
     /// The text for STORAGE_URL.
     ///
-    /// - Parameter port: another port by which it is reached, such as a proxy's.
+    /// - Parameter port: another port for the server, such as a proxy's.
     package func url(bucket: String = "photos", prefix: String, port: Int? = nil, options: String = "") -> String {
         let conditions = isWhole ? "native" : "head"
         return "s3://\(bucket)/\(prefix)?endpoint=http://127.0.0.1:\(port ?? self.port)&plaintext=true"

@@ -29,7 +29,7 @@ struct Slots {
     }
 }
 
-// MARK: - How many to claim
+// MARK: - Helpers many to claim
 extension Slots {
     /// How many jobs of a claim begin at once.
     var free: Int { max(0, count - held) }

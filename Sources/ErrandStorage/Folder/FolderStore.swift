@@ -132,7 +132,7 @@ public struct FolderStore: ObjectStore {
     public func stop() async {}
 }
 
-// MARK: - How
+// MARK: - Helpers
 extension FolderStore {
     /// The prefix of temporary names. No part of a key begins with a dot.
     private static let leftover = ".put-"

@@ -56,7 +56,7 @@ extension Connection {
     }
 }
 
-// MARK: - How
+// MARK: - Helpers
 extension Connection {
     private func runIfUsable(
         _ statements: [Statement], call: CancellableCall

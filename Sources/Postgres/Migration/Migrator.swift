@@ -94,7 +94,7 @@ extension Migrator {
     }
 }
 
-// MARK: - How
+// MARK: - Helpers
 extension Migrator {
     private func prepare(_ transaction: Transaction, on connection: Connection) async throws {
         // All checks follow the lock, because another run may be creating the schema. A refusal rolls back.

@@ -14,7 +14,7 @@ import Testing
             let fixture = try await PushFixture(database, configuration)
             var workers = [try fixture.worker(), try fixture.worker()]
             try await fixture.start(count, dueIn: Hardness.isFull ? .seconds(20) : .seconds(3), over: span)
-            // Killed where they run jobs: what is at risk is what runs at that moment.
+            // They are killed while they run jobs: running jobs are at risk.
             var running = 0
             for part in 1...3 {
                 #expect(
@@ -161,14 +161,14 @@ import Testing
                 try await database.becomes(
                     "not exists (select from errand.job where queue = 'pushes')", within: .seconds(40)))
             #expect(fixture.server.receipts.isEmpty)
-            // Obsolete at its claim, or cancelled if the attempt that the time ran out for had already begun.
+            // Obsolete at its claim, or cancelled if an attempt was running when the time was over.
             #expect(try await database.count("from errand.history where state in ('obsolete', 'cancelled')") == 20)
             worker.send(SIGTERM)
             #expect(try await worker.exit() == 0)
         }
     }
 
-    /// For a phone, the one that arrives later is never the older one.
+    /// A later push to a phone is never an older one.
     private func expectGrowingTimestamps(_ fixture: PushFixture) throws {
         for (_, requests) in Dictionary(grouping: fixture.server.receipts.map(\.request), by: \.token) {
             let stamps = requests.sorted { $0.number < $1.number }.map(\.timestamp)

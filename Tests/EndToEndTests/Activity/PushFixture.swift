@@ -42,12 +42,12 @@ struct PushFixture {
                 """, [count, first.wholeMilliseconds, span.wholeMilliseconds]))
     }
 
-    /// How many ends each token has got accepted.
+    /// The number of accepted ends per token.
     var ends: [String: Int] {
         Dictionary(server.accepted.filter { $0.event == "end" }.map { ($0.token, 1) }, uniquingKeysWith: +)
     }
 
-    /// How long after it was due each activity's end first reached the stub.
+    /// The delay of each activity's first end at the stub.
     func delays() async throws -> [Double] {
         let rows = try await database.query(
             "select lpad(to_hex(substr(user_id, 6)::int), 64, '0'), due_at from activity.activity")

@@ -2,11 +2,11 @@ import Foundation
 
 /// An invented, unique secret, and the forms in which it could appear.
 struct Canary: Sendable, Hashable {
-    /// The setting that has it.
+    /// The setting with the secret.
     let setting: String
     let text: String
 
-    /// With letters that each way of writing a URL, a JSON text or a shell's word changes.
+    /// Has characters that are escaped in a URL, in JSON and in a shell's word.
     init(of setting: String) {
         self.init(setting, "c4n/ry+\(UUID().uuidString.replacing("-", with: ""))%=")
     }
@@ -21,14 +21,14 @@ struct Canary: Sendable, Hashable {
         text.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? text
     }
 
-    /// What each form of it is called, and how it reads.
+    /// The forms of the secret, each with its name.
     var forms: [(name: String, text: String)] {
         let hex = text.utf8.map { String(format: "%02x", $0) }.joined()
         var forms = [
             ("as it is", text), ("percent-encoded", percentEncoded), ("percent-encoded", percentEncoded.lowercased()),
             ("as JSON", text.replacing("/", with: #"\/"#)), ("in hexadecimal digits", hex),
         ]
-        // Its longest run of letters and digits, which no way of writing changes.
+        // Its longest run of letters and digits, which no escape changes.
         let core = text.split { !($0.isASCII && ($0.isLetter || $0.isNumber)) }.max { $0.count < $1.count } ?? ""
         if core.count >= 12 { forms.append(("in part", String(core))) }
         for offset in 0..<3 {
@@ -54,7 +54,7 @@ struct Evidence {
 
     mutating func add(_ name: String, _ text: String) { texts.append((name, text)) }
 
-    /// Where a canary shows, in which form; the line without it would be of no use, so it is shown.
+    /// The place and form of a canary. The line is shown with the canary, to be of use.
     func shows(_ canaries: some Sequence<Canary>) -> [String] {
         let forms = canaries.flatMap { canary in canary.forms.map { (canary.setting, $0.name, $0.text) } }
         return texts.flatMap { name, text in

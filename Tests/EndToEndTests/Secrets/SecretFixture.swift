@@ -9,7 +9,7 @@ import Testing
 import FoundationNetworking
 #endif
 
-/// A setting as the program itself lists it.
+/// A setting in the program's own list.
 struct ListedSetting: Decodable, Sendable {
     let setting: String
     let key: String
@@ -21,7 +21,7 @@ struct ListedSetting: Decodable, Sendable {
         "APNS_SERVER": "https://127.0.0.1:9",
     ]
 
-    /// All secret ones that this program has.
+    /// The secret settings of this program.
     static func secrets() async throws -> [ListedSetting] {
         let said = try await Program.says(["config", "--json"], settings: [:])
         let start = try #require(said.firstIndex(of: "["))
@@ -30,7 +30,7 @@ struct ListedSetting: Decodable, Sendable {
 }
 
 extension Program {
-    /// Runs it to its end, and returns all that it wrote.
+    /// Runs the program until it exits. Returns its output.
     static func says(
         _ arguments: [String], database: String? = nil, settings: [String: String]
     ) async throws -> String {
@@ -62,20 +62,20 @@ extension Program {
 }
 
 extension Evidence {
-    /// The words with which every process on this machine was started.
+    /// The command lines of all processes on this machine.
     mutating func addProcesses() {
         let ids = (try? FileManager.default.contentsOfDirectory(atPath: "/proc"))?.filter { Int($0) != nil } ?? []
         for id in ids {
             let words = try? String(contentsOfFile: "/proc/\(id)/cmdline", encoding: .utf8)
             add("the command line of a process", words ?? "")
-            // What decodes photos of strangers knows nothing else.
+            // The process that decodes untrusted photos has no other variables.
             guard words?.contains("errand-image") == true else { continue }
             let environment = try? String(contentsOfFile: "/proc/\(id)/environ", encoding: .utf8)
             add("the environment of errand-image", environment ?? "")
         }
     }
 
-    /// Every row of every table, and what the server tells of its sessions.
+    /// Every row of every table, and the server's list of sessions.
     mutating func addDatabase(_ database: Database, url: String) async throws {
         let sessions = try await database.query(
             "select coalesce(string_agg(a::text, ' '), '') from pg_stat_activity as a")

@@ -16,7 +16,7 @@ import Testing
             try await fixture.store.put(Array("<svg>no photo</svg>".utf8), at: ObjectKey("uploads/broken.jpg"))
             var evidence = Evidence()
 
-            // The right keys: one photo is delivered, and others fail in all the ways there are.
+            // The right keys: one photo is delivered, and the others fail in every possible way.
             let worker = try fixture.start("worker", log: "text")
             let services = [worker, try fixture.start("scheduler", log: "json"), try fixture.start("web", log: "json")]
             for name in ["whole", "broken", "missing"] {
@@ -47,7 +47,7 @@ import Testing
             for service in services { service.send(SIGTERM) }
             for service in services { #expect(try await service.exit(within: .seconds(60)) == 0) }
 
-            // Wrong keys: the store says so at length, and what needs it waits.
+            // Wrong keys: the store's error repeats the request, and jobs that need the store wait.
             let wrong = fixture.wrongKeys
             try await database.execute(
                 Statement("select media.submit_upload('photos/wrong.jpg', $1)", [Bytes([1, 2, 3])]))
@@ -136,7 +136,7 @@ import Testing
                         try await Program.says(command, database: "postgresql://127.0.0.1:1/none", settings: settings))
                 }
             }
-            // In the file: another kind of JSON, and JSON that ends too early.
+            // In the file: JSON of another type, and incomplete JSON.
             let path = secret.key.split(separator: ".")
             let (open, closed) = (path.map { "{\"\($0)\": " }.joined(), String(repeating: "}", count: path.count))
             for value in ["[\"\(canary.text)\"]\(closed)", "\"\(canary.text)\""] {
@@ -172,7 +172,7 @@ import Testing
     }
 }
 
-/// The text of a key such as Apple gives out.
+/// The text of a key in Apple's format.
 private func pushKey() throws -> String {
     let openssl = Process()
     openssl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -186,12 +186,12 @@ private func pushKey() throws -> String {
     return text
 }
 
-/// A database, and a store behind a proxy, that are used with secrets of which each is a canary.
+/// A database, and a store behind a proxy. Each of their secrets is a canary.
 private struct SecretFixture: Sendable {
     let database: Database
     let proxy: FaultProxy
     let store: S3Store
-    /// Keys that the store refuses.
+    /// Keys that the store rejects.
     let wrongKeys: [String: String]
     let canaries: [Canary]
     private let url: String
@@ -208,7 +208,7 @@ private struct SecretFixture: Sendable {
         }
         self.database = database
         (proxy, store) = (storage.proxy, storage.store)
-        // The test's server asks for no password, so any will do; moto chose the keys.
+        // The test's server requires no password, so any works. moto chose the keys.
         let password = Canary(of: "DATABASE_URL")
         let plain = try TestServer.url(of: configuration)
         url = plain + (plain.contains("?") ? "&" : "?") + "password=" + password.percentEncoded
@@ -224,7 +224,7 @@ private struct SecretFixture: Sendable {
                 password, Canary("STORAGE_ACCESS_KEY", server.accessKey),
                 Canary("STORAGE_SECRET_KEY", server.secretKey),
             ]
-            // Its first line is the same in every key.
+            // The first line is the same in every key.
             + key.split(separator: "\n").dropFirst(2).dropLast().map { Canary("APNS_KEY", String($0)) }
         wrongKeys = Dictionary(uniqueKeysWithValues: wrong.map { ($0.setting, $0.text) })
         let known = Set(right.keys).union(wrongKeys.keys).union(["DATABASE_URL"])
@@ -235,7 +235,7 @@ private struct SecretFixture: Sendable {
         settings = right.merging(["ERRAND_LOG_LEVEL": "trace", "ERRAND_WEB_ADDRESS": "127.0.0.1:0"]) { one, _ in one }
     }
 
-    /// Commands that show something.
+    /// Commands with output.
     static let commands: [[String]] = [
         ["config"], ["config", "--json"], ["doctor"], ["doctor", "--json"], ["migrate", "--status"], ["status"],
         ["status", "--json"], ["job", "list", "--json"], ["job", "show", "1", "--json"],

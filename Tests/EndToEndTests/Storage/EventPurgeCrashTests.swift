@@ -6,7 +6,7 @@ import StorageKit
 import Testing
 
 @Suite("Events are purged", .serialized) struct EventPurgeCrashTests {
-    /// How much there is to purge.
+    /// The amount to purge.
     private struct Size {
         let events: Int
         let photos: Int
@@ -90,7 +90,7 @@ import Testing
             #expect(others.isEmpty)
             let running = try fixture.program("run")
             #expect(try await database.becomes("exists (select from errand.worker)", within: .seconds(60)))
-            // Not due yet: it becomes due in 5 s.
+            // Due in 5 s.
             try await database.execute(
                 "update events.event set ends_at = now() - interval '192 hours' + interval '5 s'")
             let due = ContinuousClock.now + .seconds(5)

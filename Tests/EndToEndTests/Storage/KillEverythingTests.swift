@@ -43,7 +43,7 @@ import Testing
                 try await Task.sleep(for: .milliseconds(20))
             }
             let down = Duration.milliseconds(Int.random(in: 0...1500, using: &random))
-            // Each of them in each round of four, workers twice.
+            // Each is killed once in a round of four, workers twice.
             if victims.isEmpty { victims = ["store", "database", "worker", "worker"].shuffled(using: &random) }
             let victim = victims.removeLast()
             kills[victim, default: 0] += 1
@@ -61,13 +61,13 @@ import Testing
                 workers[index].send(SIGKILL)
                 workers[index] = try Program(["worker"], database: url, settings: settings)
             }
-            // As a supervisor does.
+            // Like a supervisor.
             for index in workers.indices where !workers[index].isRunning {
                 workers[index] = try Program(["worker"], database: url, settings: settings)
             }
         }
 
-        // Those whose four attempts met a fault each are kept: ops start them again.
+        // Jobs whose four attempts all met a fault have failed. An operator retries them.
         var again = 0
         #expect(
             try await database.becomes("not exists (select from errand.job)", within: Hardness.rescue + .seconds(120)))
@@ -89,7 +89,7 @@ import Testing
         let files = try FileManager.default.contentsOfDirectory(
             at: bucket.folder.appendingPathComponent("photos/photos"), includingPropertiesForKeys: nil
         )
-        // What rclone leaves of a put in the middle of which it was killed; a later one makes the object.
+        // The incomplete file of a put during which rclone was killed. A later put stores the object.
         .filter { !$0.lastPathComponent.hasPrefix(".rclone_temp_put_") }
         #expect(Set(files.map(\.lastPathComponent)) == Set(known.map { "\(100_000 + $0).jpg" }), "one each, no orphan")
         for file in files {
@@ -105,7 +105,7 @@ import Testing
         try await cluster.drop()
     }
 
-    /// Hands a photo over, as an app's server does. Returns whether its commit was acknowledged.
+    /// Submits a photo, like an app's server. Returns whether its commit was acknowledged.
     private func submit(_ number: Int, to database: Database) async -> Bool {
         let statement = Statement(
             "select media.submit_upload($1, $2)",

@@ -2,7 +2,7 @@ import Foundation
 import Subprocess
 import SystemPackage
 
-/// A cluster of its own, whose server can be killed without harm to other tests.
+/// A separate cluster, whose server can be killed without harm to other tests.
 struct KillableCluster {
     let folder: URL
     private static let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
@@ -13,7 +13,7 @@ struct KillableCluster {
         try await start()
     }
 
-    /// A standby that follows `primary` and can be read from.
+    /// A standby of `primary` that accepts reads.
     init(copying primary: KillableCluster) async throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("cluster-\(UUID().uuidString)")
         let url = try await primary.url().replacing("/errand?", with: "/postgres?")
@@ -28,7 +28,7 @@ struct KillableCluster {
 
     func start() async throws { try await call("start") }
 
-    /// Kills the server process; its children notice and end by themselves.
+    /// Kills the server process. Its children notice and exit.
     func kill() throws {
         let lock = try String(contentsOf: folder.appendingPathComponent("data/postmaster.pid"), encoding: .utf8)
         guard let pid = lock.split(separator: "\n").first.flatMap({ Int32($0) }) else { return }
@@ -57,7 +57,7 @@ struct KillableCluster {
     }
 }
 
-/// A real S3 server over a folder: what it has said to have is on the disk when it is killed.
+/// A real S3 server over a folder. When it is killed, all acknowledged objects are on disk.
 final class KillableBucket {
     let folder: URL
     let port: Int
@@ -65,7 +65,7 @@ final class KillableBucket {
     private let program: String
     private var process: Process?
 
-    /// - Parameter port: one that is free.
+    /// - Parameter port: a free port.
     init(port: Int) throws {
         guard let program = ProcessInfo.processInfo.environment["ERRAND_TEST_RCLONE"] else {
             throw ShellError(text: "ERRAND_TEST_RCLONE: expected the path of rclone, got nothing; `make test` sets it")

@@ -32,7 +32,7 @@ import Testing
         _ database: Database, _ worker: Program, _ what: String, get: (ObjectKey) async throws -> [UInt8]
     ) async throws {
         #expect(try await database.becomes("exists (select from errand.worker)", within: .seconds(60)))
-        // One after the other, and the best counts: the promise is about a machine that does nothing else.
+        // One after the other, and the best counts: the promise is for a machine without other load.
         for number in 1...3 {
             try await database.execute("select media.submit('uploads/12.jpg')")
             #expect(
@@ -64,7 +64,7 @@ import Testing
         #expect(try await worker.exit() == 0)
     }
 
-    /// A part of a real photograph, from Debian's package mate-backgrounds, as big as a phone's: 4000 by 3000.
+    /// A part of a real photograph from Debian's package mate-backgrounds, with a phone's size: 4000 by 3000.
     private func twelveMegapixels() throws -> [UInt8] {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("twelve-\(UUID().uuidString).jpg")
         defer { try? FileManager.default.removeItem(at: file) }

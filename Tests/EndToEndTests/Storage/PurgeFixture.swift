@@ -8,7 +8,7 @@ import Testing
 @testable import ErrandStorage
 @testable import Outbound
 
-/// Events with photos that lie in a real bucket, which refuses to delete one object in twenty at each try.
+/// Events with photos in a real bucket, which refuses one deletion in twenty.
 struct PurgeFixture: Sendable {
     let database: Database
     let refusal: DeleteRefusal
@@ -27,7 +27,7 @@ struct PurgeFixture: Sendable {
             url: server.url(bucket: bucket, prefix: prefix, options: options), credentials: credentials)
         guard case .bucket(let direct) = location else { preconditionFailure("the URL names a bucket") }
         let store = try S3Store(direct)
-        // With versions each request is about one object, so that the whole of it is refused, or nothing.
+        // With versions, each request deletes one object, so a refusal applies to all of it.
         let refusal =
             isVersioned
             ? DeleteRefusal(oneOf: 20)
@@ -41,7 +41,7 @@ struct PurgeFixture: Sendable {
         proxy = try FaultProxy(to: server.port) { refusal.fault(for: $0) }
         url = try TestServer.url(of: configuration)
         settings = [
-            // Short ones also where the full numbers are asked for: fifty leases of 20 s would be all that it takes.
+            // Short leases also for the full numbers: fifty leases of 20 s would take all of the time.
             "ERRAND_LEASE": "2s", "ERRAND_HEARTBEAT_INTERVAL": "500ms", "ERRAND_QUEUES": "default=10",
             "STORAGE_URL": server.url(bucket: bucket, prefix: prefix, port: proxy.port, options: options),
             "STORAGE_ACCESS_KEY": server.accessKey, "STORAGE_SECRET_KEY": server.secretKey,
@@ -52,9 +52,9 @@ struct PurgeFixture: Sendable {
     func program(_ command: String) throws -> Program { try Program([command], database: url, settings: settings) }
 }
 
-// MARK: - What there is
+// MARK: - Events and objects
 extension PurgeFixture {
-    /// Events that ended more than 8 days ago, or that last, with photos that are delivered.
+    /// Events with delivered photos. They ended more than 8 days ago, or continue.
     func make(_ events: Int, photos: Int, isOver: Bool) async throws {
         try await database.execute(
             Statement(
@@ -134,7 +134,7 @@ extension PurgeFixture {
         Set(try await store.keys(beginning: "", after: nil, atMost: 1_000_000).map(\.text))
     }
 
-    /// How many versions and marks of deletion the bucket has, up to 1,000, without the store's own marker.
+    /// The number of versions and delete markers in the bucket, up to 1,000, without the store's own marker.
     func versions() async throws -> Int {
         let prefix = store.client.configuration.prefix
         let page = try await store.client.ask(
@@ -144,9 +144,9 @@ extension PurgeFixture {
     }
 }
 
-// MARK: - What is left to do
+// MARK: - Remaining work
 extension PurgeFixture {
-    /// Objects and folders that are to go, listed or not yet.
+    /// The objects and folders to delete, listed or not yet.
     func left() async throws -> Int {
         try await database.query(
             """

@@ -28,7 +28,7 @@ import Testing
             let first = try #require(puts.first).at - back
             let last = try #require(puts.last).at - back
             print("F51: first upload \(first) and the 200th \(last) after the store was back")
-            // The numbers are promised of a machine that does nothing else, and not of one with other tests beside it.
+            // The numbers are promised for a machine without other load, such as other tests.
             #expect(first <= (Hardness.isFull ? .seconds(1.5) : .seconds(30)))
             #expect(last <= (Hardness.isFull ? .seconds(5) : .seconds(30)))
             #expect(puts.count == count)
@@ -59,7 +59,7 @@ import Testing
                 staged += 50
                 try await Task.sleep(for: .seconds(span))
                 try fixture.proxy.start()
-                // Measured: on a busy machine the store stays down for longer than it was to.
+                // Measured, because on a busy machine the store stays down longer than planned.
                 secondsDown += Int(((ContinuousClock.now - start) / .seconds(1)).rounded(.up))
                 try await Task.sleep(for: .seconds(span))
             }
@@ -68,7 +68,7 @@ import Testing
             try await fixture.expectDelivered(staged)
             worker.send(SIGTERM)
             #expect(try await worker.exit() == 0)
-            // A claim of sixteen may be under way when it goes down; counts of the attempts that found it so.
+            // A claim of sixteen may be in flight when the store goes down. These attempts count.
             let found = try await database.query(
                 "select coalesce(sum(jobs), 0)::int8 from errand.finished_per_minute where outcome = 'parked'"
             ).scalar(Int.self)

@@ -34,7 +34,7 @@ import Testing
 
     @Test("kill -9 between the store and its record, for every upload: the next worker finds the object and records it")
     func killed() async throws {
-        // The first response of each upload never comes: so all that run are at that point when their worker is killed.
+        // The first response of each upload never comes, so all uploads wait for it when their worker is killed.
         let held = Mutex(Set<Substring>())
         try await withTestDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration) { request in

@@ -1,9 +1,9 @@
 /// A rule that was broken.
 struct WalkFault: Sendable, CustomStringConvertible {
-    /// The job; 0 if it is none's.
+    /// The job; 0 if the rule is not about a job.
     var id: Int64
     var text: String
-    /// What the job went through.
+    /// The job's history.
     var history: [WalkEvent] = []
 
     var description: String {

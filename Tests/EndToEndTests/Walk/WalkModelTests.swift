@@ -3,7 +3,7 @@ import Testing
 @Suite("The random walk's model") struct WalkModelTests {
     private static let enqueue = WalkCause.operation(1, "enqueue")
 
-    /// A job's events, each with what is different from the one before it.
+    /// A job's events, each as a change of the previous one.
     private func faults(
         acknowledged: [Int64: Int64] = [1: 0], settings: [WalkEvent] = [], _ events: [WalkEvent]
     ) -> [String] {
@@ -33,7 +33,7 @@ import Testing
     private var enqueued: WalkEvent { row(1, "available", by: Self.enqueue, .insert) }
     private var claimed: WalkEvent { row(2, "running") }
 
-    /// A job that leaves its place and comes to another one, in one transaction.
+    /// A job that moves to another table in one transaction.
     private func moved(
         _ at: Int64, from old: WalkEvent, to state: String, in place: WalkEvent.Place = .history,
         by cause: WalkCause = .program, _ change: (inout WalkEvent) -> Void = { _ in }
@@ -94,7 +94,7 @@ import Testing
             faults(acknowledged: [1: 0, 2: 1], settings: [pause], [enqueued, claimed]) == [
                 "it started in a paused queue"
             ])
-        // The commit of the pause was heard of after the claim began.
+        // The commit of the pause was acknowledged after the claim began.
         #expect(faults(acknowledged: [1: 0, 2: 3], settings: [pause], [enqueued, claimed]) == [])
     }
 
@@ -158,7 +158,7 @@ import Testing
         let again = row(4, "running") { ($0.id, $0.position, $0.queue, $0.attempt) = (8, 11, "orderly", 1) }
         let late = orderly(enqueued, id: 7, position: 10)
         #expect(faults([events[1], events[2], late, handedBack, again]) == [])
-        // Nobody had heard yet that the other one was there.
+        // The other job's commit was not acknowledged yet.
         #expect(faults(acknowledged: [:], events) == [])
         #expect(
             faults([orderly(enqueued, id: 7, position: 10), orderly(enqueued, id: 8, position: 10)]) == [

@@ -3,7 +3,7 @@ import Logging
 import Postgres
 import Synchronization
 
-/// What the walk's sessions heard of their transactions.
+/// The results of the walk's sessions.
 final class WalkRecord: Sendable {
     enum Phase: Sendable {
         case chaos
@@ -14,15 +14,15 @@ final class WalkRecord: Sendable {
 
     struct State: Sendable {
         var phase = Phase.chaos
-        /// How many sessions have not come to their end.
+        /// The number of unfinished sessions.
         var sessions = 0
         var newest: Int64 = 0
         /// When each commit was acknowledged, in microseconds.
         var acknowledged: [Int64: Int64] = [:]
         var rolledBack: Set<Int64> = []
-        /// How often each SQLSTATE came.
+        /// The count of each SQLSTATE.
         var refusals: [String: Int] = [:]
-        /// What must not happen.
+        /// Violations.
         var surprises: [String] = []
         /// When workers or the server were killed.
         var kills: [Int64] = []
@@ -57,7 +57,7 @@ final class WalkRecord: Sendable {
     }
 }
 
-/// A session that writes down in each of its transactions who it is and what it was told.
+/// A session that records its name and its results in each of its transactions.
 final class WalkSession {
     enum Outcome { case committed, rolledBack, unknown }
 

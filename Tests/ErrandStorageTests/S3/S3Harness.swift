@@ -30,7 +30,7 @@ func withBucket(
         throw error
     }
     await store.stop()
-    // Its port alone doesn't keep it.
+    // The port alone does not keep the proxy alive.
     withExtendedLifetime(proxy) {}
 }
 

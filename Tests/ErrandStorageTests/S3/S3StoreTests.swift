@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    /// How many versions and marks of deletion the store's part of the bucket has.
+    /// The number of versions and delete markers below the store's prefix.
     private func versions(in store: S3Store) async throws -> Int {
         let prefix = store.client.configuration.prefix
         let page = try await store.client.ask(

@@ -3,7 +3,7 @@ import Postgres
 @testable import Errand
 
 extension Database {
-    /// The result of a query, as text: columns parted by a bar, rows by line ends, null as nothing.
+    /// The result of a query as text: bars between columns, line ends between rows, null as an empty text.
     func text(_ sql: String, as role: String? = nil) async throws -> String {
         try await transaction { transaction in
             if let role { try await transaction.execute(Statement("set local role \(role)")) }

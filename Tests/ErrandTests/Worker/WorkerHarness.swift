@@ -45,7 +45,7 @@ extension Database {
         try await query(Statement("select count(*) \(sql)")).scalar(Int.self)
     }
 
-    /// Asks again and again until `sql` is true, no longer than `limit`. Returns whether it became true.
+    /// Repeats the query until `sql` is true, at most for `limit`. Returns whether it became true.
     func becomes(
         _ sql: String, within limit: Duration = .seconds(60), after step: () async throws -> Void = {}
     ) async throws -> Bool {

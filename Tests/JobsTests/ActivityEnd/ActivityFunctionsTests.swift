@@ -22,7 +22,7 @@ import Testing
                     join errand.job on job.id = end_job_id
                     where status.id = '\(activity)'
                     """) == ["08:00:00|00:01:00|true|true|activity_wants_end|pushes|live"])
-            // Rolled back, neither is there.
+            // After the rollback, neither exists.
             await #expect(throws: PostgresError.self) {
                 try await database.transaction { transaction in
                     try await transaction.execute("select activity.start('u', 'a', 'b', token => repeat('ab', 32))")
@@ -31,7 +31,7 @@ import Testing
             }
             #expect(try await database.number("select count(*) from activity.activity_status") == 1)
             #expect(try await database.number("select count(*) from errand.job") == 1)
-            // The margin is a setting, for those that start from then on.
+            // The margin is a setting, for activities that start later.
             try await database.execute("select activity.set_margin('5 minutes', 'slow today')")
             let later = try await database.startActivity()
             #expect(

@@ -121,7 +121,7 @@ import Testing
             let database = test.database
             let live = try await database.makeEvent()
             let keys = (0..<1000).map { "a/\($0).jpg" }
-            // Their bytes are of no account here: a photo needs no object to have a key that is to go.
+            // The objects don't matter here: a photo's key is deleted even without an object.
             for number in 0..<5 {
                 let event = try await database.makeEvent(each: 200)
                 for key in keys[number * 200..<number * 200 + 200] {
@@ -166,7 +166,7 @@ import Testing
             let (over, live) = (try await database.makeEvent(), try await database.makeEvent())
             for round in 1...3 {
                 try await addDelivered("\(round).jpg", to: over, database, store)
-                // The same key again is another version.
+                // A second put of the key creates another version.
                 try await store.put([UInt8(round)], at: ObjectKey(Database.key("1.jpg", in: over)))
             }
             try await addDelivered("1.jpg", to: live, database, store)
@@ -220,7 +220,7 @@ import Testing
             for number in 1...5 { try await addDelivered("\(number).jpg", to: event, database, store) }
             try await database.letEnd(event)
             try await purge(test)
-            // As an attempt that was killed when the store had removed them.
+            // Like an attempt that was killed after the store had removed them.
             let taken = try await database.query("select id, key from media.removals_v1(100) where not is_folder")
             #expect(taken.count == 10)
             let ids = try taken.map { try $0.decode(Int64.self, String.self).0 }
@@ -233,7 +233,7 @@ import Testing
             #expect(try await database.confirm(ids, at: 1) == 10)
             #expect(try await database.confirm(ids, at: 2) == 0)
             #expect(try await database.lines("select objects, objects_left from media.receipt_status") == ["10|1"])
-            // A listing of the folder that began before all had arrived says nothing about later objects.
+            // A listing that began before all objects had arrived says nothing about later ones.
             let folder = try await database.query("select id from media.removal").column(0, as: Int64.self)
             try await database.ageRemovals()
             #expect(try await database.number("select count(*) from media.removals_v1(100) where is_ready") == 1)
@@ -265,7 +265,7 @@ import Testing
     }
 }
 
-// MARK: - How
+// MARK: - Helpers
 extension EventPurgeTests {
     private func handlers(_ store: any ObjectStore) -> [any JobHandler] {
         [EventPurgeHandler(keptFrom: .end), ObjectRemovalHandler(store: store)]
@@ -290,7 +290,7 @@ extension EventPurgeTests {
         try await database.query("select id from events.event order by created_at").column(0, as: UUID.self)
     }
 
-    /// Puts an object under a name that may be no key.
+    /// Puts an object with a name that may be an invalid key.
     private func put(_ name: String, in store: any ObjectStore, _ root: String) async throws {
         if let store = store as? S3Store {
             let path = "\(store.client.configuration.prefix)/\(name)"
@@ -303,7 +303,7 @@ extension EventPurgeTests {
         }
     }
 
-    /// Whatever is in the store, keys or not, folders included where it has such.
+    /// All names in the store, valid keys or not, including folders.
     private func names(in store: any ObjectStore, _ root: String) async throws -> [String] {
         guard let store = store as? S3Store else { return try FileManager.default.subpathsOfDirectory(atPath: root) }
         let prefix = store.client.configuration.prefix
@@ -312,7 +312,7 @@ extension EventPurgeTests {
         return page.all("Contents").compactMap { $0["Key"]?.text.dropFirst(prefix.count + 1) }.map(String.init)
     }
 
-    /// How many versions and marks of deletion the store's part of the bucket has.
+    /// The number of versions and delete markers below the store's prefix.
     private func versions(in store: S3Store) async throws -> Int {
         let prefix = store.client.configuration.prefix
         let page = try await store.client.ask(
@@ -320,7 +320,7 @@ extension EventPurgeTests {
         return page.all("Version").count + page.all("DeleteMarker").count
     }
 
-    /// Looks through every row of the schemas events and media.
+    /// Searches every row of the schemas events and media.
     private func expectNoTrace(of words: [String], in database: Database) async throws {
         let tables = try await database.query(
             """
@@ -341,7 +341,7 @@ extension EventPurgeTests {
 }
 
 extension Database {
-    /// Says that the try of this number has removed these; returns how many are off the list.
+    /// Confirms that the attempt of this number has removed these objects. Returns the number of removed rows.
     fileprivate func confirm(_ ids: [Int64], at number: Int) async throws -> Int {
         try await query(
             Statement(

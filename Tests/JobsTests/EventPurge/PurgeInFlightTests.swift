@@ -19,7 +19,7 @@ import Testing
                 try await store.put(try service.photograph(), at: ObjectKey(Database.key(name, in: event)))
                 try await database.add(name, to: event)
             }
-            // One at a time: the other one waits.
+            // One at a time: the other job waits.
             #expect(try await database.becomes("exists (select from errand.job where state = 'running')"))
             try await purge(event, database)
             #expect(
@@ -89,7 +89,7 @@ import Testing
         try await withService(through: proxy) { service in
             let database = service.database
             let event = try await database.makeEvent()
-            // An original that the app has handed over, because its own upload failed.
+            // An original from the app's server, because the app's own upload failed.
             try await service.stage([Database.key("1.jpg", in: event)], [1, 2, 3])
             try await database.add("1.jpg", to: event)
             #expect(try await database.becomes("(select count(*) from errand.failed) = 2", within: .seconds(40)))
@@ -108,7 +108,7 @@ import Testing
         try await database.execute("select errand.enqueue('object_removal')")
     }
 
-    /// Lets pass what a removal waits for, and expects neither row nor object.
+    /// Ends the removal's waits, and expects neither row nor object.
     private func expectNothingLeft(_ service: Service) async throws {
         for _ in 1...2 {
             #expect(try await service.database.becomes("not exists (select from errand.job)"))

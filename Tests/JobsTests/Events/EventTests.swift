@@ -7,7 +7,7 @@ import Testing
     @Test("an event lasts 8 days and is kept 8 more, to the second, in a session of any time zone")
     func lasts() async throws {
         try await withTestDatabase { database, _ in
-            // In Berlin the clocks change within both.
+            // In Berlin, the clocks change during both.
             let spans = try await database.transaction { transaction in
                 try await transaction.execute("set local time zone 'Europe/Berlin'")
                 try await transaction.execute("select events.create('anna', 'Party', '2026-03-25 12:00+01')")
@@ -111,7 +111,7 @@ import Testing
             #expect(try await delete(by: "anna") == "not_yours")
             #expect(try await delete(by: "ben") == "deleted")
             #expect(try await delete(by: "ben") == "no_photo")
-            // Until its object is gone a key is not to be had again: the new object would go with the old one.
+            // A key can't be reused until its object is deleted. The new object would be deleted with the old one.
             let error = await #expect(throws: PostgresError.self) {
                 try await database.add("1.jpg", to: event, by: "ben")
             }

@@ -17,7 +17,7 @@ import Testing
                     or created_at not between now() - interval '1 minute' and clock_timestamp()
                 """)
             #expect(bad == 0)
-            // In a transaction that began long ago the 24 hours begin now.
+            // In an old transaction, the 24 hours begin now.
             try await database.transaction { transaction in
                 try await transaction.execute("select pg_sleep(0.05)")
                 let late = try await transaction.query(
@@ -53,7 +53,7 @@ import Testing
     @Test("among live codes none comes twice, however many sessions draw from however few")
     func unique() async throws {
         try await withTestDatabase(connections: 16) { database, _ in
-            // Eight codes are all there are.
+            // Only eight codes exist.
             try await database.execute(
                 """
                 create or replace function pairing.new_code() returns text language sql as $$
@@ -85,7 +85,7 @@ import Testing
             let statuses = try await withThrowingTaskGroup(of: String.self) { group in
                 try await database.transaction { gate in
                     try await gate.execute("select from pairing.person where user_id = 'anna' for update")
-                    // All of them are in the middle of it before the first one may go on; ten connections at a time.
+                    // All calls are inside before the first one continues; ten connections at a time.
                     let waiting = """
                         select count(*) from pg_stat_activity
                         where datname = current_database() and wait_event_type = 'Lock'

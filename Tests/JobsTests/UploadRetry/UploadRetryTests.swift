@@ -171,7 +171,7 @@ import Testing
             #expect(try await database.query(Statement(call)).scalar(UUID.self) == first)
             #expect(try await database.count("from media.upload") == 1)
             #expect(try await database.count("from errand.job") == 0)
-            // An object that is about to be removed would go with the older one of its name.
+            // An object with a pending removal would be removed with the older object of that name.
             try await database.execute(
                 """
                 insert into media.removal (in_flight, is_folder, key)
@@ -203,7 +203,7 @@ import Testing
             #expect(
                 try await database.becomes("(select count(*) from errand.job where state = 'parked') >= 4"))
             #expect(try await database.count("from errand.job where attempts is not null") == 0)
-            // What makes room is not held up by what lacks it.
+            // Jobs that free space don't wait for jobs that need it.
             try await database.execute("insert into media.removal (in_flight, key) values (false, 'b/1.jpg')")
             try await database.execute("select errand.enqueue('object_removal')")
             #expect(try await database.becomes("not exists (select from media.removal)"))
@@ -214,7 +214,7 @@ import Testing
         }
     }
 
-    /// Brings scheduled attempts forward until the condition holds; returns the pauses in seconds that they had.
+    /// Brings scheduled attempts forward until the condition holds; returns their delays in seconds.
     private func skipDelays(_ database: Database, until condition: String) async throws -> [Double] {
         var delays: [Double] = []
         let start = ContinuousClock.now
