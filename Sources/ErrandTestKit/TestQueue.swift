@@ -101,7 +101,7 @@ extension TestQueue {
         try await promote()
     }
 
-    /// Makes due jobs available, as housekeeping does.
+    /// Makes due jobs available, like housekeeping.
     func promote() async throws {
         try await database.execute("select errand.promote_v2(1000000, '-infinity')")
         try await database.execute("select errand.release_parked_v1()")

@@ -2,16 +2,16 @@ import Foundation
 import Logging
 import Postgres
 
-/// A walk: a server of its own, sessions that do at random what people and applications do, workers, and faults.
+/// A walk: a separate server, sessions with random operations of people and applications, workers, and faults.
 struct RandomWalk {
     let seed: UInt64
     let span: Duration
-    /// Runs once the schema is there.
+    /// Runs after the migration.
     var breaking: String?
 
     struct Report {
         var faults: [WalkFault]
-        /// What has happened, for people.
+        /// A readable report.
         var summary: String
     }
 
@@ -77,7 +77,7 @@ struct RandomWalk {
                 "seed \(seed): \(newest) transactions, \(jobs) jobs, \(events) changes; refused \(refusals); \(chaos)")
     }
 
-    /// What the server's log says of a deadlock.
+    /// The lines about deadlocks in the server's log.
     private func deadlock(_ cluster: KillableCluster) throws -> WalkFault {
         let log = try String(contentsOf: cluster.folder.appendingPathComponent("postgres.log"), encoding: .utf8)
         let lines = log.split(separator: "\n").drop { !$0.contains("deadlock detected") }
@@ -100,10 +100,10 @@ struct RandomWalk {
         record.with { $0.acknowledged[0] = WalkRecord.now }
     }
 
-    /// Waits for the quiet period, removes everything that holds jobs back, and waits until all of them have ended.
+    /// Waits for the quiet period, removes all limits and pauses, and waits until all jobs are finished.
     private func drain(_ database: Database, _ record: WalkRecord) async throws -> Bool {
         while record.phase == .chaos { try await Task.sleep(for: .milliseconds(20)) }
-        // Some are in the middle of a transaction.
+        // Some sessions are inside a transaction.
         while record.with({ $0.sessions }) > 0 { try await Task.sleep(for: .milliseconds(20)) }
         for statement: Statement in [
             "select errand.schedule_drop(name) from errand.schedule", "select errand.resume(name) from errand.queue",
@@ -127,7 +127,7 @@ struct WalkChaos {
     let seed: UInt64
     let record: WalkRecord
 
-    /// Goes on for that long, begins the quiet period, and leaves the programs alone until the walk is over.
+    /// Continues for that long and begins the quiet period. After that, the programs run without faults.
     func run(for span: Duration) async throws {
         var random = SeededGenerator(seed: seed &+ 4711)
         var workers = [try worker(), try worker()]

@@ -34,7 +34,7 @@ struct WalkEvent: Sendable {
     var parkedFor: String?
     /// It has the walk's guard: see ``isWanted``.
     var isGuarded = false
-    /// What tells a payload from others.
+    /// The identity of a payload.
     var content: Int64 = 0
     /// Of a limit or a rate: how many; of a pause 0. Nil if nothing is set.
     var most: Int?
@@ -43,11 +43,11 @@ struct WalkEvent: Sendable {
 }
 
 extension WalkEvent {
-    /// What the guard `walk` says of it.
+    /// The result of the guard `walk`.
     var isWanted: Bool { !isGuarded || content % 7 != 0 }
 }
 
-/// Who changed a row.
+/// The author of a change.
 enum WalkCause: Hashable, Sendable, CustomStringConvertible {
     /// An operation of a session, by its number and its name.
     case operation(Int64, String)
@@ -79,7 +79,7 @@ enum WalkCause: Hashable, Sendable, CustomStringConvertible {
         if case .operation(_, let name) = self { name } else { nil }
     }
 
-    /// The number under which it is on record in `walk.done`.
+    /// Its number in `walk.done`.
     var number: Int64? {
         switch self {
         case .operation(let number, _), .hand(let number, _): number
@@ -110,7 +110,7 @@ extension WalkEvent: CustomStringConvertible {
     }
 }
 
-/// The tables and triggers by which a database writes down every committed change, and how they are read.
+/// The tables and triggers that record every committed change, and the query that reads them.
 enum WalkLog {
     static let schema = """
         create schema walk;

@@ -1,7 +1,7 @@
 import Postgres
 
-/// A worker that the walk drives by SQL: it is late, forgets what it holds, rolls its claims back, and ends jobs in
-/// every way there is.
+/// A worker that the walk drives by SQL: it is late, drops its jobs, rolls its claims back, and completes jobs in
+/// every way.
 final class WalkWorker {
     private typealias Held = (id: Int64, position: Int64, isLast: Bool)
 
@@ -14,7 +14,7 @@ final class WalkWorker {
     private let session: WalkSession
     private let record: WalkRecord
     private let queues: [String]
-    /// Its claims are the only ones of its queue, come one after the other, and its jobs succeed.
+    /// No other worker claims from its queue. Its claims are sequential, and its jobs succeed.
     private let isOrderly: Bool
     private var random: SeededGenerator
     private var worker: Int64?
@@ -44,7 +44,7 @@ final class WalkWorker {
                 await session.close()
                 (worker, held) = (nil, [])
             }
-            // So that several jobs wait where their order counts.
+            // So that several jobs wait and their order counts.
             try await Task.sleep(for: .milliseconds(Int.random(in: 0..<(isOrderly ? 300 : 40), using: &random)))
         }
         await session.close()
@@ -57,7 +57,7 @@ final class WalkWorker {
             // Longer than its lease: its jobs may be rescued, and it still writes the outcomes of those that it has.
             try await Task.sleep(for: .milliseconds(Int.random(in: 2000..<9000, using: &random)))
         } else if happens(2) {
-            // As if it were killed: what it held is rescued.
+            // As if it were killed: its jobs are rescued.
             return (worker, held) = (nil, [])
         }
         try await work()
@@ -80,7 +80,7 @@ final class WalkWorker {
         if alive.isEmpty { (self.worker, held) = (nil, []) }
     }
 
-    /// Ends some of what it holds and claims more, in one transaction.
+    /// Completes some of its jobs and claims more, in one transaction.
     private func work() async throws {
         guard let worker else { return }
         let ends = held.filter { _ in isQuiet || isOrderly || Int.random(in: 0..<3, using: &random) > 0 }

@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 @Suite("A copy of a database, until it is adopted") struct CopyTests {
-    /// Makes the test's database one that looks like a copy of another.
+    /// Makes the test's database look like a copy of another.
     private func makeCopy(_ database: Database) async throws {
         try await database.execute("update errand.home set database_name = 'elsewhere'")
     }
@@ -61,7 +61,7 @@ import Testing
             let worker = try await database.enter()
             try await database.execute("select errand.enqueue('noop')")
             try await makeCopy(database)
-            // Another session, past a pooler of the tests: one that has claimed before stays where it is.
+            // Another session, without the pooler of the tests: a session that has claimed stays on its server.
             let other = Database(
                 configuration: try PostgresConfiguration(url: TestServer.url(of: configuration, directly: true)),
                 maximumConnections: 1, logger: Logger(label: "test"))

@@ -53,7 +53,7 @@ import Testing
             #expect(
                 try await database.text("select count(*), sum(relnatts) from pg_class where relkind <> 't'") == before)
             #expect(try await database.count("from pg_roles where rolname ~ 'mallory'") == 0)
-            // What got in as a name must not come out as a command: hints are calls that people paste.
+            // A name must not become a command: people paste the calls of hints.
             let hints = try await database.query(
                 "select hint from errand.job, errand.explain(id) where hint like 'select%' limit 500")
             for row in hints {
@@ -112,7 +112,7 @@ import Testing
         "select activity.end_now(id, $1, why => $1) from activity.activity_status order by id limit 1",
     ]
 
-    /// Ways out of a literal, a name, a comment or a dollar quote, and things to do outside: 200 of them.
+    /// 200 combinations of an escape from a literal, a name, a comment or a dollar quote, and a command after it.
     private static let strings: [String] = {
         let ways = [
             "'", "\"", "';", "')", "'); ", "\\'", "$$", "$$;", "}'", "'::text", "';--", "0;", "*/", "%", "{",
@@ -198,7 +198,7 @@ import Testing
                 }
             }
             #expect(try await database.text("select distinct who, what from public.caught") == "")
-            // The traps do work: the attacker himself falls into them.
+            // The traps work: the attacker's own calls run into them.
             try await database.transaction { transaction in
                 try await transaction.execute("set local search_path = public, pg_catalog")
                 try await transaction.execute("select now(), 'a'::text = 'b'::text")

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Deadlocks") struct DeadlockTests {
-    /// Everything that locks jobs, keys, limits or rates, on the same few of each.
+    /// All calls that lock jobs, keys, limits or rates, on the same few of each.
     private static let calls = [
         "select errand.cancel(array(select id from errand.job order by random() limit 4), 'x')",
         "select errand.cancel_where('{\"kind\": \"noop\"}', 'x', dry_run => false, max_jobs => 3)",
@@ -110,7 +110,7 @@ import Testing
             }
             let (first, second) = try await database.transaction { transaction in
                 try await transaction.execute("select pg_advisory_xact_lock(7)")
-                // It has found a's key taken, and has b's.
+                // It waits for a's key, which is taken, and has b's.
                 let first = enqueue("stalls")
                 #expect(try await database.becomes(Self.isWaiting("advisory")))
                 try await database.execute("select errand.cancel('{1}', 'x')")
@@ -135,13 +135,13 @@ import Testing
 
     private func run(_ call: String, on database: Database) async throws {
         try await database.transaction { transaction in
-            // So that one shows within the test's time.
+            // So that a deadlock is reported within the test's time.
             try await transaction.execute("set local deadlock_timeout = '20ms'")
             try await transaction.execute(Statement(call))
         }
     }
 
-    /// A worker's life: registers, and then several times ends what it has and claims more, in one transaction.
+    /// A worker: registers, and then several times completes its jobs and claims more in one transaction.
     private func work(on database: Database) async throws -> Int {
         let worker = try await ManualWorker(database)
         var (held, ended): ([ClaimedJob], Int) = ([], 0)

@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 @Suite("Locks") struct LockTests {
-    /// What people call, and what an application calls, each with what it leaves locked until its transaction ends.
+    /// The calls of people and applications, each with its locks until the end of its transaction.
     static let calls = [
         "select errand.cancel(array(select id from errand.job where payload = '1'), 'x')",
         "select errand.cancel_where('{\"unique_key\": \"held\"}', 'x', dry_run => false)",
@@ -36,7 +36,7 @@ import Testing
             let session = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
             try await session.execute("begin")
             try await session.execute(Statement(call))
-            // A wait for the session's locks would never end: it fails within this.
+            // A wait for the session's locks would never end. This timeout ends it.
             try await database.transaction { transaction in
                 try await transaction.execute("set local lock_timeout = '3s'")
                 let outcomes: [AttemptResult] = [
@@ -99,7 +99,7 @@ import Testing
             let session = try await Connection.connect(database.configuration, logger: Logger(label: "errand.test"))
             try await session.execute("begin")
             try await session.execute(Statement("select errand.cancel($1, 'x')", [[held]]))
-            // Its attempt ends while the row is locked; the others' ends are written with it.
+            // Its attempt finishes while the row is locked. The outcomes of other attempts are written with its own.
             for _ in 0..<300 {
                 try await queue.enqueue(Noop())
                 try await Task.sleep(for: .milliseconds(8))

@@ -33,7 +33,7 @@ extension Database {
         }
     }
 
-    /// Enters a worker of the queue `default` and returns its id.
+    /// Registers a worker of the queue `default`. Returns its id.
     func enter(kinds: String = "noop", queue: String = "default", lease: String = "1 hour") async throws -> Int64 {
         try await query(
             Statement(
@@ -46,14 +46,14 @@ extension Database {
         ).scalar(Int64.self)
     }
 
-    /// Claims what is due in a queue, as that worker does.
+    /// Claims the due jobs of a queue for that worker.
     func take(_ worker: Int64, queue: String = "default", kinds: String = "noop") async throws {
         try await execute(
             Statement(
                 "select errand.claim_v2('\(queue)', '{\(kinds)}', \(worker), 100, '{0,0,0,0}', '{1,2,3,4}', true)"))
     }
 
-    /// Ends all that the worker holds as failed.
+    /// Completes all jobs of the worker as failed.
     func fail(_ worker: Int64, with error: String) async throws {
         try await execute(
             Statement(

@@ -34,7 +34,7 @@ import Testing
                 try await database.text("select duty, is_late from errand.maintenance_status where duty = 'schedule'")
                     == "schedule|false")
 
-            // It is no housekeeping, and when it stops that is seen.
+            // It is not housekeeping, and its stop is reported.
             try await database.execute("delete from errand.duty where name <> 'schedule'")
             try await database.execute("update errand.duty set done_at = now() - interval '2 min'")
             #expect(
@@ -68,7 +68,7 @@ import Testing
             #expect(
                 try await database.text("select sum(value) \(samples) where name = 'errand_jobs'") == "5001",
                 "none is left out")
-            // What a worker serves is shown however little it is, and however late its name comes.
+            // A worker's queues are all shown, even the smallest and the last by name.
             #expect(
                 try await database.text(
                     "select value \(samples) where name = 'errand_queue_workers' and labels ->> 'queue' = 'zulu'")
@@ -77,7 +77,7 @@ import Testing
                 try await database.text("select value \(samples) where labels = '{\"kind\": \"noop\"}'") == "1")
             // 1,000 probes for the names of queues, and four for each of the 200 that are shown.
             let probes = try await database.transaction { transaction in
-                // What the session has counted before is in it until it is reported.
+                // The session's earlier counts are included until they are reported.
                 func probes() async throws -> Int {
                     try await transaction.query("select pg_stat_get_xact_numscans('errand.job_line_index'::regclass)")
                         .scalar(Int.self)

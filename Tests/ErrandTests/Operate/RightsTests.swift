@@ -108,7 +108,7 @@ import Testing
         function quotes.retire: ops
         """
 
-    /// The same from the catalog: each object that anybody of the four may use in any way, PUBLIC included.
+    /// The same from the catalog: each object on which one of the four, or PUBLIC, has any right.
     private static let catalog = """
         with role as (
             select unnest('{worker,enqueuer,ops,monitor}'::text[]) as name
@@ -253,7 +253,7 @@ import Testing
     }
 
     private static func migrate(_ configuration: PostgresConfiguration, as role: String) async throws {
-        // Directly: the role is the session's.
+        // Directly, with the session's role.
         let configuration = try PostgresConfiguration(url: TestServer.url(of: configuration, directly: true))
         let connection = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
         do {

@@ -17,7 +17,7 @@ import Testing
             #expect(try await database.text(depth) == "250|0|1|0|true")
             #expect(try await database.query("select errand.take_stock_v1()").scalar(Bool.self))
             #expect(try await database.text(depth) == "1249|0|1|0|true")
-            // Once is enough for all processes together.
+            // One refresh is enough for all processes.
             #expect(try await !database.query("select errand.take_stock_v1()").scalar(Bool.self))
         }
     }

@@ -15,7 +15,7 @@ import Testing
         #expect(plan.since(at: .seconds(59)) == time + .seconds(-10))
         #expect(plan.since(at: .seconds(60)) == .minusInfinity)
         #expect(plan.since(at: .seconds(61)) == time + .seconds(-10))
-        // A straggler doesn't take the hint back.
+        // A late reply doesn't undo the hint.
         _ = plan.promoted(1, lastRunAt: time + .seconds(-500), othersWait: true, took: .zero)
         #expect(plan.since(at: .seconds(62)) == time + .seconds(-10))
         plan.failed()

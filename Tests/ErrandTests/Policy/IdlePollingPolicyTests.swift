@@ -5,7 +5,7 @@ import Testing
 @Suite("When a worker probes sleeping queues") struct IdlePollingPolicyTests {
     private let policy = IdlePollingPolicy(interval: .milliseconds(250))
 
-    /// One that has been asleep since then, with the flag up; its last probe was at that time.
+    /// A policy that has slept since then, with the flag raised; its last probe was at that time.
     private func armedPolicy(at now: Duration) -> IdlePollingPolicy {
         var policy = policy
         for millisecond in stride(from: 2000, through: 0, by: -10) {
@@ -68,7 +68,7 @@ import Testing
             #expect(policy.isArmed)
             if case .probe = policy.next(at: now + .milliseconds(2), isBusy: false, listens: true) { probes += 1 }
         }
-        // The safety net: two a second.
+        // The fallback: two probes per second.
         #expect((18...21).contains(probes))
     }
 
@@ -106,7 +106,7 @@ import Testing
             }
             #expect((lowerings > 0) == lowers)
         }
-        // After a spurious one the quiet period lasts 100 ms.
+        // After a spurious wake-up, the quiet period lasts 100 ms.
         var policy = armedPolicy(at: .seconds(10))
         while !policy.woken(at: .seconds(11)).lowers {}
         #expect(policy.next(at: .milliseconds(11_050), isBusy: false, listens: true) == .probe(arms: false))

@@ -84,18 +84,18 @@ struct RashMark: Mark {
 /// Snapshots are PostgreSQL's: `xmax` is one above the newest id that has ended, so the newest transactions that run
 /// are not among those listed.
 enum MarkModel {
-    /// Which snapshot a claim returns where nothing was due. Each statement of a claim has one of its own.
+    /// The snapshot that a claim without due jobs returns. Each statement of a claim has its own.
     enum Shown {
         case fromBeforeTheScan
         /// The fault that the model must find.
         case fromAfterTheScan
     }
 
-    /// What becomes of a job that is handed back and keeps its position.
+    /// The order of a released job, which keeps its position.
     enum HandBack {
-        /// Claims find it apart from the others, and such a claim is inconclusive.
+        /// Claims find it separately, and such a claim is inconclusive.
         case apart
-        /// The fault that the model must find: it is ordered like all others.
+        /// The fault that the model must find: the job is ordered like all others.
         case inOrder
         /// The fault that the model must find: claims take its position for one that they have read up to.
         case conclusive
@@ -106,7 +106,7 @@ enum MarkModel {
     /// - Parameters:
     ///   - movesKeepPositions: the known fault that a job which moves takes its position along.
     ///   - shown: `fromAfterTheScan` is the known fault that an empty claim's snapshot is younger than its scan.
-    ///   - restarts: workers are replaced by new ones, which begin at stored marks.
+    ///   - restarts: whether new workers replace old ones and begin at stored marks.
     ///   - handBack: `inOrder` and `conclusive` are known faults.
     ///   - trustsScans: the known fault that a scan ahead is taken to have read to the end.
     static func run(
@@ -118,7 +118,7 @@ enum MarkModel {
         var workers = (0..<Int.random(in: 1...3, using: &random)).map { _ in Worker(mark: mark) }
         let longWriters = Double.random(in: 0..<0.2, using: &random)
         var broken = 0
-        // As workers have stored them, some of which have left.
+        // As stored by workers, some of which have stopped.
         var stored = [Int64](repeating: 0, count: 8)
         for step in 0..<400 {
             let now = Duration.milliseconds(step * 10)
@@ -147,7 +147,7 @@ enum MarkModel {
                 let limit = [1, 2, 3, 100].randomElement(using: &random)!
                 let shown = workers[one].claim(
                     in: &world, limit: limit, writesFirst: Bool.random(using: &random),
-                    // Others go on between one step of a claim and the next.
+                    // Other sessions continue between two steps of a claim.
                     between: { $0.act(longWriters: longWriters, using: &random) })
                 let other = Int.random(in: workers.indices, using: &random)
                 if other != one {
@@ -169,7 +169,7 @@ enum MarkModel {
             let now = Duration.milliseconds(step * 10)
             if step % 10 == 0 { workers[0].scan(in: world) }
             let one = step < 500 ? step % workers.count : 0
-            // As a claim does whose worker has another connection.
+            // Like a claim on the worker's other connection.
             for other in workers.indices { workers[one].mark.catchUp(with: workers[other].mark.published) }
             workers[one].mark.observe(
                 workers[one].claim(in: &world, limit: 3, writesFirst: false, between: { _ in }), at: now)
@@ -195,7 +195,7 @@ enum MarkModel {
         var returned: Set<Int64> = []
         /// Positions that workers have claimed.
         var held: [Int64: Int] = [:]
-        /// Positions of jobs that were handed back, apart from the others.
+        /// Positions of released jobs, separate from the others.
         var handedBack: [Int64: Int] = [:]
 
         mutating func act(longWriters: Double, using random: inout SeededGenerator) {
@@ -235,7 +235,7 @@ enum MarkModel {
             for position in positions.keys { available[position] = nil }
         }
 
-        /// A worker gives one of its jobs back, which keeps its position.
+        /// A worker releases one of its jobs, which keeps its position.
         mutating func handBack(using random: inout SeededGenerator) {
             guard let position = held.keys.sorted().randomElement(using: &random) else { return }
             if handBack == .inOrder {
@@ -288,7 +288,7 @@ enum MarkModel {
             return (xmax, open.keys.filter { $0 < xmax && $0 != own }.sorted())
         }
 
-        /// All that waits, also under the locks of transactions that have not ended.
+        /// The positions of all waiting jobs, including those that open transactions have locked.
         var visible: [Int64: Int] {
             [locked, moving].flatMap(\.values).reduce(available) { $0.merging($1) { first, _ in first } }
         }

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Schedule") struct ScheduleTests {
-    /// A day on which clocks change, and when a schedule ticks on it.
+    /// A day with a clock change, and a schedule's ticks on it.
     struct Day: Sendable, CustomTestStringConvertible {
         let zone: String
         /// The local date.
@@ -51,7 +51,7 @@ import Testing
         Day(zone: "Australia/Lord_Howe", date: "2027-04-04", cron: "45 1 * * *", ticks: ["2027-04-03T14:45:00Z"]),
         Day(zone: "Australia/Lord_Howe", date: "2027-10-03", cron: "0 0 * * *", ticks: ["2027-10-02T13:30:00Z"]),
         Day(zone: "Australia/Lord_Howe", date: "2027-10-03", cron: "15 2 * * *", ticks: ["2027-10-02T15:30:00Z"]),
-        // The day that does not exist, and its neighbours.
+        // The skipped day, and the days before and after it.
         Day(zone: "Pacific/Apia", date: "2011-12-29", cron: "0 0 * * *", ticks: ["2011-12-29T10:00:00Z"]),
         Day(zone: "Pacific/Apia", date: "2011-12-30", cron: "0 9 30 12 *", ticks: []),
         Day(zone: "Pacific/Apia", date: "2011-12-31", cron: "0 9 * * *", ticks: ["2011-12-30T19:00:00Z"]),

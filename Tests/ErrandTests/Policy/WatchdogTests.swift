@@ -3,7 +3,7 @@ import Testing
 @testable import Errand
 
 @Suite("Watchdog") struct WatchdogTests {
-    /// Looks once a second at one loop; returns after how many seconds it is found to stand still, if at all.
+    /// Checks one loop once a second. Returns the seconds until the watchdog reports a hang; nil if it never does.
     private func found(
         lease: Duration = .seconds(20), statementTimeout: Duration? = .seconds(5), seconds: Int = 200,
         pulses: (Int) -> Int = { $0 }, heartbeats: (Int) -> Int = { $0 / 5 },

@@ -33,7 +33,7 @@ import Testing
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
             for priority in [3, 1, 2, 1, 4, 2] { try await queue.enqueue(Noop(), .priority(priority)) }
-            // Behind the other one of its priority, while its row stays in front.
+            // After the other job of its priority, while its row is before that job's row.
             try await database.execute("select errand.reschedule('{2}', priority => 4)")
             try await database.execute("select errand.reschedule('{2}', priority => 1)")
             let worker = try await database.register()
@@ -107,7 +107,7 @@ import Testing
                         for round in 0..<25 {
                             try await database.transaction { transaction in
                                 try await Queue(database: database).enqueue(Noop(), in: transaction)
-                                // Some stay open for longer than the mark's timeout.
+                                // Some transactions stay open longer than the mark's timeout.
                                 let pause = (producer * 7 + round) % 11 == 0 ? 150 : 2
                                 try await Task.sleep(for: .milliseconds(pause))
                             }
@@ -151,7 +151,7 @@ import Testing
                 #expect(reply.jobs.isEmpty)
                 mark.observe(try #require(reply.observation), at: .zero)
             }
-            // The third claim's scan waits in this job's guard, which says no.
+            // The third claim's scan waits in this job's guard, which returns false.
             try await Queue(database: database).enqueue(Noop(), .guarded(by: "waits"))
             let starts = mark.starts
             async let waiting = database.claim(1, as: worker, starts: starts)

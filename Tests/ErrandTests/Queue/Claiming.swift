@@ -4,7 +4,7 @@ import Synchronization
 
 @testable import Errand
 
-/// A worker without a process: claims and ends jobs as the test says.
+/// A worker without a process. The test claims and completes its jobs.
 struct ManualWorker {
     let database: Database
     let id: Int64
@@ -19,7 +19,7 @@ struct ManualWorker {
         ).scalar(Int64.self)
     }
 
-    /// The same worker by another connection.
+    /// The same worker on another connection.
     init(_ database: Database, id: Int64) {
         self.database = database
         self.id = id
@@ -31,7 +31,7 @@ struct ManualWorker {
         return try claim.reply(await database.query(claim.statement)).jobs
     }
 
-    /// A claim that is still to be made.
+    /// A claim that has not run yet.
     func claiming(
         _ limit: Int, kinds: [String] = ["noop"], from starts: [Int64] = [0, 0, 0, 0], beginsNow: Int? = nil,
         takesSuspect: Bool = true
@@ -53,7 +53,7 @@ struct ManualWorker {
                 statements + [Completion.release(after: left)].compactMap { $0 })
             let unwritten = try CompletionReply(results.prefix(statements.count))
             refused.formUnion(unwritten.refused)
-            // A claim beside it may have their rows for the length of its transaction.
+            // A concurrent claim may lock their rows until its transaction ends.
             left = left.filter { unwritten.locked.contains($0.job.id) }
             if left.isEmpty { return refused.sorted() }
             try await Task.sleep(for: .milliseconds(5))

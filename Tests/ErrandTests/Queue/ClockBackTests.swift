@@ -53,7 +53,7 @@ import Testing
             #expect(try await worker.claim(4).count == 2)
             try await database.execute(
                 "update errand.rate_log set last_at = array(select at + interval '1 hour' from unnest(last_at) as at)")
-            // What was started before counts: never more than allowed.
+            // Earlier starts count, so there are never more than allowed.
             #expect(try await worker.claim(4).isEmpty)
             var count = 0
             let start = ContinuousClock.now

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// 9,600 characters that compress badly.
+/// 9,600 characters that hardly compress.
 private let large = """
     (select jsonb_build_object('text', string_agg(md5(n::text), '')) from generate_series(1, 300) as n)
     """
@@ -70,7 +70,7 @@ private let large = """
             #expect(
                 try await database.text(
                     "select count(*), count(payload) from errand.job_status", as: "errand_monitor") == "6|0")
-            // A failure doesn't keep its day's payloads.
+            // A failed job doesn't keep the payloads of its day.
             #expect(try await database.count("from errand.payload") == 5)
             try await database.execute("select errand.discard('{3}', 'test')")
             #expect(try await database.count("from errand.job_status where payload = \(large)") == 6)
@@ -176,7 +176,7 @@ private let large = """
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database)
             var least = Int.max
-            // A checkpoint of the server in between makes a round larger.
+            // A checkpoint during a round makes it larger.
             for _ in 0..<5 where least > 1500 {
                 try await database.enqueueLarge(100)
                 let claim = "errand.claim_v2('default', '{noop}', \(worker.id), 100, '{0,0,0,0}', '{1,2,3,4}', true)"
@@ -199,10 +199,10 @@ extension Database {
         try await execute(Statement("select errand.enqueue('noop', \(large)) from generate_series(1, \(count))"))
     }
 
-    /// As a worker gets it.
+    /// The payload as a worker gets it.
     fileprivate func largeText() async throws -> String { try await word("select \(large)") ?? "" }
 
-    /// What a statement writes in this session, full pages included.
+    /// The WAL of a statement in this session, including full pages.
     fileprivate func walBytes(_ sql: String) async throws -> Int {
         let plan = try await query(Statement("explain (analyze, wal) \(sql)")).column(0, as: String.self)
         let bytes = plan.joined(separator: "\n").firstMatch(of: /WAL: .*bytes=(\d+)/)?.output.1

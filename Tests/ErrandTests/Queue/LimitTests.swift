@@ -25,7 +25,7 @@ import Testing
                         let worker = try await ManualWorker(database)
                         while try await database.count("from errand.job") > 0, .now - start < .seconds(300) {
                             let jobs = try await worker.claim(5)
-                            // As housekeeping does where another session had the limits' lock.
+                            // Like housekeeping after another session had the limits' lock.
                             if jobs.isEmpty { try await database.promote() }
                             let running = try await database.query(
                                 """
@@ -53,7 +53,7 @@ import Testing
             try await database.execute("select errand.set_limit('a', 2)")
             for _ in 0..<5 { try await Queue(database: database).enqueue(Noop(), .limited(by: "a")) }
             let worker = try await ManualWorker(database)
-            // The ends of two put two others in the queue.
+            // Two completions make two other jobs available.
             try await worker.end(try await worker.claim(5))
             #expect(try await database.count("from errand.job where state = 'available'") == 2)
             try await database.execute("select errand.set_limit('a', 0)")
@@ -63,7 +63,7 @@ import Testing
             try await database.promote()
             try await database.execute("select errand.set_limit('a', null)")
             try await database.execute("select errand.set_limit('*', 1)")
-            // The first claim parks them again, and puts one in the queue.
+            // The first claim parks them again and makes one available.
             let started = try await worker.claim(5).count + worker.claim(5).count
             #expect(started == 1)
         }
@@ -85,7 +85,7 @@ import Testing
             var ended = 0
             while ended < 4 {
                 let jobs = try await successor.claim(10)
-                // Of those that were in the crash one at a time.
+                // Jobs that were running in the crash run one at a time.
                 #expect((1...2).contains(jobs.count))
                 if jobs.isEmpty { break }
                 ended += jobs.count
@@ -218,7 +218,7 @@ import Testing
                 #expect(jobs.count <= 2)
                 #expect(try await database.count("from errand.job where state = 'running'") <= 2)
                 try await worker.end(jobs)
-                // Those that were claimed without a key of their own are missed by housekeeping alone.
+                // Only housekeeping misses jobs that were claimed without a key of their own.
                 try await database.promote()
             }
             #expect(try await database.count("from errand.history") == 10)
@@ -253,7 +253,7 @@ import Testing
     @Test("10,000 jobs that a limit holds don't hide the one behind them")
     func manyHeld() async throws {
         try await withTestDatabase { database, _ in
-            // Enqueued before there was a limit: all of them are in the queue.
+            // Enqueued before the limit existed, so all are available.
             try await Queue(database: database).enqueue(
                 all: [Noop](repeating: Noop(), count: 10_000), .limited(by: "a"))
             try await database.execute("select errand.set_limit('a', 0)")
@@ -280,7 +280,7 @@ import Testing
         arguments: ["limit_key => 'a'", "not_after => now() + interval '1 second'", "kind => 'held'"])
     func manyInFront(what: String) async throws {
         try await withTestDatabase { database, _ in
-            // Enqueued before they were held back: all of them are in the queue.
+            // Enqueued before the limit applied, so all are available.
             let kind = what.contains("held") ? "held" : "noop"
             let options = what.contains("held") ? "" : ", \(what)"
             try await database.execute(
@@ -299,7 +299,7 @@ import Testing
             #expect(try await database.becomes("min(not_after) < now() is not false from errand.job"))
             #expect(
                 try await worker.claim(10, kinds: ["noop", "held"]).map(\.id).sorted() == [limited, behind])
-            // They are cleared meanwhile, a bit with each claim.
+            // Each claim clears some of them.
             for _ in 1...11 { #expect(try await worker.claim(10, kinds: ["noop", "held"]).isEmpty) }
             #expect(try await database.count("from errand.job where state = 'available'") == 0)
         }
@@ -320,7 +320,7 @@ import Testing
                         let worker = try await ManualWorker(database)
                         while try await database.count("from errand.job where state = 'available'") > 0 {
                             let claim = worker.claiming(7)
-                            // When they were counted, while the claim still holds the lock.
+                            // After the count, while the claim still holds the lock.
                             let replies = try await database.pipeline([
                                 claim.statement,
                                 "select coalesce(max(last), '-infinity') from errand.rate_log, unnest(last_at) as last",
@@ -334,7 +334,7 @@ import Testing
             }
             let all = starts.with { $0 }
             #expect(all.reduce(0) { $0 + $1.jobs } == 150)
-            // 150 jobs at 20 in 200 ms: the last ones not before 1.4 s.
+            // 150 jobs at 20 per 200 ms: the last ones start after 1.4 s.
             #expect(.now - clock >= .milliseconds(1400))
             let worst = all.map { first in
                 all.filter { $0.at >= first.at && $0.at < first.at + .milliseconds(200) }.reduce(0) { $0 + $1.jobs }

@@ -102,7 +102,7 @@ import Testing
                 try await database.execute(statement)
             }
             let read = try await database.transaction { transaction in
-                // What the session has counted before is in it until it is reported.
+                // The session's earlier counts are included until they are reported.
                 func read() async throws -> Int {
                     try await transaction.query(
                         """
@@ -140,7 +140,7 @@ import Testing
             try await database.execute("select errand.cancel('{1}', 'test')")
             #expect(try await database.count("from errand.history_default") == 1)
             let made = try await database.query("select errand.make_partitions_v1(3)").scalar(Int.self)
-            // In the last hour of a day there is no rest.
+            // In the last hour of a day, the task runs without a delay.
             #expect((3...4).contains(made))
             #expect(try await database.query("select errand.make_partitions_v1(3)").scalar(Int.self) == 0)
             try await database.execute(
@@ -219,7 +219,7 @@ import Testing
 }
 
 extension Database {
-    /// The partition of a day that is over.
+    /// The partition of a past day.
     fileprivate func makePartition(daysAgo days: Int) async throws {
         try await execute(
             Statement(

@@ -83,14 +83,14 @@ import Testing
                 """)
             for _ in 1...3 { try await database.enqueueLarge() }
             #expect(try await database.count("from errand.payload_default") == 3)
-            // The day that has payloads there gets none.
+            // No partition is added for a day that has payloads there.
             #expect(try await database.query("select errand.make_partitions_v1(3)").scalar(Int.self) == 3)
             let worker = try await ManualWorker(database)
             #expect(try await worker.claim(1).count == 1)
             try await database.execute("select errand.cancel('{2}', 'test')")
             try await database.execute("update errand.payload set day = day - 20")
             try await database.execute("update errand.job set payload_day = payload_day - 20")
-            // Of the second one the history refers to another day now.
+            // The history of the second job refers to another day now.
             try await database.execute("select errand.prune_v1()")
             #expect(
                 try await database.word("select string_agg(job_id::text, ' ' order by job_id) from errand.payload")

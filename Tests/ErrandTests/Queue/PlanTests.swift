@@ -64,7 +64,7 @@ import Testing
             }
             #expect(try await database.count("from errand.job where state = 'available'") == 50_000)
             #expect(try await database.count("from errand.claim") == 0)
-            // Twenty jobs, each visited and written a few times. All that waits has far more than 1,000 pages.
+            // Twenty jobs, each read and written a few times. The waiting jobs have far more than 1,000 pages.
             #expect(read < 1000, "\(read) blocks")
         }
     }
@@ -75,7 +75,7 @@ import Testing
 }
 
 extension Transaction {
-    /// How often this session has begun to read each index.
+    /// This session's count of scans per index.
     fileprivate nonisolated func scans() async throws -> (byID: Int64, byPosition: Int64) {
         try await query(
             """

@@ -75,7 +75,7 @@ import Testing
             let reply = try claim.reply(await database.query(claim.statement))
             #expect(reply.jobs.map(\.id) == [3, 4, 5, 8])
             #expect(reply.observation?.high == 0)
-            // The outcome of the first attempt comes late, under the same position.
+            // The outcome of the first attempt comes late, with the same position.
             #expect(try await first.end(back) == [3, 4, 5])
             #expect(try await second.end(reply.jobs) == [])
             #expect(try await database.count("from errand.job where is_handed_back") == 0)
@@ -111,7 +111,7 @@ import Testing
             let start = ContinuousClock.now
             func claim() async throws -> [ClaimedJob] {
                 var claim = worker.claiming(100, from: mark.starts)
-                // Not the priorities behind: the job is to stay there.
+                // Without the lower priorities, so that the job stays there.
                 claim.priorities = [1, 2]
                 let reply = try claim.reply(await database.query(claim.statement))
                 if let observation = reply.observation { mark.observe(observation, at: .now - start) }

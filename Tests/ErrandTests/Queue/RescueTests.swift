@@ -38,7 +38,7 @@ import Testing
             async let rescued = database.query("select rescued from errand.rescue_v2()").scalar(Int.self)
             #expect(
                 try await database.becomes("exists (select from pg_locks where locktype = 'advisory' and not granted)"))
-            // Meanwhile the lost worker hands all back whose rows aren't locked, and a new one claims them.
+            // Meanwhile the lost worker releases the jobs without row locks, and a new worker claims them.
             try await lost.end(jobs.suffix(50), .released)
             let new = try await ManualWorker(database)
             let claimed = try await new.claim(50)

@@ -27,7 +27,7 @@ import Testing
                     #expect(try row.scalar(Bool.self) == isSerialized)
                 }
             }
-            // The running one may wait for the limits' lock, which a release holds.
+            // The running claim may wait for the limits' lock, which a release holds.
             claim.isSerialized = true
             let behind = claim.statement
             try await database.transaction { transaction in

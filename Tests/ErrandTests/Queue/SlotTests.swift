@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Slots of limits") struct SlotTests {
-    /// A worker that brings no kinds may claim none.
+    /// A worker that registers no kinds may claim no jobs.
     private static let noop = #"[{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2}]"#
 
     @Test("a job that waits in the queue keeps its slot however long that takes, and 12 jobs run in their order")
@@ -124,7 +124,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('k/*', 1)")
             try await database.transaction { transaction in
-                // 1.6 s on two idle cores; 82 s where each job is compared with each key.
+                // 1.6 s on two idle cores; 82 s if each job is compared with each key.
                 try await transaction.execute("set local statement_timeout = '30s'")
                 try await transaction.execute(
                     """
@@ -149,7 +149,7 @@ import Testing
             try await reader.execute("begin isolation level repeatable read")
             try await reader.execute("select count(*) from errand.job")
             for _ in 1...300 { try await worker.end(worker.claim(2)) }
-            // What the connection has read so far and not reported yet, too.
+            // Including the unreported reads of the connection.
             let counted: Statement = """
                 select sum(pg_stat_get_xact_tuples_returned(indexrelid))::bigint
                 from pg_index
@@ -157,7 +157,7 @@ import Testing
                 """
             let read = try await database.transaction { transaction in
                 let before = try await transaction.query(counted).scalar(Int64.self)
-                // As if the two in the queue had ended.
+                // As if the two available jobs had finished.
                 try await transaction.execute("delete from errand.job where state = 'available'")
                 try await transaction.execute("select errand.release_v1('{a}')")
                 try await transaction.execute("select errand.limit_is_full('a')")
@@ -201,7 +201,7 @@ import Testing
             let before = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3))
             let limited = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 12), .limited(by: "a"))
             let after = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 30))
-            // Nothing runs under the limit yet: housekeeping lets two more go in the queue, behind all others.
+            // No job of the limit runs yet. Housekeeping makes two more available, after all others.
             try await database.promote()
             #expect(try await database.count("from errand.job where state = 'available' and limit_key = 'a'") == 4)
             var mark = LowWaterMark()
@@ -230,7 +230,7 @@ import Testing
             let queue = Queue(database: database)
             let worker = try await ManualWorker(database, kinds: Self.noop)
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 4), .limited(by: "a"))
-            // One runs, the next is parked, and one of those behind it is made available with the second slot.
+            // One runs, the next is parked, and a later one becomes available with the second slot.
             try await database.execute(
                 "update errand.job set state = 'parked', line = null, parked_for = 'limit:a' where id > 2")
             let running = try await worker.claim(1)
@@ -298,7 +298,7 @@ import Testing
             try await worker.end(worker.claim(10))
             var running = try await worker.claim(10)
             #expect(running.map(\.id) == [2])
-            // As of a transaction that has just committed and began long ago.
+            // As if a transaction had begun long ago and just committed.
             try await database.execute("update errand.job set run_at = now() - interval '1 hour' where id = 5")
             try await worker.end(running)
             running = try await worker.claim(10)

@@ -52,7 +52,7 @@ import Testing
             while !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }
         }
         try await withWorker([handler], configure: { $0.queues = ["default": 3] }) { database, queue in
-            // What takes no time is prefetched.
+            // Jobs that take no time are prefetched.
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 500))
             #expect(try await database.drains())
             try await queue.enqueue(all: [Slow](repeating: Slow(), count: 200), .maxAttempts(1))

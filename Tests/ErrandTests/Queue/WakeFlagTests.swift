@@ -28,7 +28,7 @@ import Testing
     @Test("lowering the flag tells those that sleep, once", .timeLimit(.minutes(2)))
     func told() async throws {
         try await withTestDatabase { database, configuration in
-            // A pooler by transaction hands no notifications on.
+            // A pooler in transaction mode forwards no notifications.
             let configuration = try PostgresConfiguration(url: TestServer.url(of: configuration, directly: true))
             let listener = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
             try await listener.listen("errand_wake")

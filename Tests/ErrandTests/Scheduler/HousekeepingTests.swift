@@ -40,7 +40,7 @@ import Testing
             try await database.execute(
                 "select errand.enqueue('noop', limit_key => 'k/' || n % 500) from generate_series(0, 999) as n")
             let worker = try await ManualWorker(database)
-            // The claims park the others.
+            // The claims park the other jobs.
             #expect(
                 try await database.becomes(
                     "count(*) filter (where state = 'running') = 500 and count(*) filter (where state = 'parked') = 500 from errand.job",
@@ -100,7 +100,7 @@ import Testing
             let code = "select code from errand.explain((select min(id) from errand.job)) limit 1"
             #expect(try await database.query(Statement(code)).scalar(String.self) == "crashed")
             for _ in 1...3 { #expect(try await release() == 1) }
-            // It runs, and the next one still waits; once it has ended, its turn has come.
+            // The first one runs and the next one waits. When the first one finishes, the next one starts.
             try await database.execute(
                 "update errand.job set state = 'running', started_at = now() where state = 'available'")
             #expect(try await release() == 0)

@@ -38,7 +38,7 @@ import Testing
         let isBelieved = known.seen(stored(lastTick: 0), begun: start + .seconds(1))
         #expect(!isBelieved)
         #expect(known.lastTick == time(10))
-        // As after the loss of the newest transactions: what isn't on record is recorded again.
+        // Like after the loss of the newest transactions: missing records are written again.
         let isLaterBelieved = known.seen(stored(lastTick: 0), begun: start + .seconds(3))
         #expect(isLaterBelieved)
         #expect(known.isDueFrom(at: time(10)) == time(10))

@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// An expression, where it is read, and from when on.
+    /// An expression, its time zone, and its start.
     struct Case: Sendable, CustomTestStringConvertible {
         let text: String
         let zone: String

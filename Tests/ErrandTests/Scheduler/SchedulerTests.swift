@@ -55,7 +55,7 @@ import Testing
         ])
     func threeDaysDown(missed: String, outcomes: [String: Int]) async throws {
         try await withTestDatabase { database, _ in
-            // Hourly, at a minute of the hour that is half an hour away: no tick is in time.
+            // Hourly, at a minute that is half an hour away, so no tick is on time.
             try await database.execute(
                 Statement(
                     """
@@ -119,7 +119,7 @@ import Testing
             try await database.execute("select errand.schedule_put('refused', 'every 1 s', 'noop')")
             try await database.execute("select errand.schedule_put('sound', 'every 1 s', 'noop')")
             try await database.execute("alter table errand.schedule disable trigger all")
-            // What the functions would refuse.
+            // Values that the functions would reject.
             try await database.execute(
                 """
                 update errand.schedule
@@ -138,7 +138,7 @@ import Testing
             #expect(problems[2].1?.hasPrefix("its jobs are refused: ") == true)
             #expect(problems[3].1 == nil)
             #expect(try await count("select count(*) from errand.job", in: database) >= 10)
-            // Fixed, it ticks.
+            // The fixed schedule ticks.
             try await database.execute("select errand.schedule_put('broken', '0 23 * * *', 'noop')")
             _ = try await loop.refresh()
             let fixed: Statement = """
@@ -229,7 +229,7 @@ import Testing
             #expect(try await records(version: 2) == [])
             #expect(try await records(version: 1, after: 5) == [], "the clock was put back")
             #expect(try await records(version: 1) == [true])
-            // Ticks before that one are recorded for good, also after their record is gone.
+            // Earlier ticks count as recorded, also after their records are deleted.
             #expect(try await records(version: 1, after: -3700) == [false])
             try await database.execute("delete from errand.tick")
             #expect(try await records(version: 1, after: -3700) == [false])
@@ -288,7 +288,7 @@ import Testing
             try await running.value
             #expect(try await count("select count(*) from errand.job", in: database) >= 2)
             let late = "select max(extract(epoch from enqueued_at - tick) * 1000)::bigint from errand.tick"
-            // The first tick may come right behind a read, 0.9 s before the next one.
+            // The first tick may come right after a read, 0.9 s before the next read.
             #expect(try await count(late, in: database) < 2000)
         }
     }

@@ -94,7 +94,7 @@ import Tracing
         }
         let runs = tracer.finishedSpans
         #expect(runs.count == 3)
-        // The one without a parent; what it enqueued may have ended before it.
+        // The span without a parent. The jobs that it enqueued may have finished before it.
         let first = try #require(runs.first { $0.parentSpanID == nil })
         #expect(runs.contains { $0.traceID == first.traceID && $0.parentSpanID == first.spanID })
         #expect(
@@ -109,7 +109,7 @@ import Tracing
             try await queue.enqueue(Noop())
             try await withSpan("nobody sees it") { _ in _ = try await queue.enqueue(Noop()) }
             try await withTracer(W3CTracer()) { _ = try await queue.enqueue(Noop()) }
-            // A tracer with fields of another form than W3C's.
+            // A tracer with other fields than W3C's.
             try await withTracer(InMemoryTracer()) {
                 try await withSpan("other") { _ in _ = try await queue.enqueue(Noop()) }
             }

@@ -18,7 +18,7 @@ import Testing
         epochs.finished(job(in: first, of: 1))
         epochs.claimed(0, in: second)
         #expect(epochs.advance() == [first, second])
-        // Their records could not be removed: they are named again.
+        // Their records were not removed, so they are returned again.
         #expect(epochs.advance() == [first, second])
         epochs.removed([first, second])
         #expect(epochs.advance() == [] && epochs.count == 0)

@@ -45,7 +45,7 @@ import Testing
                     """))
             try await database.execute("create schema hidden")
             try await database.execute("alter function errand.claim_v2 set schema hidden")
-            // A reply of another version: its columns are too few.
+            // A reply of another version, with too few columns.
             try await database.execute(
                 Statement(
                     """
@@ -79,7 +79,7 @@ import Testing
             try await database.execute("select errand.guard_put('slow', 'public.slow')")
             try await database.execute("alter function errand.register_worker_v1 rename to hidden")
             let id = try await database.query("select max(id) from errand.worker").scalar(Int64.self)
-            // A claim whose connection breaks: its worker id is in doubt from now on.
+            // A claim whose connection breaks: its worker id is uncertain from now on.
             try await queue.enqueue(Noop(), .guarded(by: "slow"))
             let isCut = """
                 coalesce((
@@ -103,7 +103,7 @@ import Testing
 }
 
 extension Database {
-    /// Makes or changes the guard function `public.slow`.
+    /// Creates or replaces the guard function `public.slow`.
     fileprivate func makeSlowGuard(_ body: String) async throws {
         try await execute(
             Statement(

@@ -49,7 +49,7 @@ import Testing
             let before = try await database.query(Statement("select \(commits)")).scalar(Int64.self)
             try await work(jobs: 100)
             let after = try await database.query(Statement("select \(commits)")).scalar(Int64.self)
-            // It was 10 and more where each wake-up lowered the flag, and probes raised it again.
+            // It was 10 and more when each wake-up lowered the flag, and probes raised it again.
             #expect(after - before <= 600)
         }
     }

@@ -20,7 +20,7 @@ import Testing
             let server = try await database.makeConnection()
             for _ in 0..<15 {
                 try await Task.sleep(for: .milliseconds(60))
-                // All but this one: claims, heartbeats and the listener.
+                // All other connections: claims, heartbeats and the listener.
                 try await server.execute(
                     """
                     select pg_terminate_backend(pid)
@@ -50,8 +50,8 @@ import Testing
         try await withWorker([handler], configure: { $0.heartbeatInterval = .milliseconds(200) }) { database, queue in
             try await queue.enqueue(Slow())
             #expect(await started.first { _ in true } == 1)
-            // Somebody has taken it for dead.
-            // In one transaction, so that no heartbeat comes in between.
+            // Another worker has rescued its jobs.
+            // In one transaction, so that no heartbeat runs in between.
             try await database.transaction { transaction in
                 try await transaction.execute("update errand.worker set beat_at = now() - interval '1 hour'")
                 try await transaction.execute("select errand.rescue_v2()")

@@ -10,13 +10,13 @@ import Testing
         try await withWorker(configure: { $0.heartbeatInterval = .milliseconds(200) }) { database, queue in
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 200))
             #expect(try await database.drains())
-            // Its marks are behind all of them now.
+            // Its marks are after all of them now.
             for _ in 0..<5 {
                 try await queue.enqueue(Noop())
                 #expect(try await database.drains())
             }
             try await database.transaction { transaction in
-                // Another server took over, which had not heard of the last positions.
+                // Another server took over, without the last positions.
                 try await transaction.execute("select setval('errand.job_line', nextval('errand.job_line') - 10)")
                 try await transaction.execute(
                     "select errand.enqueue_payloads_v1('noop', array_fill('{}'::jsonb, array[30]))")
@@ -101,7 +101,7 @@ import Testing
             let heartbeats = try await database.transaction { transaction in
                 try await transaction.execute("lock table errand.job in access exclusive mode")
                 try await Task.sleep(for: .seconds(7))
-                // Through another connection: what it shows is committed.
+                // On another connection, which sees only committed rows.
                 return try await database.count(
                     "from errand.worker where beat_at > clock_timestamp() - interval '3 seconds'")
             }

@@ -9,7 +9,7 @@ import Testing
 @testable import Errand
 
 @Suite("A worker that stands still", .serialized) struct StandstillTests {
-    // Processes of their own: other tests compute for longer than these leases on the threads of this one.
+    // Separate processes: other tests block this process's threads for longer than these leases.
     @Test("a claim loop that is stuck is reported after the lease, though heartbeats go on")
     func stuckLoop() async throws {
         try await withTestDatabase { database, configuration in

@@ -48,9 +48,9 @@ private final class Times: Sendable {
     }
 }
 
-/// Jobs whose turn was once put off for as long as others waited in the queue: each begins within 1 s of it.
+/// Jobs that once starved while others waited in the queue. Each starts within 1 s of its time.
 @Suite("Jobs behind a long queue", .serialized) struct StarvationTests {
-    /// Takes 20 ms a job in four slots: 200 jobs a second.
+    /// Takes 20 ms per job in four slots: 200 jobs per second.
     private static func filler(_ times: Times) -> SlowHandler {
         SlowHandler { context in
             times.begin(context.id)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-/// A job that does what the test says.
+/// A job whose effect the test sets.
 struct Probe: Job {
     static let kind: JobKind = "probe"
     static let policy = JobPolicy(
@@ -48,7 +48,7 @@ struct ProbeHandler: JobHandler {
         try await withWorker([handler]) { database, queue in
             try await queue.enqueue(all: (0..<1000).map(Probe.init))
             #expect(try await database.drains())
-            // The last outcomes are let go of a moment after they are written.
+            // The last outcomes are released a moment after they are written.
             for _ in 0..<200 where seen.withLock({ $0.contains { $0.job != nil } }) {
                 try await Task.sleep(for: .milliseconds(10))
             }
@@ -71,7 +71,7 @@ struct ProbeHandler: JobHandler {
                 #expect(try await database.drains())
                 took.append(.now - start)
             }
-            // The best of five: the others say how busy the machine is with the tests beside this one.
+            // The best of five, because other tests load the machine.
             #expect(took.min()! <= .milliseconds(200), "\(took)")
         }
     }
@@ -198,7 +198,7 @@ struct ProbeHandler: JobHandler {
                 try await database.execute(Statement("select errand.cancel($1, 'a mistake')", [[id]]))
                 #expect(await interrupted.first { _ in true } == .cancelled)
             }
-            // Promised is 1 s of a machine that does nothing else; without being told, 30 s would pass.
+            // The promise is 1 s on a machine without other load. Without the notification it would be 30 s.
             #expect(took < .seconds(10))
             #expect(
                 try await database.count("from errand.history where state = 'cancelled' and reason = 'a mistake'") == 1)
@@ -219,7 +219,7 @@ struct ProbeHandler: JobHandler {
                         'other', version, lease, queues, \(kinds), \(heard), server_start, '{"default": [5, 7, 9, 11]}'
                     from errand.worker
                     """))
-            // One heartbeat learns of it, the next one reports it.
+            // One heartbeat detects the loss, and the next one reports it.
             for _ in 0..<2 {
                 let before = try await database.word("clock_timestamp()") ?? ""
                 #expect(try await database.becomes("beat_at > '\(before)' from errand.worker where name <> 'other'"))

@@ -135,7 +135,7 @@ import Testing
         let database = Mutex<Database?>(nil)
         let pushes = ScriptedPushes { sent, number throws(PushError) in
             guard number <= 2 else { return }
-            // The app reports a new token while the response is in flight. The service then reports an old expiry of it.
+            // The app reports a new token during the response. Then the service reports an old expiry of it.
             if number == 1, let database = database.withLock({ $0 }) {
                 _ = try? await database.query(
                     "select activity.set_token(id, repeat('ef', 32)) from activity.activity_status")
