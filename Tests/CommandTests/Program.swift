@@ -3,17 +3,17 @@ import Foundation
 import Postgres
 import Testing
 
-/// The built program `errand`, run to its end.
+/// The built program `errand`. Each run waits until it exits.
 struct Program {
     let code: Int32
     let output: String
     let errors: String
 
-    /// Runs it in an empty folder with a clean environment but for `settings`.
+    /// Runs it in an empty folder. The environment has only `settings`.
     ///
     /// - Parameters:
-    ///   - signals: sent as soon as standard error holds the text beside each.
-    ///   - after: signals wait for its end, too.
+    ///   - signals: each is sent once standard error has its text.
+    ///   - after: the signals also wait for the end of this.
     static func run(
         _ arguments: [String], settings: [String: String] = [:], signals: [(after: String, Int32)] = [],
         after: Task<Bool, any Error>? = nil
@@ -62,19 +62,19 @@ struct Program {
     var error: String { errors.hasSuffix("\n") ? String(errors.dropLast()) : errors }
 }
 
-/// The settings by which the program reaches this test's database.
+/// The settings for this test's database.
 func reaching(_ configuration: PostgresConfiguration) throws -> [String: String] {
     ["DATABASE_URL": try TestServer.url(of: configuration)]
 }
 
-/// The same with options of the session, such as `-c role=errand_monitor`; past a pooler, which refuses them.
+/// The same with options of the session, such as `-c role=errand_monitor`; without the pooler, which rejects them.
 func reaching(_ configuration: PostgresConfiguration, options: String) throws -> [String: String] {
     var url = try #require(URLComponents(string: TestServer.url(of: configuration, directly: true)))
     url.queryItems = (url.queryItems ?? []) + [URLQueryItem(name: "options", value: options)]
     return ["DATABASE_URL": try #require(url.string)]
 }
 
-/// Takes a port, until the socket is closed.
+/// Occupies a port until the socket is closed.
 func takePort() throws -> (socket: Int32, address: String) {
     let holder = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()

@@ -39,7 +39,7 @@ import Testing
         var options = PushServer.Options()
         options.streams = 1
         let server = try await PushServer(options: options)
-        // As many as a machine with more to do sends in turn before one of them has waited for too long.
+        // As many as a busy machine sends one after the other before one of them times out.
         try await sendAll(25, by: try service(of: server))
         #expect(server.accepted.count == 25 && server.connections == 1)
     }
@@ -50,7 +50,7 @@ import Testing
     func interrupted(fault: PushResponse) async throws {
         let hit = Mutex(Set<String>())
         let server = try await PushServer { request in
-            // Each tenth push meets it, the first time.
+            // The first attempt of each tenth push meets the fault.
             let number = Int(request.token.suffix(4), radix: 16) ?? 0
             guard number % 10 == 5, hit.withLock({ $0.insert(request.token).inserted }) else {
                 return .after(.milliseconds(5), .accepted)
@@ -227,16 +227,16 @@ import Testing
         try await service.send(push, at: Self.now, by: .now + .seconds(60))
     }
 
-    /// Sends so many pushes, 50 at a time.
+    /// Sends that many pushes, 50 at a time.
     ///
-    /// - Parameter again: whether a push whose connection was lost again and again is sent again, as its job would.
+    /// - Parameter again: whether a push whose connection was lost repeatedly is sent again, like a retry of its job.
     private func sendAll(_ count: Int, by service: APNsService, again: Bool = false) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for sender in 0..<50 {
                 group.addTask {
                     for number in stride(from: sender, to: count, by: 50) {
                         let push = push(String(number, radix: 16))
-                        // Others' faults may meet the same push more than once.
+                        // Faults of other pushes may meet the same push more than once.
                         for attempt in 1...10 {
                             do {
                                 try await send(push, by: service)

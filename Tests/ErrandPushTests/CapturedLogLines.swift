@@ -1,7 +1,7 @@
 import Logging
 import Synchronization
 
-/// Log lines as a reader of the log sees them: message and metadata.
+/// Log lines with message and metadata.
 final class CapturedLogLines: Sendable {
     struct Handler: LogHandler {
         let lines: CapturedLogLines

@@ -19,7 +19,7 @@ import Testing
         #expect(made.authority == "photos.s3.eu-central-1.amazonaws.com" && made.isTLS)
         #expect(made.path(of: "a/b") == "/a/b" && made.path(of: nil) == "/")
         #expect(made.versions == .refused && made.conditions == .native)
-        // No certificate holds for it.
+        // No certificate is valid for it.
         let dotted = try bucket("s3://photos.example.com")
         #expect(dotted.authority == "s3.us-east-1.amazonaws.com" && dotted.path(of: "a") == "/photos.example.com/a")
     }

@@ -58,7 +58,7 @@ import Testing
             try await database.execute(Statement("create database \(old)"))
             try await database.execute(Statement("create database \(young)"))
         }
-        // Another schema makes this process look for its template, as a new process does.
+        // Another schema makes this process search for its template, like a new process.
         try await withTestDatabase(schema: ["select 'sweeps'"]) { database, _ in
             let left = Statement("select datname::text from pg_database where datname = any ($1)", [[old, young]])
             #expect(try await database.query(left).column(0, as: String.self) == [young])

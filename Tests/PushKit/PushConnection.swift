@@ -3,7 +3,7 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// One connection of the stub, frame by frame: so that a script can end it, reset a stream, or say nothing.
+/// One connection of the stub, frame by frame, so that a script can close it, reset a stream, or not respond.
 final class PushConnection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A port of loopback that doesn't reply to a connect, as a host behind a firewall that drops all: its queue is full.
+/// A port of loopback that doesn't respond to a connect, like a host behind a firewall: its queue is full.
 package final class BlackHole: Sendable {
     package let port: Int
     private let descriptors: [Int32]

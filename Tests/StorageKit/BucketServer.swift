@@ -1,12 +1,12 @@
 import Foundation
 
-/// A real S3 server that `make test` has started, with the buckets `photos` and, where it can, `versioned`.
+/// A real S3 server of `make test`, with the bucket `photos` and, if it supports versions, `versioned`.
 package struct BucketServer: Sendable, CustomStringConvertible {
     package let name: String
     package let port: Int
     package let accessKey: String
     package let secretKey: String
-    /// The file with its certificate, where it speaks TLS.
+    /// The file with its certificate, if the server uses TLS.
     package let certificate: String?
     /// Whether it supports `If-None-Match`, versions and metadata: rclone doesn't.
     package let isWhole: Bool
@@ -21,7 +21,7 @@ package struct BucketServer: Sendable, CustomStringConvertible {
     /// moto's, in memory; checks signatures and rights.
     package static func moto() throws -> BucketServer { try BucketServer("moto", "ERRAND_TEST_S3_MOTO", isWhole: true) }
 
-    /// rclone's behind TLS, as the host `BUCKET.errand.test`, which no name server knows.
+    /// rclone with TLS as the host `BUCKET.errand.test`, which no name server has.
     package static func secure() throws -> BucketServer {
         try BucketServer("tls", "ERRAND_TEST_S3_TLS", isWhole: false)
     }
@@ -47,7 +47,7 @@ package struct BucketServer: Sendable, CustomStringConvertible {
     }
 }
 
-/// The servers that tests use aren't named.
+/// The environment does not name the servers of the tests.
 package struct BucketServerMissing: Error, CustomStringConvertible {
     let variable: String
 

@@ -1,15 +1,15 @@
 import Foundation
 import Synchronization
 
-/// A store that refuses a part of what it is asked to delete: errors for single keys in a response with status 200.
-/// What it refuses is still there, and what it does not is gone.
+/// A store that refuses some deletions: a response with status 200 has errors for single keys.
+/// Refused objects still exist, and the others are deleted.
 package final class DeleteRefusal: Sendable {
     private let share: Int
     private let delete: (@Sendable ([String]) async throws -> Void)?
     private let counts = Mutex((asked: 0, refused: 0))
 
     /// - Parameters:
-    ///   - share: one of so many is refused.
+    ///   - share: one of this many is refused.
     ///   - delete: really deletes names of objects, without the proxy, so that of one request some are refused. Nil:
     ///     all of a request are refused, or the server is asked.
     package init(oneOf share: Int, delete: (@Sendable ([String]) async throws -> Void)? = nil) {
@@ -17,10 +17,10 @@ package final class DeleteRefusal: Sendable {
         self.delete = delete
     }
 
-    /// How many were refused.
+    /// The number of refused deletions.
     package var refused: Int { counts.withLock(\.refused) }
 
-    /// What becomes of a request: those that delete many objects are judged here.
+    /// The fate of a request. Only requests that delete many objects are refused.
     package func fault(for request: FaultProxy.Request) -> FaultProxy.Fault {
         guard request.method == "POST", request.path.contains("?delete") else { return .none }
         if delete == nil, !isRefused() { return .none }
@@ -50,7 +50,7 @@ package final class DeleteRefusal: Sendable {
         return "<DeleteResult>\(errors.joined())</DeleteResult>"
     }
 
-    /// Whether it went well. The proxy's thread is its own, and waits.
+    /// Whether it succeeded. Blocks the proxy's own thread.
     private static func run(_ delete: @escaping @Sendable ([String]) async throws -> Void, _ names: [String]) -> Bool {
         let isDone = Mutex(false)
         let end = DispatchSemaphore(value: 0)

@@ -1,12 +1,12 @@
 import Foundation
 import Synchronization
 
-/// An HTTP proxy on loopback in front of a real server, with faults by script: what happens between us and an object
+/// A scripted HTTP proxy on loopback before a real server. It simulates faults between a client and an object
 /// store.
 ///
-/// Each request has a connection of its own. What is signed passes unchanged, so that the server behind it checks it.
+/// Each request has its own connection. Signed parts pass unchanged, so the server checks them.
 package final class FaultProxy: Sendable {
-    /// What becomes of one request.
+    /// The fate of a request.
     package enum Fault: Sendable {
         /// The request reaches the server, and the response comes back.
         case none
@@ -16,13 +16,13 @@ package final class FaultProxy: Sendable {
         case serve(@Sendable ([UInt8]) -> String)
         /// The server executes it, and its response is lost.
         case loseResponse
-        /// The server executes it, and its response never comes; the connection stays.
+        /// The server executes it, and its response never comes; the connection stays open.
         case holdResponse
         /// The server gets half of the body, and the connection breaks on both sides.
         case cutBody
-        /// The connection breaks before anything was read.
+        /// The connection breaks before the request is read.
         case reset
-        /// It is read, and nothing comes back.
+        /// The request is read, and there is no response.
         case stall
         /// The server executes it, and its response comes at this many bytes per second.
         case trickle(Int)
@@ -32,9 +32,9 @@ package final class FaultProxy: Sendable {
 
     package struct Request: Sendable {
         package let method: String
-        /// With its query.
+        /// Includes the query.
         package let path: String
-        /// Counted from 1, over all.
+        /// Counted from 1 over all requests.
         package let number: Int
         package let at: ContinuousClock.Instant
     }
@@ -51,7 +51,7 @@ package final class FaultProxy: Sendable {
     private let script: @Sendable (Request) -> Fault
     private let state = Mutex(State())
 
-    /// Starts to listen, on a port of its own.
+    /// Starts to listen on a free port.
     ///
     /// - Parameter upstream: the server's port on loopback.
     package init(to upstream: Int, _ script: @escaping @Sendable (Request) -> Fault = { _ in .none }) throws {
@@ -65,13 +65,13 @@ package final class FaultProxy: Sendable {
 
     deinit { stop() }
 
-    /// Every request so far that has reached the proxy, in their order.
+    /// All requests so far, in the order of their arrival.
     package var requests: [Request] { state.withLock(\.requests) }
 
-    /// How many connections were accepted.
+    /// The number of accepted connections.
     package var connections: Int { state.withLock(\.connections) }
 
-    /// How many returns the server has given that are held.
+    /// The number of the server's responses that the proxy holds back.
     package var held: Int { state.withLock(\.held) }
 
     /// Refuses connections from now on.
@@ -159,7 +159,7 @@ package final class FaultProxy: Sendable {
         return server.readAll()
     }
 
-    /// The head with a word that no signature covers: the server closes after its response.
+    /// The head with an unsigned header, so that the server closes the connection after its response.
     private static func closing(_ head: String) -> [UInt8] {
         Array(head.replacing("\r\n\r\n", with: "\r\nConnection: close\r\n\r\n").utf8)
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A TCP connection on loopback, read and written by a thread that waits.
+/// A TCP connection on loopback with blocking reads and writes.
 final class Socket: Sendable {
     private let descriptor: Int32
 
@@ -24,7 +24,7 @@ final class Socket: Sendable {
         let number = errno
     }
 
-    /// Listens on loopback; port 0 takes a free one.
+    /// Listens on loopback; port 0 is a free port.
     static func listen(on port: Int, backlog: Int32 = 512) throws -> (descriptor: Int32, port: Int) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var one: Int32 = 1
@@ -65,13 +65,13 @@ final class Socket: Sendable {
 // MARK: - Reading and writing
 extension Socket {
     struct Head {
-        /// With the empty line at its end.
+        /// Includes the empty line at the end.
         let text: String
-        /// What has come of the body already.
+        /// The part of the body that was read with the head.
         let rest: [UInt8]
     }
 
-    /// What has come; empty at the end.
+    /// The received bytes; empty at the end.
     func read() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
             count = max(0, Glibc.read(descriptor, buffer.baseAddress, 65_536))
@@ -120,7 +120,7 @@ extension Socket {
         return true
     }
 
-    /// Breaks the connection: the other side gets a reset, and no end in good order.
+    /// Breaks the connection with a reset.
     func reset() {
         var now = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))

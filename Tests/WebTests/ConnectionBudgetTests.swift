@@ -8,7 +8,7 @@ import Testing
         var budget = ConnectionBudget<Int>(limit: 3)
         let room = [budget.opened(1), budget.opened(2), budget.opened(3)]
         #expect(room == [nil, nil, nil])
-        // 1 gets a response, and so was active last.
+        // 1 gets a response, so it was active last.
         budget.received(1)
         budget.responded(1)
         let victims = [budget.opened(4), budget.opened(5), budget.opened(6)]
@@ -33,7 +33,7 @@ import Testing
         var budget = ConnectionBudget<Int>(limit: 1)
         _ = budget.opened(1)
         budget.closed(1)
-        // What is late to be told of it changes nothing.
+        // A late event of a closed connection changes nothing.
         budget.responded(1)
         let victim = budget.opened(2)
         #expect(victim == nil)

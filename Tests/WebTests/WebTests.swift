@@ -76,7 +76,7 @@ import FoundationNetworking
                 #expect(page.text.contains("queue19"))
                 times.append(.now - start)
             }
-            // The best of them: other tests run meanwhile.
+            // The best of them, because other tests load the machine.
             #expect(times.sorted()[0] <= .milliseconds(20), "\(times.sorted())")
         }
     }
@@ -98,7 +98,7 @@ import FoundationNetworking
             defer { close(peer) }
             let request = Array("GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n".utf8)
             #expect(write(peer, request, request.count) == request.count)
-            // Its end is still awaited when `withWeb` asks for the end of the service.
+            // The request still runs when `withWeb` stops the service.
             #expect(try await get(port, "healthz").status == 200)
         }
     }
@@ -173,7 +173,7 @@ private func withWeb(
             await own.close()
             throw error
         }
-        // The connection of the last request is kept alive by its client: that must not hold up the end.
+        // The client keeps the last connection alive. It must not delay the stop.
         let start = ContinuousClock.now
         serving.cancel()
         _ = try? await serving.value

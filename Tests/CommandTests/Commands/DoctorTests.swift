@@ -12,7 +12,7 @@ import Testing
     private func examine(
         _ settings: [String: String], as role: String? = nil
     ) async throws -> (code: Int32, lines: [Line]) {
-        // Its address for health and metrics is one that is free, unless a test says another.
+        // A free address for health and metrics, unless a test sets another.
         let settings = ["ERRAND_WEB_ADDRESS": "127.0.0.1:0"].merging(settings) { $1 }
         let arguments = ["doctor", "--json"] + (role.map { ["--as", $0] } ?? [])
         let program = try await Program.run(arguments, settings: settings)
@@ -22,7 +22,7 @@ import Testing
     @Test("where all is well each check says ok, and it ends with 0")
     func healthy() async throws {
         try await withTestDatabase { database, configuration in
-            // Past a pooler, which would be a warning.
+            // Without the pooler, which would cause a warning.
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: root) }
             let settings = [
@@ -30,7 +30,7 @@ import Testing
                 "ERRAND_PUSH": "log",
             ]
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
-            // The database is copied from one that may have been made hours ago.
+            // The database is a copy of one that may be hours old.
             try await database.execute("select errand.make_partitions_v1()")
             try await database.execute("select errand.prune_v1()")
             try await database.execute(
@@ -63,14 +63,14 @@ import Testing
     @Test("what somebody should look at is a warning: it ends with 0, and with 1 if strict")
     func warnings() async throws {
         try await withTestDatabase { database, configuration in
-            // Past a pooler, which would be a warning.
+            // Without the pooler, which would cause a warning.
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: root) }
             let settings = [
                 "DATABASE_URL": try TestServer.url(of: configuration, directly: true), "ERRAND_STORAGE": root,
             ]
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
-            // The database is copied from one that may have been made hours ago.
+            // The database is a copy of one that may be hours old.
             try await database.execute("select errand.make_partitions_v1()")
             try await database.execute("select errand.prune_v1()")
             try await database.execute("select errand.enqueue('noop', queue => 'images')")

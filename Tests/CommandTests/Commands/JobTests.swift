@@ -242,7 +242,7 @@ import Testing
     @Test("who lacks the right is told which role has it")
     func rights() async throws {
         try await withTestDatabase { _, configuration in
-            // Past a pooler, which takes no `options`.
+            // Without the pooler, which rejects `options`.
             var settings = ["DATABASE_URL": try TestServer.url(of: configuration, directly: true)]
             var url = try #require(URLComponents(string: settings["DATABASE_URL"] ?? ""))
             url.queryItems = (url.queryItems ?? []) + [URLQueryItem(name: "options", value: "-c role=errand_monitor")]

@@ -110,7 +110,7 @@ import Testing
 }
 
 extension Database {
-    /// As a database that never had Errand.
+    /// Like a database that never had Errand.
     fileprivate func dropSchemas() async throws {
         for schema in ["errand", "media", "pairing", "quotes", "events", "activity"] {
             try await execute(Statement("drop schema \(schema) cascade"))

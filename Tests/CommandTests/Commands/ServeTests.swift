@@ -69,7 +69,7 @@ import Testing
                 let settings = try reaching(configuration, options: "-c role=\(role)")
                 let program = try await Program.run([command], settings: settings)
                 #expect(program.code == 78)
-                // `errand run` has said before where it listens.
+                // `errand run` has logged its address before.
                 let line =
                     "errand: the user \(role) may not claim and schedule jobs: expected a member of errand_worker; "
                     + "have `grant errand_worker to \"\(role)\"` run"
@@ -83,7 +83,7 @@ import Testing
     func readOnly(command: String) async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration, options: "-c default_transaction_read_only=on")
-            // Some twenty tries.
+            // About twenty tries.
             let stop = Task {
                 try await Task.sleep(for: .seconds(6))
                 return true
@@ -103,7 +103,7 @@ import Testing
             let settings = try reaching(configuration).merging(["ERRAND_STORAGE": "/dev/null/x"]) { one, _ in one }
             let scheduler = try await Program.run(["scheduler"], settings: settings, signals: [("scheduling", SIGTERM)])
             #expect(scheduler.code == 0)
-            // A worker has jobs that need none: those that do wait.
+            // A worker also has jobs without dependencies. Jobs with one wait.
             let worker = try await Program.run(["worker"], settings: settings, signals: [("registered", SIGTERM)])
             #expect(worker.code == 0)
             #expect(worker.errors.contains("the object store can't be used yet: jobs that need it wait"))

@@ -49,7 +49,7 @@ import Testing
     }
 }
 
-/// A worker whose standard error is a pipe that is full already.
+/// A worker whose standard error is a full pipe.
 private final class StalledWorker: Sendable {
     private let process = Process()
     private let pipe = Pipe()
@@ -85,7 +85,7 @@ private final class StalledWorker: Sendable {
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-    /// All that it writes from now on until its end.
+    /// Its output from now on until it exits.
     func read() -> Task<String, Never> {
         let reading = pipe.fileHandleForReading
         return Task {

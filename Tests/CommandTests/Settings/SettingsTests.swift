@@ -155,7 +155,7 @@ import Testing
         #expect(!malformed.description.contains("hunter2"))
     }
 
-    /// A file of its own with this text.
+    /// A new file with this text.
     private func file(_ text: String) throws -> String {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString).json")
         try Data(text.utf8).write(to: url)

@@ -116,7 +116,7 @@ import Testing
             try Samples.run("vips", "icc_transform", plain, "\(wide)[Q=97]", "p3", "--input-profile", "srgb")
             return try Samples.bytes(wide)
         }
-        // Taken for sRGB they would be this much paler.
+        // Read as sRGB, the colours would be this much paler.
         let paler = zip(try Samples.meanColour(source), try Samples.meanColour(try Samples.magick(Samples.dune)))
         #expect(paler.contains { abs($0 - $1) > 5 })
         try await expectColours(of: source, maxEdge: maxEdge, within: 1)

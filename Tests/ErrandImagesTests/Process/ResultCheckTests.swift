@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// A result as a process gives it, and what was asked for.
+    /// A process's result, and the request.
     private struct Case {
         var photo: [UInt8]
         var request = ImageRequest()

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite("The sandbox") struct SandboxTests {
-    /// A program that locks itself in as `errand-image` does, then tries what a decoder that was taken over would try.
+    /// A program that enters the sandbox like `errand-image`, and then tries the calls of an attacker.
     private static let intruder = """
         #define _GNU_SOURCE
         #include "CSandbox.h"

@@ -2,7 +2,7 @@ import ErrandImages
 import Testing
 
 @Suite("Searching the quality") struct QualitySearchTests {
-    /// Bytes as an encoder would give them: rising with quality, and not quite as anybody expects.
+    /// The bytes of a simulated encoder: rising with quality, and not exactly as expected.
     private static func bytes(_ quality: Int, detail: Double) -> Int {
         Int(detail * 40_000_000 / (Double(200 - 2 * quality) + 12) + Double(quality * quality % 7) * 300)
     }

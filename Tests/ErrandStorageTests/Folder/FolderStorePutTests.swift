@@ -51,7 +51,7 @@ import Testing
             let store = try FolderStore(root: root + "/store")
             let key = try ObjectKey("a/b")
             try await store.put([1, 2, 3], at: key)
-            // A folder opens as a file does, and is refused when it is to be read: the temporary file is there by then.
+            // A folder opens like a file, and only its read fails. The temporary file exists by then.
             for source in [root, root + "/nothing"] {
                 await #expect(throws: StorageError.self) {
                     try await store.put(.file(path: source), at: key, type: .bytes, if: condition)

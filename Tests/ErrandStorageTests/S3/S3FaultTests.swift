@@ -54,7 +54,7 @@ import Testing
         try await withBucket(try .moto(), through: proxy) { store in
             let error = await #expect(throws: StorageError.self) { try await store.put([1], at: key) }
             #expect(error?.fault == fault, "\(error as Any)")
-            // What was damaged on its way is sent once more; nothing else is.
+            // Only a damaged request is sent again.
             #expect(proxy.requests.count == (code == "BadDigest" ? 2 : 1))
         }
     }
@@ -90,7 +90,7 @@ import Testing
     func blackHole() async throws {
         var limits = S3Configuration.Limits()
         limits.connect = .milliseconds(300)
-        // A queue of one that is full takes no connection, and says nothing.
+        // A full queue accepts no connection, and sends no error.
         let hole = try BlackHole()
         try await withBucket(try .moto(), port: hole.port, limits: limits) { store in
             let start = ContinuousClock.now

@@ -34,7 +34,7 @@ func withBucket(
     withExtendedLifetime(proxy) {}
 }
 
-/// Runs `body` with the path of a folder of its own.
+/// Runs `body` with the path of a temporary folder.
 func withFolder(_ body: (String) async throws -> Void) async throws {
     let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: root) }
@@ -42,7 +42,7 @@ func withFolder(_ body: (String) async throws -> Void) async throws {
     try await body(root)
 }
 
-/// The code of the error that `body` ends in.
+/// The code of the error that `body` throws.
 func code(_ body: () async throws -> Void) async -> StorageError.Code? {
     do {
         try await body()

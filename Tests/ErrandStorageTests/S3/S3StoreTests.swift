@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    // moto checks no signatures that stand in a URL.
+    // moto doesn't check signatures in a URL.
     @Test("a URL that was signed for it opens an object, and no other")
     func presigned() async throws {
         try await withBucket(try .rclone()) { store in

@@ -100,7 +100,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.transaction { transaction in
                 let id = try await transaction.query("select pg_current_xact_id()::text::int8").scalar(Int64.self)
-                // Ended later than the open one began, so that the snapshot reaches beyond it.
+                // This one finishes after the open one has begun, so the snapshot extends beyond it.
                 try await database.execute("select pg_current_xact_id()")
                 let snapshot = try await database.query("select pg_current_snapshot()").scalar(Snapshot.self)
                 #expect(snapshot.running.contains(UInt64(id)))

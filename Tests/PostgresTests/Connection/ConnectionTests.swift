@@ -97,7 +97,7 @@ import Testing
                 #expect(error.code == .connectionLost && error.isOutcomeUnknown && error.isTransient)
             }
             #expect(try await database.query("select 1").scalar(Int.self) == 1)
-            // Killed while idle: it is not handed out again.
+            // Killed while idle, so the pool doesn't use it again.
             try await other.execute(
                 "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
             )

@@ -50,7 +50,7 @@ import Testing
             let oldest = program("0.1.0", functions: [claim1])
             try await oldest.run(on: connection)
             let breaking = "-- 0002_drop: what 0.1 called goes.\n-- errand: breaks programs before 0.2.0\n"
-            // It fails in the middle, so that only its start is on record.
+            // It fails in the middle, so only its start is recorded.
             let new = program("0.3.0", more: [("0002_drop", breaking + "select nonsense")], functions: [claim1])
             _ = await #expect(throws: PostgresError.self) { try await new.run(on: connection) }
             let error = await #expect(throws: PostgresError.self) { try await oldest.fit(on: connection) }

@@ -45,7 +45,7 @@ import Testing
         guard case .give("a", to: 2) = pool.released("a", isBroken: false) else {
             return #expect(Bool(false), "expected waiter 2 to be served")
         }
-        // 2 has been served, 3 opens the second one, for 4 there is no room.
+        // 2 has its connection, 3 opens the second one, and 4 must wait.
         guard case .wait = pool.insist(2), case .open = pool.insist(3), case .wait = pool.insist(4),
             case .wait = pool.request(waiter: 5)
         else { return #expect(Bool(false), "expected to open a second one, and no third") }
@@ -113,7 +113,7 @@ import Testing
                     logger: Logger(label: "test"))
                 try await pool.withConnection { _ in
                     let waiting = (0..<20).map { _ in Task { try await pool.query("select 1") } }
-                    // Some sleep by then, some have only just asked, some ask later.
+                    // Some wait already, some have just asked, and some ask later.
                     for _ in 0..<round { await Task.yield() }
                     await pool.close()
                     for task in waiting {
