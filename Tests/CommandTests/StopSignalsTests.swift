@@ -4,7 +4,7 @@ import Testing
 @testable import Command
 
 @Suite("The end of a process") struct StopSignalsTests {
-    @Test("a worker that stands still ends with 1, and a line says why")
+    @Test("a worker that hangs exits with 1, and a line has the reason")
     func standstill() async throws {
         let result = await #expect(processExitsWith: .exitCode(1), observing: [\.standardErrorContent]) {
             let logger = Logger(label: "errand") { _ in LineLog(format: .text, level: .info) }

@@ -14,7 +14,7 @@ import Testing
          where outcome = 'succeeded')
         """
 
-    @Test("kill -9 in the middle of things: what the worker's last second ended is counted, and nothing twice")
+    @Test("kill -9 during work: the completions of the worker's last second are counted, and none twice")
     func killed() async throws {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)

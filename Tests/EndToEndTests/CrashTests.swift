@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("a second SIGTERM, a second or more after the first, hands running jobs back at once, uncounted")
+    @Test("a second SIGTERM, a second or more after the first, releases running jobs without using an attempt")
     func terminatedTwice() async throws {
         try await withTestDatabase { database, configuration in
             let worker = try Program(["worker"], database: TestServer.url(of: configuration), settings: settings)

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("maintenance goes on beside 1,500,000 slots of limits, and no completion takes more than 50 ms")
+    @Test("maintenance continues with 1,500,000 slots of limits, and no completion takes more than 50 ms")
     func slots() async throws {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)

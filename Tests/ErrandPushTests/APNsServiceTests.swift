@@ -8,7 +8,7 @@ import Testing
 @testable import Outbound
 
 @Suite("Apple's push service") struct APNsServiceTests {
-    @Test("a push goes over HTTP/2 and TLS with all that Apple wants to be told, and nothing else is asked")
+    @Test("a push is sent over HTTP/2 and TLS with all headers that Apple requires, in one request")
     func sends() async throws {
         let server = try await PushServer()
         let service = try service(of: server)
@@ -24,7 +24,7 @@ import Testing
         #expect(request.event == "end" && request.timestamp == 17)
     }
 
-    @Test("many pushes at once, one at a time allowed at first: one connection, one provider token, each push once")
+    @Test("many concurrent pushes, one at a time at first: one connection, one provider token, each push once")
     func many() async throws {
         let server = try await PushServer()
         let service = try service(of: server)
@@ -158,7 +158,7 @@ import Testing
         #expect(silent?.code == .timedOut && ContinuousClock.now - start < .seconds(10))
     }
 
-    @Test("a server that refuses, and one whose certificate nobody vouches for, are unreachable")
+    @Test("a server that refuses connections, and one with an untrusted certificate, are unreachable")
     func unreachable() async throws {
         let server = try await PushServer()
         var distrusting = try configuration(of: server)
@@ -175,7 +175,7 @@ import Testing
         #expect(server.accepted.count == 1)
     }
 
-    @Test("where the log is asked for, each push is a line of it, without the device's token and without its content")
+    @Test("with the log, each push is a log line without the device's token and its content")
     func log() async throws {
         let lines = CapturedLogLines()
         let service = PushLog(logger: Logger(label: "test") { _ in CapturedLogLines.Handler(lines: lines) })
@@ -193,7 +193,7 @@ import Testing
         #expect(!"\(push("a1"))".contains(push("a1").deviceToken))
     }
 
-    @Test("without a key no push is accepted, and the error says what is missing")
+    @Test("without a key no push is accepted, and the error names the missing setting")
     func unset() async throws {
         let service = UnsetPushes()
         #expect(service.route == .none)

@@ -65,7 +65,7 @@ import Testing
         #expect(late && tokens.minted == 2)
     }
 
-    @Test("where Apple has had too many, the one before is used again and none is made for 20 minutes")
+    @Test("if Apple had too many tokens, the previous one is used again and none is created for 20 minutes")
     func tooMany() throws {
         var tokens = ProviderTokens(key: key, life: 45 * 60)
         let now = Date(timeIntervalSince1970: 1_795_233_919)

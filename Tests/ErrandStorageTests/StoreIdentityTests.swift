@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("what isn't in a bucket that has been emptied is not believed to be gone", arguments: ["rclone", "moto"])
+    @Test("an object that is missing in an emptied bucket is not reported as deleted", arguments: ["rclone", "moto"])
     func emptied(kind: String) async throws {
         let recorded = Recorded(UUID())
         try await withStores(kind, recorded.identity) { plain, store, _ in

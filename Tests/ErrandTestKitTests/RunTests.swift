@@ -4,7 +4,7 @@ import Logging
 import Testing
 
 @Suite("Running one handler") struct RunTests {
-    @Test("what it returns, reports, shows and logs can be read")
+    @Test("its outcome, report, progress and log can be read")
     func replies() async throws {
         let handler = LetterHandler { letter, context in
             context.logger.info("sending", metadata: ["to": "\(letter.to)"])
@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("what it throws is there, with what a worker makes of it")
+    @Test("its error can be read, with the resulting outcome")
     func throwsErrors() async throws {
         try await withTestQueue { test in
             let transient = try await test.run(LetterHandler { _, _ in throw Refused() }, Letter(to: "x"))
@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("its transaction commits with the job's end, and not at all where it throws")
+    @Test("its transaction commits with the job's completion, and rolls back if it throws")
     func commits() async throws {
         let handler = LetterHandler { letter, context in
             try await context.transaction { transaction in
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("an attempt whose job was cancelled or lost meanwhile changes nothing")
+    @Test("an attempt whose job was cancelled or lost changes nothing")
     func refused() async throws {
         let handler = LetterHandler { _, _ in .done }
         try await withTestQueue { test in

@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("what a killed test has left an hour ago is dropped by the next run, what is younger is not")
+    @Test("a killed test's database is dropped by a run an hour later, and not before")
     func sweeps() async throws {
         let now = Int(Date.now.timeIntervalSince1970)
         let old = "errand_test_\(now - 3700)_00000000"

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("a wish for what is not there, or for a circle, fails with the line")
+    @Test("a dependency on a missing script, or a cycle, fails with the line")
     func refusesWishes() {
         let lost = ScriptFile(path: "views/a.sql", text: "-- a.\n-- errand: after nothing\n")
         #expect(throws: RuleError(path: "views/a.sql", line: 2, rule: "no script of this list is named nothing")) {
@@ -56,7 +56,9 @@ import Testing
         }
     }
 
-    @Test("a script where no list looks fails the build", arguments: ["stray.sql", "functions/x.sql", "views/a/b.sql"])
+    @Test(
+        "a script outside of the lists' folders fails the build",
+        arguments: ["stray.sql", "functions/x.sql", "views/a/b.sql"])
     func refusesStrays(path: String) {
         #expect(throws: RuleError.self) { try ScriptLists(files(path)) }
     }

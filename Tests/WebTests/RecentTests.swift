@@ -4,7 +4,7 @@ import Testing
 @testable import Web
 
 @Suite("A cached value") struct RecentTests {
-    @Test("a hundred callers at once cost one question, and later ones none while it is fresh")
+    @Test("a hundred concurrent callers cost one query, and later callers none while it is fresh")
     func shared() async {
         let questions = Atomic(0)
         let recent = Recent(for: .seconds(600)) {
@@ -30,7 +30,7 @@ import Testing
         #expect(await caller.value)
     }
 
-    @Test("what is no longer fresh is asked for again")
+    @Test("an expired value is queried again")
     func asksAgain() async {
         let questions = Atomic(0)
         let recent = Recent(for: .zero) { questions.wrappingAdd(1, ordering: .relaxed).newValue }

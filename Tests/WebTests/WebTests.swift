@@ -47,7 +47,7 @@ import FoundationNetworking
         }
     }
 
-    @Test("a scrape without a database gives what the process knows")
+    @Test("a scrape without a database has the process's own metrics")
     func withoutDatabase() async throws {
         try await withWeb { port, database, _ in
             await database.close()

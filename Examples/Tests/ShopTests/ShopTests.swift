@@ -5,7 +5,7 @@ import Shop
 import Testing
 
 @Suite("Shop") struct ShopTests {
-    @Test("an order is charged at once, and its receipt follows a minute later")
+    @Test("an order is charged immediately, and its receipt follows a minute later")
     func order() async throws {
         let mail = MailBox()
         let handlers: [any JobHandler] = [SendReceiptHandler(mail: mail), ChargeCustomerHandler()]
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("a receipt whose mail server is down waits, and one to nowhere fails at once")
+    @Test("a receipt waits while the mail server is down, and fails immediately for an unknown address")
     func mailServer() async throws {
         let mail = MailBox()
         try await withTestQueue(schema: Shop.schema) { test in

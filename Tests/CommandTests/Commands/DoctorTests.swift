@@ -19,7 +19,7 @@ import Testing
         return (program.code, try JSONDecoder().decode([Line].self, from: Data(program.output.utf8)))
     }
 
-    @Test("where all is well each check says ok, and it ends with 0")
+    @Test("without problems each check prints ok, and it exits with 0")
     func healthy() async throws {
         try await withTestDatabase { database, configuration in
             // Without the pooler, which would cause a warning.
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test("what somebody should look at is a warning: it ends with 0, and with 1 if strict")
+    @Test("a minor problem is a warning: it exits with 0, and with 1 if strict")
     func warnings() async throws {
         try await withTestDatabase { database, configuration in
             // Without the pooler, which would cause a warning.
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("69 where the database is down, and the rest is checked all the same")
+    @Test("69 if the database is down, and the other checks still run")
     func unreachable() async throws {
         let (code, lines) = try await examine(["DATABASE_URL": "postgresql://user:hunter2@/x?host=/nowhere"])
         #expect(code == 69)
@@ -105,7 +105,7 @@ import Testing
         #expect(!lines.contains { $0.detail.contains("hunter2") })
     }
 
-    @Test("78 where a setting, the schema or a right is missing, with its fix")
+    @Test("78 if a setting, the schema or a right is missing, with its fix")
     func misconfigured() async throws {
         let unset = try await examine([:])
         #expect(unset.code == 78)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("as what it is asked to look decides which right is needed, and what else is looked at")
+    @Test("the role to check decides the needed rights and the other checks")
     func roles() async throws {
         let needs = [
             "run": "errand_worker", "worker": "errand_worker", "scheduler": "errand_worker", "web": "errand_monitor",
@@ -150,7 +150,7 @@ import Testing
         #expect(try await Program.run(["doctor", "--as", "nobody"]).code == 64)
     }
 
-    @Test("sessions that are read-only, a copy and a function that is gone are each named, with what helps")
+    @Test("read-only sessions, a database copy and a missing function are each reported with the fix")
     func unusable() async throws {
         try await withTestDatabase { database, configuration in
             func failed(_ options: String = "-c application_name=errand") async throws -> [Line] {

@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("what SQL can ask of a job, the command can too, with the same errors")
+    @Test("the command has all options of SQL, with the same errors")
     func allOptions() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -97,7 +97,7 @@ import Testing
         #expect(try await Program.run(["enqueue"] + arguments).code == 64)
     }
 
-    @Test("what the database refuses ends with 1 and its reason")
+    @Test("an error of the database exits with 1 and its message")
     func refused() async throws {
         try await withTestDatabase { database, configuration in
             let program = try await Program.run(
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("status counts what waits, what is scheduled, and shows failures in one line each")
+    @Test("status counts waiting and scheduled jobs, and shows each failure on one line")
     func status() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)

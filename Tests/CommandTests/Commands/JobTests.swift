@@ -25,7 +25,7 @@ import Testing
             """)
     }
 
-    @Test("list shows what the options ask for, as a table that fits and as JSON")
+    @Test("list shows the selected jobs, as a table that fits and as JSON")
     func list() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test("the dry run of a filter says how many more jobs match than one call changes")
+    @Test("the dry run of a filter prints how many more jobs match than one call changes")
     func beyond() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test("explain says what stops a job first, with the call that fixes it")
+    @Test("explain shows the first reason that blocks a job, with the call that fixes it")
     func explain() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("retry, cancel and discard change jobs by id, and say what became of each")
+    @Test("retry, cancel and discard change jobs by id, and print each result")
     func change() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -239,7 +239,7 @@ import Testing
         }
     }
 
-    @Test("who lacks the right is told which role has it")
+    @Test("the error of a missing right names the role that has it")
     func rights() async throws {
         try await withTestDatabase { _, configuration in
             // Without the pooler, which rejects `options`.

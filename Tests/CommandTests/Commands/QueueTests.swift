@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("workers that hold a lease are listed, and the lost one is told")
+    @Test("workers with a lease are listed, and the lost one is marked")
     func workers() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("an enqueue of a kind or a queue that nobody has goes through, with the name that was likely meant")
+    @Test("an enqueue of an unknown kind or queue succeeds, and suggests the nearest name")
     func enqueue() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)

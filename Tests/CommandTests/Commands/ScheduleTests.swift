@@ -53,7 +53,7 @@ import Testing
         #expect(program.errors.contains(reason))
     }
 
-    @Test("run, pause, resume, drop, list and ticks do and show what the SQL functions do")
+    @Test("run, pause, resume, drop, list and ticks do the same as the SQL functions")
     func commands() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)

@@ -62,7 +62,9 @@ import Testing
         }
     }
 
-    @Test("a user that may not claim is one line and 78, whatever it may", arguments: ["run", "worker", "scheduler"])
+    @Test(
+        "a user without the right to claim gets one line and 78, even with other rights",
+        arguments: ["run", "worker", "scheduler"])
     func rights(command: String) async throws {
         try await withTestDatabase { _, configuration in
             for role in ["errand_enqueuer", "errand_monitor"] {

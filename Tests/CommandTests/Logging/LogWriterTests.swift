@@ -4,7 +4,7 @@ import Testing
 @testable import Command
 
 @Suite("Writing the log") struct LogWriterTests {
-    @Test("lines beyond the bound are dropped, and a line in their place says how many")
+    @Test("lines beyond the bound are dropped, and a line has their number")
     func bounded() {
         var buffer = LogBuffer(capacity: 8)
         for line in ["one\n", "two\n", "three\n", "4\n"] { buffer.append(line) { "\($0) dropped\n" } }

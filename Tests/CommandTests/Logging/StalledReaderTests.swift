@@ -3,7 +3,7 @@ import Foundation
 import Postgres
 import Testing
 
-@Suite("A log that nobody reads") struct StalledReaderTests {
+@Suite("A log without a reader") struct StalledReaderTests {
     @Test("a worker whose log is not read runs its jobs, and the log is complete once it is read")
     func readLate() async throws {
         try await withTestDatabase { database, configuration in

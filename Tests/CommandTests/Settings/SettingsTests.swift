@@ -10,7 +10,7 @@ import Testing
         for file in files { try? FileManager.default.removeItem(atPath: file) }
     }
 
-    @Test("where nobody says anything, the defaults are in force, and each is what is expected")
+    @Test("without settings the defaults apply, and each default is valid")
     func defaults() throws {
         let settings = try Settings.load(environment: ["ERRAND_CONFIG": try file("{}")])
         for setting in Setting.all {
@@ -140,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("what is missing says what to set, and a secret is never shown")
+    @Test("the error of a missing setting names it, and a secret is never shown")
     func secrets() throws {
         let none = try Settings.load(environment: ["ERRAND_CONFIG": try file("{}")])
         let missing = try #require(throws: ConfigurationError.self) { try none.value(.databaseURL) { $0 } }

@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 @Suite("Live Activities from their start to the stub of APNs", .serialized) struct ActivityEndToEndTests {
-    @Test("ends arrive at once when they are due, each once, and workers killed in between cost none")
+    @Test("ends arrive once when they are due, and killed workers lose none")
     func killed() async throws {
         let count = Hardness.isFull ? 10_000 : 300
         let span = Hardness.isFull ? Duration.seconds(60) : .seconds(6)

@@ -19,7 +19,7 @@ import Testing
         await original.close()
     }
 
-    @Test("one made by createdb or by a dump runs nothing until it is adopted, and says so; the original works on")
+    @Test("a copy by createdb or a dump runs no jobs until it is adopted, and reports that; the original continues")
     func copies() async throws {
         let (cluster, other) = (try await KillableCluster(), try await KillableCluster())
         let url = try await cluster.url()
@@ -109,7 +109,7 @@ import Testing
         try await primary.drop()
     }
 
-    @Test("/readyz of `errand web` fails where its user may not read the metrics")
+    @Test("/readyz of `errand web` fails if its user may not read the metrics")
     func mayNotRead() async throws {
         let cluster = try await KillableCluster()
         let url = try await cluster.url()

@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("an event goes when its 8 days are over: its rows within 20 s, its objects within 5 minutes")
+    @Test("an event is deleted after 8 days: its rows within 20 s, its objects within 5 minutes")
     func inTime() async throws {
         try await withTestDatabase { database, configuration in
             let fixture = try await PurgeFixture(database, configuration, isVersioned: false)

@@ -98,7 +98,7 @@ import Testing
         #expect(faults(acknowledged: [1: 0, 2: 3], settings: [pause], [enqueued, claimed]) == [])
     }
 
-    @Test("more jobs at once than a limit allows are found, and more starts than a rate allows")
+    @Test("more running jobs than a limit allows are found, and more starts than a rate allows")
     func limits() {
         var limit = row(0, "", by: .operation(2, "set_limit"), .insert, in: .limit)
         (limit.queue, limit.most) = ("a", 1)
@@ -166,7 +166,7 @@ import Testing
             ])
     }
 
-    @Test("what an operation returned is compared with what it did")
+    @Test("an operation's result is compared with its effect")
     func results() {
         var model = WalkModel(acknowledged: [:])
         model.apply(enqueued)

@@ -32,7 +32,7 @@ import Testing
         #expect(entries == [[1], [], [], [2], [3]])
     }
 
-    @Test("two that need much memory never run together, and block nobody else")
+    @Test("two photos that need much memory never run together, and block no other photo")
     func memory() {
         let entries = replay(permits: 2, [.big(1), .big(2), .small(3), .smallLeaves(3), .bigLeaves(1)])
         #expect(entries == [[1], [], [3], [], [2]])

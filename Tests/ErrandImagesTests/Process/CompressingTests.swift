@@ -42,7 +42,7 @@ import Testing
         #expect(seen.joined() == corners)
     }
 
-    @Test("nothing that tells of camera, place or program is left, whatever the format")
+    @Test("no format keeps metadata of camera, place or program")
     func metadata() async throws {
         for type in ["jpg", "png", "webp"] {
             let tagged = try Samples.withFolder { folder in
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("a file is replaced complete, and stays as it was where the photo is bad")
+    @Test("a file is replaced as a whole, and stays unchanged if the photo is invalid")
     func files() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -7,7 +7,7 @@ import Glibc
 #endif
 
 @Suite("Image processes") struct ImageProcessTests {
-    @Test("fifty photos at once are all done")
+    @Test("fifty concurrent photos are all compressed")
     func many() async throws {
         let pool = ImageProcessPool.forTests(processes: 2)
         var request = ImageRequest()
@@ -69,7 +69,7 @@ import Glibc
         #expect(program.processes().isEmpty)
     }
 
-    @Test("a process that has failed a photo does no other, and one that hasn't goes on")
+    @Test("a process that failed a photo is replaced, and one that didn't is reused")
     func replaced() async throws {
         let program = try Program()
         defer { program.remove() }
@@ -101,7 +101,7 @@ import Glibc
         }
     }
 
-    @Test("a photo that needs too much memory says so")
+    @Test("a photo that needs too much memory fails with that reason")
     func memoryLimit() async throws {
         var limits = ImageProcessLimits()
         limits.addressSpace = 330 << 20
@@ -110,7 +110,7 @@ import Glibc
         await #expect { try await pool.compress(photo) } throws: { ($0 as? ImageError)?.code == .memoryLimit }
     }
 
-    @Test("a caller who is cancelled gets away at once, and the process ends")
+    @Test("a cancelled caller returns immediately, and the process exits")
     func cancelled() async throws {
         let program = try Program()
         defer { program.remove() }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import ErrandImages
 
-@Suite("What a process says") struct ResultCheckTests {
-    @Test("is believed where its bytes are a picture as it says", arguments: ImageRequest.Format.allCases)
+@Suite("The result check") struct ResultCheckTests {
+    @Test("accepts bytes that are the reported picture", arguments: ImageRequest.Format.allCases)
     func believed(format: ImageRequest.Format) throws {
         let case_ = try Case(format)
         guard case .made(let report) = case_.verdict() else {

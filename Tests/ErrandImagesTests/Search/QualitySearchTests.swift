@@ -21,7 +21,7 @@ import Testing
         return (nil, .max)
     }
 
-    @Test("what is kept is below the limit, and the next quality would be too close to it", arguments: 1...60)
+    @Test("the result is below the limit, and the next quality would be too close to it", arguments: 1...60)
     func best(step: Int) {
         let detail = Double(step) / 40
         let (found, encodes) = search(limit: 500_000, qualities: 50...95) { Self.bytes($0, detail: detail) }
@@ -60,7 +60,7 @@ import Testing
         #expect(search(limit: 500, qualities: 80...80) { _ in 500 }.found == nil)
     }
 
-    @Test("it ends whatever the encoder returns", arguments: [[1, 900, 2, 800], [900, 1], [499, 501], [0]])
+    @Test("the search ends with any encoder", arguments: [[1, 900, 2, 800], [900, 1], [499, 501], [0]])
     func nonsense(replies: [Int]) {
         var calls = 0
         let (_, encodes) = search(limit: 500, qualities: 1...100) { _ in
@@ -72,7 +72,7 @@ import Testing
 }
 
 @Suite("The ladder of sizes") struct SizeLadderTests {
-    @Test("it goes 2560, 2048, 1600, 1280 and on down, with quality giving way from 1600 on")
+    @Test("sizes are 2560, 2048, 1600, 1280 and smaller, with lower quality from 1600 on")
     func steps() {
         let rungs = Array(SizeLadder(from: 2_560, qualities: 72...95))
         #expect(rungs.prefix(5).map(\.edge) == [2_560, 2_048, 1_600, 1_280, 1_024])

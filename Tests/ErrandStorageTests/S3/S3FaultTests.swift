@@ -68,7 +68,9 @@ import Testing
         }
     }
 
-    @Test("a server that refuses is unreachable at once, and one failure speaks for all for a moment")
+    @Test(
+        "a server that refuses connections is unreachable immediately, and one failure counts for all callers for a moment"
+    )
     func refused() async throws {
         let proxy = try FaultProxy(to: try BucketServer.moto().port)
         try await withBucket(try .moto(), through: proxy) { store in
@@ -86,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("a server that doesn't reply to a connect, and a name that nobody knows, are unreachable")
+    @Test("a server that doesn't respond to a connect, and an unknown name, are unreachable")
     func blackHole() async throws {
         var limits = S3Configuration.Limits()
         limits.connect = .milliseconds(300)

@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("of twenty that put at once where nothing is, one is told that it did")
+    @Test("of twenty concurrent puts of a new key, one succeeds")
     func race() async throws {
         try await withBucket(try .moto()) { store in
             let key = try ObjectKey("race")
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("where every version is to be removed, none is left, and none of another object is touched")
+    @Test("a removal of all versions leaves none, and touches no other object")
     func versionsRemoved() async throws {
         try await withBucket(try .moto(), bucket: "versioned", options: "&versions=removed") { store in
             try await store.check()

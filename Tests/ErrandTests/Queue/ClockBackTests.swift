@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The server's clock goes back by an hour") struct ClockBackTests {
+@Suite("The server's clock is put back by an hour") struct ClockBackTests {
     private static let kinds = #"""
         [{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
             "dependency": "storage"}]

@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("a key that is taken: keep, replace, reschedule and error do what they say")
+    @Test("a taken key: keep, replace, reschedule and error work as documented")
     func conflicts() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test("a running job is never replaced or moved: the result says that it runs")
+    @Test("a running job is never replaced or moved, and the result has its state")
     func runningStays() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("tags begin at 1 whatever bounds they came with, and a job that may start for ever has no last moment")
+    @Test("tags begin at 1 for any bounds, and a job without a deadline has no latest start")
     func normalised() async throws {
         try await withTestDatabase { database, _ in
             for call in [

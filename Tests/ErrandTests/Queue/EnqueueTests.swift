@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("a unique key is held by one unfinished job, under 20 sessions at once, and is free after its end")
+    @Test("a unique key belongs to one unfinished job, with 20 concurrent sessions, and is free after its completion")
     func uniqueKey() async throws {
         try await withTestDatabase(connections: 20) { database, _ in
             let queue = Queue(database: database)
@@ -237,7 +237,7 @@ import Testing
         }
     }
 
-    @Test("queue, priority and attempts default to what a worker brought for the kind")
+    @Test("queue, priority and attempts default to a worker's registration of the kind")
     func kindDefaults() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(

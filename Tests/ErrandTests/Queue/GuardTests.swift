@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 @Suite("Guards") struct GuardTests {
-    @Test("a job whose guard says no is obsolete at the claim, and never starts; another runs")
+    @Test("a job whose guard returns false is obsolete at the claim and never starts; another one runs")
     func atTheClaim() async throws {
         try await withTestDatabase { database, _ in
             try await database.makeGuard()
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("a guard that raises an error spends its own job's attempts, and holds up nobody")
+    @Test("a guard that raises an error uses its own job's attempts, and blocks no other job")
     func raising() async throws {
         try await withTestDatabase { database, _ in
             try await database.makeGuard()
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("a guard whose assertion fails spends its own job's attempt, and holds up nobody")
+    @Test("a guard whose assertion fails uses its own job's attempt, and blocks no other job")
     func asserting() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("a guard whose assertion fails at the end is no reason to undo what was done")
+    @Test("a guard whose assertion fails at the completion does not roll back the job's writes")
     func assertingAtTheEnd() async throws {
         try await withTestDatabase { database, _ in
             try await database.makeGuard()

@@ -39,7 +39,7 @@ private let large = """
         }
     }
 
-    @Test("a payload stays in the job's row where it is small or due in more than a day")
+    @Test("a payload stays in the job's row if it is small or the job is due in more than a day")
     func inline() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.enqueue('noop', '{\"text\": \"short\"}')")

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Limits") struct LimitTests {
-    @Test("never more than N run under a key, with 8 workers claiming and ending at once, and all get through")
+    @Test("never more than N jobs of a key run, with 8 concurrent workers, and all jobs complete")
     func neverMore() async throws {
         try await withTestDatabase(connections: 12) { database, _ in
             try await database.execute("select errand.set_limit('a', 3)")
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("who waits for a limit goes by priority, then by age, before those who come later")
+    @Test("jobs that wait for a limit start by priority, then by age, before later ones")
     func order() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 1)")
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test("a limit that is raised or lifted lets those go who wait; 0 holds all")
+    @Test("a raised or removed limit releases waiting jobs; 0 blocks all")
     func changed() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 0)")
@@ -362,7 +362,7 @@ import Testing
         }
     }
 
-    @Test("the marks move on in a queue whose rate has room for fewer than a claim asks for")
+    @Test("the marks advance in a queue whose rate allows fewer jobs than the claim's limit")
     func marksMove() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_rate('default', '1 hour', 1000)")

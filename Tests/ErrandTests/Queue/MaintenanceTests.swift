@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("jobs complete while somebody reads the history for long, and its partitions are changed afterwards")
+    @Test("jobs complete during a long read of the history, and its partitions are changed afterwards")
     func partitionsUnderReaders() async throws {
         try await withTestDatabase { database, _ in
             try await database.makePartition(daysAgo: 20)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("what its kind keeps for longer outlives its day's partition")
+    @Test("jobs with a longer retention outlive their day's partition")
     func longRetention() async throws {
         try await withTestDatabase { database, _ in
             try await database.makePartition(daysAgo: 20)
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("a job ends even where the partition of its day is missing, and later the rest of that day gets one")
+    @Test("a job completes even if the partition of its day is missing, and the rest of that day gets one later")
     func safetyNet() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(

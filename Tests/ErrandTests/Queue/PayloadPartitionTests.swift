@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("what its kind keeps for longer keeps its large payload")
+    @Test("jobs with a longer retention keep their large payloads")
     func longRetention() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("a large payload goes with its job where the kind keeps ended jobs for less than a day's partition")
+    @Test("a large payload is deleted with its job if the retention is shorter than a day's partition")
     func shortRetention() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("a large payload is stored even where the partition of its day is missing, and pruned when its time is over")
+    @Test("a large payload is stored even if the partition of its day is missing, and pruned after its retention")
     func safetyNet() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(

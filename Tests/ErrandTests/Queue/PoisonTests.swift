@@ -35,7 +35,7 @@ private let hugeNumber = "1e131071::numeric"
         }
     }
 
-    @Test("a row whose payload is too long as text is set aside with the reason, and holds up nobody")
+    @Test("a row with a payload that is too long as text fails with the reason, and blocks no other job")
     func tooLong() async throws {
         try await withWorker { database, queue in
             try await database.execute(

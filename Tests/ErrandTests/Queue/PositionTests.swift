@@ -30,7 +30,7 @@ import Testing
             movedBy: "select errand.enqueue('noop', unique_key => 'k', on_conflict => 'replace')")
     }
 
-    @Test("a job that stays where it is keeps its position")
+    @Test("a job that stays in its queue and priority keeps its position")
     func kept() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.enqueue('noop', unique_key => 'k')")

@@ -7,7 +7,7 @@ import Testing
 @testable import Errand
 
 @Suite("Jobs that were running in a crash") struct SuspectTests {
-    @Test("a claim takes one job that was in a crash, and none where the worker holds one already")
+    @Test("a claim returns one job that was in a crash, and none if the worker has one already")
     func oneAtATime() async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 10))
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("a job on its last attempt is claimed only to begin at once")
+    @Test("a job on its last attempt is claimed only to start immediately")
     func lastAttempt() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
@@ -163,7 +163,7 @@ import Testing
         #expect(!suspects.isOnTrial && suspects.reserve(at: .seconds(601)))
     }
 
-    @Test("what a worker has lost is dropped, but not the newer attempt that it holds by then")
+    @Test("a worker's lost attempt is dropped, but not its newer attempt of the job")
     func newerAttempt() async throws {
         try await withTestDatabase { database, _ in
             let shared = WorkerState(

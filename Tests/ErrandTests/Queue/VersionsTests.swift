@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Workers of two versions") struct VersionsTests {
-    @Test("an older worker that registers leaves what it doesn't know of a kind as it is")
+    @Test("an older worker's registration keeps settings of a kind that it doesn't know")
     func kinds() async throws {
         try await withTestDatabase { database, _ in
             let new =

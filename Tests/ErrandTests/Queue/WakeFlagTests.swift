@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 @Suite("The wake-up flag") struct WakeFlagTests {
-    @Test("the flag is lowered where the last worker was killed in its sleep or leaves, and left to one that lives")
+    @Test("the flag is lowered if the last sleeping worker was killed or stops, and stays for a live one")
     func killed() async throws {
         try await withTestDatabase { database, _ in
             let flag = "select last_value from errand.wake_flag"

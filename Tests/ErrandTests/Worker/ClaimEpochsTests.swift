@@ -24,7 +24,7 @@ import Testing
         #expect(epochs.advance() == [] && epochs.count == 0)
     }
 
-    @Test("a claim whose result is lost keeps its epoch until its worker id is left")
+    @Test("a claim whose result is lost keeps its epoch until its worker id is abandoned")
     func lost() {
         var epochs = ClaimEpochs()
         let lost = epochs.claims(under: 1)

@@ -7,7 +7,7 @@ import Testing
 @testable import Errand
 
 @Suite("Claims that fail") struct ClaimFaultTests {
-    @Test("completions are written while claims are refused, and claiming goes on once they are not")
+    @Test("completions are written while claims fail, and claims continue afterwards")
     func completions() async throws {
         let isOpen = Mutex(false)
         let handler = SlowHandler { _ in

@@ -83,7 +83,7 @@ import Testing
         #expect(plan.most == .max)
     }
 
-    @Test("scans ahead end before a job that waits, and where transactions that run let no mark move")
+    @Test("scans ahead stop at a waiting job, and if running transactions let no mark move")
     func scansEnd() {
         var plan = ClaimPlan()
         plan.tookTooLong()

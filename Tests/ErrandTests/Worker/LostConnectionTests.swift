@@ -37,7 +37,7 @@ import Testing
         #expect(starts.withLock { $0.count } == count)
     }
 
-    @Test("a worker that lost its lease stops what it runs, and goes on under a new id")
+    @Test("a worker that lost its lease stops its attempts, and continues with a new id")
     func lostLease() async throws {
         let (started, start) = AsyncStream.makeStream(of: Int.self)
         let (interrupted, interrupt) = AsyncStream.makeStream(of: Interruption?.self)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Outcomes and what runs with a job") struct OutcomeTests {
+@Suite("Outcomes, and memory and transactions of a job") struct OutcomeTests {
     @Test("a job that snoozes until a moment comes back then, without having spent the attempt")
     func snoozesUntil() async throws {
         let until = Mutex<Timestamp?>(nil)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("parked by its handler or by an error from deep inside, a job waits uncounted, and goes when others may")
+    @Test("a job that its handler or a nested error parks waits without using an attempt, and continues later")
     func parks() async throws {
         let isDown = Mutex(true)
         let handler = ProbeHandler { job, _ in
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test("who needs memory waits until there is enough: first come, first served, and the largest alone")
+    @Test("attempts wait for memory in order of arrival, and the largest runs alone")
     func memory() {
         var queue = MemoryQueue(budget: 100)
         #expect(queue.arrive(1, bytes: 60) == [1])

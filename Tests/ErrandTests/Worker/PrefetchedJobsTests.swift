@@ -12,7 +12,7 @@ private struct Mixed: Job {
 }
 
 @Suite("Prefetched jobs") struct PrefetchedJobsTests {
-    @Test("however many are prefetched, never more run at once than there are slots")
+    @Test("with any number of prefetched jobs, never more run than there are slots")
     func slots() async throws {
         let running = Mutex((now: 0, most: 0))
         let largest = Mutex(0)
@@ -62,7 +62,7 @@ private struct Mixed: Job {
         for (place, id) in places { #expect(place - Int(id) < 550, "job \(id) began as number \(place)") }
     }
 
-    @Test("what waits behind jobs that take long goes back to the queue, uncounted")
+    @Test("prefetched jobs behind long jobs are released without using an attempt")
     func stalled() async throws {
         let isOpen = Mutex(false)
         let handler = MixedHandler { job, _ in

@@ -8,7 +8,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("A worker that stands still", .serialized) struct StandstillTests {
+@Suite("A worker that hangs", .serialized) struct StandstillTests {
     // Separate processes: other tests block this process's threads for longer than these leases.
     @Test("a claim loop that is stuck is reported after the lease, though heartbeats go on")
     func stuckLoop() async throws {
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("a process whose handlers block all threads ends, and its jobs go back to the queue")
+    @Test("a process whose handlers block all threads exits, and its jobs are rescued")
     func blockedProcess() async throws {
         try await withTestDatabase { database, configuration in
             try await Queue(database: database).enqueue(all: [Slow](repeating: Slow(), count: 200))

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("at the 8 hours and later nothing is sent, whatever waits")
+    @Test("after 8 hours nothing is sent, even if content waits")
     func never() async throws {
         try await withActivities { test, pushes in
             let database = test.database
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("a token that comes while the end waits for one is used at once; without one nothing is sent")
+    @Test("a token that arrives while the end waits is used immediately; without one nothing is sent")
     func waitsForToken() async throws {
         try await withActivities { test, pushes in
             let database = test.database
@@ -245,7 +245,7 @@ import Testing
         }
     }
 
-    @Test("a demo goes like any other: DEMO, a placeholder, an update, and an end within seconds")
+    @Test("a demo works like any activity: DEMO, a placeholder, an update, and an end within seconds")
     func demo() async throws {
         try await withActivities { test, pushes in
             try await test.database.execute("select activity.start_demo(ends_in => '2 seconds')")

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("each call returns what became of it, with its reason")
+    @Test("each call returns its outcome and the reason")
     func replies() async throws {
         try await withTestDatabase { database, _ in
             let activity = try await database.startActivity("start_token => repeat('cd', 32)")
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("ending early brings the 8-hour job forward; where nothing was sent yet, it and the start are cancelled")
+    @Test("an early end moves the 8-hour job forward; if nothing was sent yet, that job and the start are cancelled")
     func endsEarly() async throws {
         try await withTestDatabase { database, _ in
             let sent = try await database.startActivity()
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("the token that was reported last counts, and what can't be one is refused")
+    @Test("the last reported token counts, and an invalid one is rejected")
     func tokens() async throws {
         try await withTestDatabase { database, _ in
             let activity = try await database.startActivity("start_token => repeat('cd', 32)")

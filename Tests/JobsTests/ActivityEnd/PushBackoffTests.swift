@@ -9,7 +9,7 @@ import Testing
         return PushBackoff.delay(after: code, attempt: attempt, left: left, using: &random)
     }
 
-    @Test("after a 5xx Apple gets its 15 minutes, then 30 and 60, where the push is of use for so long")
+    @Test("after a 5xx the delay is 15 minutes, then 30 and 60, if the push stays useful for that long")
     func asApplesWishes() throws {
         for (attempt, minutes) in [(1, 15), (2, 30), (3, 60), (9, 60)] {
             let delay = try #require(wait(.unavailable, attempt, left: .seconds(8 * 3600)))
@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("in the last minute there are at least five tries, each within what is left")
+    @Test("in the last minute there are at least five attempts, each within the remaining time")
     func lastMinute() {
         for code in [PushError.Code.unavailable, .interrupted, .timedOut] {
             var left = Duration.seconds(60)
@@ -32,7 +32,7 @@ import Testing
         #expect(wait(.interrupted, 1, left: .milliseconds(900)) == nil)
     }
 
-    @Test("delays grow, and are longer where a device has too many")
+    @Test("delays grow, and are longer for a device with too many pushes")
     func grows() throws {
         let delays = try (1...6).map { try #require(wait(.interrupted, $0, left: .seconds(8 * 3600))) }
         #expect(zip(delays, delays.dropFirst()).allSatisfy { $0 < $1 })

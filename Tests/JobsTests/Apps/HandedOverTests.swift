@@ -6,7 +6,7 @@ import Testing
 
 @testable import Jobs
 
-@Suite("Photos whose originals an app hands over", .serialized) struct HandedOverTests {
+@Suite("Photos with originals from an app's server", .serialized) struct HandedOverTests {
     /// The calls of an API server for photos that a phone could not store.
     enum Call: String, Sendable { case create, submit, add }
 
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("an upload whose call is committed long after its photo has failed brings that photo back")
+    @Test("an upload that commits long after its photo failed retries that photo")
     func openTransaction() async throws {
         try await withService { service in
             let database = service.database

@@ -11,7 +11,7 @@ import Testing
 @testable import Outbound
 
 @Suite("Event purge") struct EventPurgeTests {
-    @Test("an event goes 8 days after its end and no sooner; counted from the start, it doesn't go before its end")
+    @Test("an event is deleted 8 days after its end and no sooner; counted from its start, not before its end")
     func due() async throws {
         let store = try bucket()
         try await withTestQueue(handlers(store)) { test in
@@ -158,7 +158,7 @@ import Testing
         await direct.stop()
     }
 
-    @Test("in a bucket that keeps versions every version goes, and none of another event")
+    @Test("in a bucket that keeps versions, every version is deleted, and none of another event")
     func versions() async throws {
         let store = try bucket(named: "versioned", options: "&versions=removed")
         try await withTestQueue(handlers(store)) { test in
@@ -243,7 +243,9 @@ import Testing
         await store.stop()
     }
 
-    @Test("a photo that is deleted by its owner is gone from the store, and so are those of one who takes his along")
+    @Test(
+        "a photo that its owner deletes is deleted from the store, as are the photos of a leaving participant who asks for it"
+    )
     func ownPhotos() async throws {
         let store = try bucket()
         try await withTestQueue(handlers(store)) { test in

@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("an upload that runs comes too late: its object arrives behind the first removal, and goes with the second")
+    @Test("a running upload is too late: its object arrives after the first removal, and the second one deletes it")
     func upload() async throws {
         let wasPut = Mutex(false)
         let mayArrive = Mutex(false)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("what waits for a store that is down, and what it has refused for good, goes with its jobs and its bytes")
+    @Test("uploads that wait for a store or failed for good are deleted with their jobs and bytes")
     func waiting() async throws {
         let isBroken = Mutex(true)
         let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in

@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("who joins, joins again, comes too late or to no event is told so")
+    @Test("joining, joining again, joining too late and joining no event have different results")
     func joins() async throws {
         try await withTestDatabase { database, _ in
             let event = try await database.makeEvent()
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("only one's own photo is deleted, and who leaves takes his along if he wants, and nobody else's")
+    @Test("users delete only their own photos, and a leaving participant only his own, if he asks for it")
     func deletes() async throws {
         try await withTestDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("what makes no sense is refused, and no key outside of the event's folder is taken")
+    @Test("invalid arguments are rejected, and so is a key outside of the event's folder")
     func refused() async throws {
         try await withTestDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])

@@ -7,7 +7,7 @@ import Testing
 @testable import Jobs
 
 @Suite("Photos that failed, and photos that are submitted again") struct RetryPhotoTests {
-    @Test("a failed photo is compressed when retried, also where its failed job is no longer on record")
+    @Test("a retried photo is compressed, even if its failed job is deleted")
     func retried() async throws {
         try await withService { service in
             let database = service.database

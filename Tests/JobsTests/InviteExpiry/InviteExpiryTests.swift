@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("several runs at once mark each invite once")
+    @Test("concurrent runs mark each invite once")
     func together() async throws {
         try await withTestQueue([InviteExpiryHandler()]) { test in
             try await test.database.makeInvites(20_000, due: "now()")

@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("two who redeem each other's code at once are one pair, and nobody meets a deadlock")
+    @Test("two users who redeem each other's code concurrently become one pair, without a deadlock")
     func crossing() async throws {
         try await withTestDatabase(connections: 16) { database, _ in
             try await withThrowingTaskGroup(of: Set<String>.self) { group in
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("the result says exactly what happened to a code")
+    @Test("the result has the exact outcome of a code")
     func replies() async throws {
         try await withTestDatabase { database, _ in
             let code = try await database.invite("anna")
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("a code is dead at its 24 hours though nobody has marked it, and not before")
+    @Test("a code expires after 24 hours even if it is not marked yet, and not before")
     func deadOnTime() async throws {
         try await withTestDatabase { database, _ in
             let code = try await database.invite("anna")
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test("a live code is shown to the user who made it, and to nobody else")
+    @Test("a live code is shown only to its author")
     func shown() async throws {
         try await withTestDatabase { database, _ in
             let code = try await database.invite("anna")
@@ -239,7 +239,9 @@ import Testing
         }
     }
 
-    @Test("ten codes an hour may be of no use, also at once; then none is looked at, and the result says until when")
+    @Test(
+        "ten invalid codes per hour are allowed, also concurrently; then none is checked, and the result says until when"
+    )
     func tries() async throws {
         try await withTestDatabase(connections: 16) { database, _ in
             let replies = try await withThrowingTaskGroup(of: Redeemed.self) { group in

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("what an editor has changed stays when the seeds are applied again, and nothing comes twice")
+    @Test("an editor's changes stay when the seeds are applied again, and there are no duplicates")
     func editing() async throws {
         try await withTestDatabase { database, configuration in
             try await database.execute("select quotes.put('Corrected.', 'Somebody', 'Love', id => 3)")

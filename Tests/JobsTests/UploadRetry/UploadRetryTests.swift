@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("another object under the key is never replaced: the upload fails and says so")
+    @Test("another object with the key is never replaced: the upload fails with that reason")
     func taken() async throws {
         try await withService { service in
             try await service.store.put([1, 2, 3], at: ObjectKey("a/1.jpg"))
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("two workers with the same upload at once: one object, the right bytes, one record")
+    @Test("two workers with the same upload: one object, the right bytes, one record")
     func twoAtOnce() async throws {
         let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
             request.method == "PUT" ? .delay(.milliseconds(100)) : .none
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("an upload whose photo was removed meanwhile leaves no object")
+    @Test("an upload whose photo was removed leaves no object")
     func removed() async throws {
         let wasPut = Mutex(false)
         let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("what can't be an upload is refused")
+    @Test("an invalid upload is rejected")
     func refused() async throws {
         try await withTestDatabase { database, _ in
             for (call, state) in [

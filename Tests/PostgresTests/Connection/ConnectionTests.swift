@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("a transaction whose statement failed does not pass for committed")
+    @Test("a transaction with a failed statement is not reported as committed")
     func swallowedError() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("create table numbers (n int8)")
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("COPY brings 100,000 rows in; a bad row fails all of them, and the connection goes on")
+    @Test("COPY inserts 100,000 rows; a bad row fails all of them, and the connection stays usable")
     func copy() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("create table numbers (n int8 check (n <> 7), t text)")

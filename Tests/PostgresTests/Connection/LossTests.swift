@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("too many parameters are the caller's mistake, and the connection goes on")
+    @Test("too many parameters are the caller's error, and the connection stays usable")
     func tooManyParameters() async throws {
         try await withTestDatabase(connections: 1) { database, _ in
             let statement = Statement("select 1", [Int](repeating: 1, count: 65_536))

@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("whose name got lost run as text from then on")
+    @Test("statements whose name is lost run as text from then on")
     func lost() async throws {
         try await withTestDatabase { _, configuration in
             let connection = try await Connection.connect(configuration, logger: Logger(label: "test"))

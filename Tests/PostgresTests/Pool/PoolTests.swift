@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("who gave up is passed over; a closed pool serves nobody and closes what comes back")
+    @Test("a cancelled caller is skipped; a closed pool serves no caller and closes returned connections")
     func givingUp() {
         var pool = PoolState<String>(limit: 1)
         _ = pool.request(waiter: 1)
@@ -70,7 +70,7 @@ import Testing
         else { return #expect(Bool(false), "expected to open a new one") }
     }
 
-    @Test("where many wait, further connections are opened at once, until the next sweep")
+    @Test("if many callers wait, more connections are opened immediately, until the next sweep")
     func busy() {
         var pool = PoolState<String>(limit: 3, eager: 1)
         _ = pool.request(waiter: 1)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("connections that nobody needed between two sweeps are closed, but for one")
+    @Test("connections that are idle between two sweeps are closed, except one")
     func sweep() {
         var pool = PoolState<String>(limit: 3)
         for waiter in 1...3 { _ = pool.request(waiter: UInt64(waiter)) }
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("nobody waits for a pool that was closed meanwhile", .timeLimit(.minutes(1)))
+    @Test("no caller waits for a closed pool", .timeLimit(.minutes(1)))
     func closedWhileWaiting() async throws {
         try await withTestDatabase { _, configuration in
             for round in 0..<30 {
@@ -144,7 +144,9 @@ import Testing
         }
     }
 
-    @Test("who waits longer than the limit is told so, and who is cancelled leaves the queue", arguments: [1, 50])
+    @Test(
+        "a caller that waits longer than the limit gets an error, and a cancelled caller leaves the queue",
+        arguments: [1, 50])
     func waitLimit(milliseconds: Int) async throws {
         try await withTestDatabase { _, configuration in
             let pool = Database(
