@@ -6,7 +6,7 @@ import Testing
 @testable import Command
 
 @Suite("errand schedule") struct ScheduleTests {
-    @Test("preview needs no database, and shows both clocks where they change")
+    @Test("preview needs no database, and shows both clocks at clock changes")
     func preview() async throws {
         let arguments = [
             "schedule", "preview", "--cron", "30 2 * * *", "--time-zone", "Europe/Paris", "--after",

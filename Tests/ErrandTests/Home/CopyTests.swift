@@ -11,7 +11,7 @@ import Testing
         try await database.execute("update errand.home set database_name = 'elsewhere'")
     }
 
-    @Test("a worker claims nothing, logs one line, and goes on once it is adopted")
+    @Test("a worker claims nothing, logs one line, and continues once the copy is adopted")
     func worker() async throws {
         try await withTestDatabase { database, _ in
             try await makeCopy(database)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("a scheduler enqueues nothing, and goes on once it is adopted")
+    @Test("a scheduler enqueues nothing, and continues once the copy is adopted")
     func scheduler() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.schedule_put('often', 'every 1 s', 'noop')")
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("errand.health names it; errand.adopt wants a reason, is on record, and does nothing where there is no copy")
+    @Test("errand.health reports it; errand.adopt needs a reason, is recorded, and does nothing without a copy")
     func adopt() async throws {
         try await withTestDatabase { database, _ in
             let home = "select ok from errand.health() where check_name = 'home'"

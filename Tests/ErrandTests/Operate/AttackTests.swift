@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Attacks through SQL") struct AttackTests {
-    @Test("no text that anybody passes is ever run: 200 strings in each argument of what people call")
+    @Test("no argument is ever executed: 200 strings in each argument of the calls of people")
     func injection() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("create table public.canary (n int)")
@@ -127,7 +127,7 @@ import Testing
         return ways.flatMap { way in deeds.map { "x\(way) \($0);--" } }
     }()
 
-    @Test("what an attacker puts in the way of names is never called with the owner's rights")
+    @Test("objects that shadow names are never called with the owner's rights")
     func hijack() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("create table public.caught (who text, what text)")

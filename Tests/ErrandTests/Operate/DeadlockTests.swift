@@ -37,7 +37,7 @@ import Testing
         "select errand.leave_v1((select id from errand.worker order by random() limit 1), true)",
     ]
 
-    @Test("no two functions wait for each other: people, applications and workers at once, on the same jobs")
+    @Test("no two functions deadlock: concurrent people, applications and workers on the same jobs")
     func none() async throws {
         try await withTestDatabase(connections: 14) { database, _ in
             for setup: Statement in [
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("two bulk enqueues with the same keys get through where a job with one of them ends in between")
+    @Test("two bulk enqueues with the same keys succeed if a job with one of them finishes in between")
     func keyFallsFree() async throws {
         try await withTestDatabase { database, _ in
             for setup: Statement in [

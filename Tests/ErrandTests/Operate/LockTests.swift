@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test("nobody without a right to Errand's tables can block its maintenance tasks")
+    @Test("no role without a right to Errand's tables can block its maintenance tasks")
     func rights() async throws {
         try await withTestDatabase { database, _ in
             for lock in ["promote", "rescue", "isolate", "stock", "limits", "claims"] {

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("a schedule is changed by its own login alone, keeps its kind, and what was put by SQL stays")
+    @Test("only its own login changes a schedule, it keeps its kind, and schedules of SQL stay")
     func schedules() async throws {
         try await withLogins { database, own, other in
             func define(_ name: String, _ kind: String, _ cron: String) -> String {

@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test("of the apps' views it reads all columns but those that say whose something is, or what it says")
+    @Test("it reads all columns of the apps' views except owners and contents")
     func apps() async throws {
         try await withTestDatabase { database, _ in
             let hidden = """

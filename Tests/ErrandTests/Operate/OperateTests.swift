@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("What ops do to jobs and queues") struct OperateTests {
-    @Test("cancel_where shows what it would cancel, cancels it when told to, and says so in the audit")
+    @Test("cancel_where shows the jobs to cancel, cancels them on request, and records that in the audit")
     func cancelWhere() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("retry_where spreads failed jobs over time, passes over those whose key is taken, and keeps their record")
+    @Test("retry_where spreads failed jobs over time, skips jobs with a taken key, and keeps their record")
     func retryWhere() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await database.enter()
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("the pause of a queue that nobody has named is refused with the names that are near, and made by force")
+    @Test("the pause of an unknown queue is rejected with similar names, and succeeds with force")
     func unknownQueue() async throws {
         try await withTestDatabase { database, _ in
             _ = try await database.enter(kinds: "image_compression", queue: "images")

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("What is wrong is said, once and in few words") struct ProblemTests {
+@Suite("Problems are reported once, in few words") struct ProblemTests {
     @Test("a scheduler that never ran is a problem in health, metrics and each schedule; one that runs ends it")
     func scheduler() async throws {
         try await withTestDatabase { database, _ in
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test("no sample comes twice, even where a queue and a kind are called other")
+    @Test("no sample appears twice, even with a queue and a kind named other")
     func other() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test("a kind whose workers claim from other queues only lacks a worker, and they are named")
+    @Test("a kind whose workers claim only from other queues lacks a worker, and the report names them")
     func elsewhere() async throws {
         try await withTestDatabase { database, _ in
             _ = try await database.enter(kinds: "noop", queue: "mail")

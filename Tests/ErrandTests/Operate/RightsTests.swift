@@ -138,7 +138,7 @@ import Testing
         group by object
         """
 
-    @Test("each role may do what the table says with each object, and nothing else with any")
+    @Test("each role has exactly the table's rights on each object")
     func matrix() async throws {
         try await withTestDatabase { database, _ in
             let lines = Set(try await database.text(Self.catalog).split(separator: "\n").map(String.init))
@@ -234,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("who rules nothing but his database migrates it; the rights go to the roles that there are")
+    @Test("an owner of only the database can migrate it; existing roles get the rights")
     func plainOwner() async throws {
         try await withTestDatabase { database, configuration in
             let name = "errand_test_plain_\(UInt32.random(in: 0...UInt32.max))"

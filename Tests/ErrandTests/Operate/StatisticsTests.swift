@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Statistics") struct StatisticsTests {
-    @Test("a queue's depth is exact while it is short, and the last count's where it is long")
+    @Test("a queue's depth is exact while it is short, and from the last count if it is long")
     func depth() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("what is overdue or stuck is named, and health says so")
+    @Test("overdue and stuck jobs are named, and health reports them")
     func trouble() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await database.enter()

@@ -33,7 +33,7 @@ import Testing
         if missed != .skip { #expect(decided.enqueued.last == noon) }
     }
 
-    @Test("a tick that is in time is enqueued by each rule, and stands for the missed ones where one is enough")
+    @Test("a tick on time is enqueued by each rule, and replaces the missed ones if one is enough")
     func inTime() {
         for (missed, others) in [
             (MissedTicks.skip, [TickOutcome.skipped: 71]), (.latest, [.coalesced: 71]), (.all, [.late: 71]),

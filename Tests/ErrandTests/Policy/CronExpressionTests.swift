@@ -51,7 +51,7 @@ import Testing
             ("every 101 weeks 36524 d", intervals + ", got every 101 weeks 36524 d"),
         ]
 
-    @Test("a wrong field is refused by its name, with what was expected and what came", arguments: refusals)
+    @Test("the error of a wrong field has its name, the expected values and its value", arguments: refusals)
     func refusesWithReason(text: String, reason: String) {
         let error = #expect(throws: ScheduleError.self) { try Schedule(text) }
         #expect(error?.description == reason)

@@ -30,7 +30,7 @@ import Testing
         #expect(plan.since(at: .seconds(1)) == .minusInfinity)
     }
 
-    @Test("promotion goes on at once after a full batch, else after 200 ms, and within 500 ms while something waits")
+    @Test("promotion continues immediately after a full batch, else after 200 ms, and within 500 ms while jobs wait")
     func promotionDelay() {
         var plan = PromotePlan()
         #expect(plan.promoted(1000, lastRunAt: time, othersWait: true, took: .seconds(1)) == .zero)

@@ -14,7 +14,7 @@ import Testing
         return policy
     }
 
-    @Test("with nothing to do it raises the flag at once; the delays between probes double, up to two intervals")
+    @Test("an idle policy raises the flag immediately; the delays between probes double, up to two intervals")
     func idle() {
         var policy = policy
         var now: Duration = .seconds(1)
@@ -113,7 +113,7 @@ import Testing
         #expect(policy.next(at: .milliseconds(11_100), isBusy: false, listens: true) == .probe(arms: true))
     }
 
-    @Test("where another worker lowers the flag it probes again, and raises the flag after 10 ms")
+    @Test("after another worker lowers the flag, it probes again, and raises the flag after 10 ms")
     func loweredElsewhere() {
         var policy = armedPolicy(at: .seconds(10))
         policy.lowered(at: .seconds(11))
@@ -140,7 +140,7 @@ import Testing
         #expect(policy.woken(at: .milliseconds(11_201)).claims)
     }
 
-    @Test("however often it is told that the flag was lowered, it probes at most 20 times a second")
+    @Test("with any number of lowered flags, it probes at most 20 times a second")
     func forgedLowering() {
         var policy = policy
         var probes = 0
@@ -166,7 +166,7 @@ import Testing
         #expect(policy.next(at: .milliseconds(2100), isBusy: false, listens: true) == .probe(arms: true))
     }
 
-    @Test("a probe that a wake-up asks for comes at once, though a rate is expected to have room later")
+    @Test("a wake-up's probe runs immediately, even if a rate is expected to have room later")
     func wokenWhileExpecting() {
         var policy = armedPolicy(at: .seconds(10))
         policy.expects(workAt: .milliseconds(10_001))

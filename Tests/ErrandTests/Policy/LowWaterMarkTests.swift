@@ -69,7 +69,7 @@ import Testing
         #expect(results.reduce(0) { $0 + $1.broken } > 0)
     }
 
-    @Test("a scan ahead moves each mark to where it has read, or before what it has found there")
+    @Test("a scan ahead moves each mark to the last position read, or before a job that it found")
     func scansAhead() {
         var mark = resolved(at: 900)
         mark.found([nil, 11, nil, nil], by: mark.nextScan)
@@ -84,7 +84,7 @@ import Testing
         #expect(mark.starts == [1900, 1499, 950, 1900])
     }
 
-    @Test("a scan reads a stride at most, and the next one goes on behind it")
+    @Test("a scan reads at most a stride, and the next one continues after it")
     func scansInStrides() {
         var mark = LowWaterMark(stride: 400)
         for _ in 0..<2 { mark.observe(claim(high: 900, xmax: 5), at: .zero) }
@@ -186,7 +186,7 @@ import Testing
         #expect(mark.starts[0] == 11)
     }
 
-    @Test("a full batch moves the mark to its last position, and says nothing of the priorities behind")
+    @Test("a full batch moves the mark to its last position, and no mark of lower priorities")
     func fullBatch() {
         var mark = resolved(at: 10)
         mark.observe(claim(high: 900, xmax: 5), at: .zero)
@@ -194,7 +194,7 @@ import Testing
         #expect(mark.starts == [900, 17, 10, 10])
     }
 
-    @Test("a sweep goes on behind its last position while batches come back full")
+    @Test("a sweep continues after its last position while batches are full")
     func sweepGoesOn() {
         var mark = resolved(at: 900)
         mark.found([11, nil, nil, nil], by: mark.nextScan)

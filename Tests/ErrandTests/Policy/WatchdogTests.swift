@@ -31,14 +31,14 @@ import Testing
         #expect(found { (7, $0 % 20 == 0 ? .idle : .due) } == nil)
     }
 
-    @Test("a loop that waits for the database is found only where heartbeats get through, and after the timeouts")
+    @Test("a loop that waits for the database is reported only if heartbeats succeed, and after the timeouts")
     func database() {
         #expect(found { _ in (7, .asking) } == 41)
         #expect(found(heartbeats: { _ in 3 }) { _ in (7, .asking) } == nil)
         #expect(found(statementTimeout: nil) { _ in (7, .asking) } == nil)
     }
 
-    @Test("tasks that are not run are found, whatever the loops do")
+    @Test("tasks that don't run are reported, whatever the loops do")
     func blocked() {
         #expect(found(pulses: { min($0, 10) }, heartbeats: { _ in 0 }) { _ in (7, .asking) } == 31)
         #expect(found(pulses: { $0 / 15 }) { _ in (7, .idle) } == nil)
@@ -55,7 +55,7 @@ import Testing
             watchdog.check(sample, at: .seconds(121)) == "no task was run for 21.0 seconds: handlers block all threads")
     }
 
-    @Test("what is found is said in words, with the queue's name")
+    @Test("the report is a sentence with the queue's name")
     func words() {
         var watchdog = Watchdog(lease: .seconds(1), statementTimeout: nil)
         for quarter in 0...4 {

@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("ops open and close it; without an end nobody tries it, and what runs goes on")
+    @Test("operators open and close a circuit; without an end no job probes it, and running jobs continue")
     func byOps() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    @Test("a handler that knows until when opens it at once; a probe that is lost is tried again")
+    @Test("a handler with a known end opens the circuit immediately; a lost probe is repeated")
     func until() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
@@ -167,7 +167,7 @@ import Testing
         }
     }
 
-    @Test("a probe that finds it down is not tried again at once, though another session holds the dependency's row")
+    @Test("a failed probe is not repeated immediately, even if another session locks the dependency's row")
     func lockedProbe() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)

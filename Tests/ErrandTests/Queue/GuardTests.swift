@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test("outcomes of 100 jobs whose guard has become slow are written bit by bit, each once")
+    @Test("outcomes of 100 jobs with a slow guard are written in small batches, each once")
     func slowAtTheEnd() async throws {
         try await withTestDatabase { database, _ in
             try await database.makeGuard()

@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("eight migrations of an empty database at once all succeed, each script applied once", arguments: 1...5)
+    @Test("eight concurrent migrations of an empty database succeed, and apply each script once", arguments: 1...5)
     func atOnce(round: Int) async throws {
         try await withEmptyDatabase { database, configuration in
             let applied = try await withThrowingTaskGroup(of: [String].self) { group in
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("eight at once succeed where the schema is there and the partitions of the days ahead are not")
+    @Test("eight concurrent migrations succeed if the schema exists without the partitions of the next days")
     func partitions() async throws {
         try await withTestDatabase { database, configuration in
             for name in try await database.query(Self.partitions).column(0, as: String.self) {

@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test("jobs that wait for a limit don't wait again behind what came later, and pass nothing that came before")
+    @Test("jobs that wait for a limit keep their order with earlier and later jobs")
     func handedOn() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 1)")
@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test("a job whose turn has come gets the slot of one that was released meanwhile and waits behind it")
+    @Test("the next job gets the slot of a released job that waits after it")
     func swapped() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 2)")
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test("a parked job that comes to light below the mark of its limit goes before younger ones at the next check")
+    @Test("a parked job that appears below the mark of its limit starts before younger ones at the next check")
     func belowMark() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 1)")

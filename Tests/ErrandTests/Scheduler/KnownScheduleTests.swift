@@ -44,7 +44,7 @@ import Testing
         #expect(known.isDueFrom(at: time(10)) == time(10))
     }
 
-    @Test("a schedule that another session has locked waits for the next read, whatever part of it was recorded")
+    @Test("a schedule that another session has locked waits for the next read, even if a part of it was recorded")
     func held() {
         for recorded in [nil, time(10)] {
             var known = KnownSchedule(stored(lastTick: 0))
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("a schedule whose jobs are refused says why, and is tried again after its time")
+    @Test("a schedule whose jobs are rejected reports the reason, and is retried after a delay")
     func refused() {
         var known = KnownSchedule(stored(lastTick: 0))
         known.refused("no such queue", until: start + .seconds(30))
@@ -78,7 +78,7 @@ import Testing
         #expect(next == nil && problem == nil)
     }
 
-    @Test("what the database says already isn't reported again")
+    @Test("an unchanged report isn't written again")
     func reports() {
         #expect(KnownSchedule(stored(lastTick: 0)).isReportDue(at: time(5)))
         #expect(!KnownSchedule(stored(lastTick: 0, nextTick: 10)).isReportDue(at: time(5)))
@@ -87,7 +87,7 @@ import Testing
         #expect(KnownSchedule(stored(lastTick: 0)).report(at: time(15)).next == time(20))
     }
 
-    @Test("one that can't be read, or never ticks again, says so and is never due")
+    @Test("a schedule that can't be read, or never ticks again, reports that and is never due")
     func problems() {
         for (cron, problem) in [
             ("0 25 * * *", "hour: expected * or 0 to 23, got 25"),

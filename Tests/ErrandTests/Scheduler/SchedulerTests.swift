@@ -16,7 +16,7 @@ import Testing
         try await database.query(Statement(sql)).scalar(Int.self)
     }
 
-    @Test("five schedulers at once record each of 10,000 ticks once, with one job each")
+    @Test("five concurrent schedulers record each of 10,000 ticks once, with one job each")
     func fiveAtOnce() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("a paused schedule enqueues nothing; resumed, it goes on from then, and what the pause left out is gone")
+    @Test("a paused schedule enqueues nothing; after a resume it continues, and skips the ticks of the pause")
     func pause() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop', missed => 'all')")
@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test("a schedule that somebody holds in an open transaction holds up no other, and loses no tick")
+    @Test("a schedule that is locked by an open transaction delays no other, and loses no tick")
     func heldByOthers() async throws {
         try await withTestDatabase { database, _ in
             for name in ["held", "other"] {
@@ -194,7 +194,7 @@ import Testing
         }
     }
 
-    @Test("what ops change lasts until the program's own definition becomes another one")
+    @Test("operators' changes last until the program's definition changes")
     func definitions() async throws {
         try await withTestDatabase { database, _ in
             let cron: Statement = "select cron from errand.schedule where name = 'nightly'"

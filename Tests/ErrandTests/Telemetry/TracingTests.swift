@@ -26,7 +26,7 @@ import Tracing
         #expect(runs.allSatisfy { $0.traceID == order.traceID && $0.parentSpanID == order.spanID && $0.links.isEmpty })
     }
 
-    @Test("a span says what ran where and how it ended")
+    @Test("a span has the job, the worker and the outcome")
     func attributes() async throws {
         let tracer = W3CTracer()
         let handler = ProbeHandler { job, _ in job.step == 0 ? .done : .fail(reason: "of no use") }
@@ -75,7 +75,7 @@ import Tracing
         #expect(runs[1].links.map { $0.context.inMemorySpanContext?.spanID } == [order.spanID])
     }
 
-    @Test("what a handler enqueues belongs to its attempt, and a trace that is given is kept")
+    @Test("a handler's enqueued jobs belong to its attempt, and a given trace is kept")
     func handsOn() async throws {
         let tracer = W3CTracer()
         let given = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"

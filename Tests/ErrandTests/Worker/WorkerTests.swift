@@ -94,7 +94,7 @@ struct ProbeHandler: JobHandler {
         }
     }
 
-    @Test("a noop job that asks for a crash fails for good where the worker doesn't allow it")
+    @Test("a noop job that requests a crash fails for good if the worker doesn't allow it")
     func refusesToCrash() async throws {
         try await withWorker { database, _ in
             try await database.execute(#"select errand.enqueue('noop', '{"crash": true}')"#)
@@ -105,7 +105,7 @@ struct ProbeHandler: JobHandler {
         }
     }
 
-    @Test("a payload that does not fit its kind fails at once, with the field named")
+    @Test("a payload that does not match its kind fails immediately, with the field's name")
     func unfitPayload() async throws {
         try await withWorker { database, _ in
             try await database.execute(#"select errand.enqueue('noop', '{"sleep_ms": "long"}')"#)
@@ -125,7 +125,7 @@ struct ProbeHandler: JobHandler {
         }
     }
 
-    @Test("an output is kept, a permanent failure is not retried, a cancelled one says why")
+    @Test("an output is stored, a permanent failure is not retried, and a cancelled job has the reason")
     func outcomes() async throws {
         let handler = ProbeHandler { job, _ in
             switch job.step {
@@ -160,7 +160,7 @@ struct ProbeHandler: JobHandler {
         #expect(seen.withLock { $0 } == [1, 1, 1])
     }
 
-    @Test("an attempt beyond its deadline is cancelled, and the error says so")
+    @Test("an attempt beyond its deadline is cancelled, with that error")
     func deadline() async throws {
         let reasons = Mutex<[Interruption?]>([])
         let handler = ProbeHandler { _, context in
@@ -230,7 +230,7 @@ struct ProbeHandler: JobHandler {
         }
     }
 
-    @Test("a stop lets running jobs finish, and hands back what outlasts the grace, uncounted")
+    @Test("a stop lets running jobs finish, and releases the rest after the grace without using an attempt")
     func drains() async throws {
         try await withTestDatabase { database, _ in
             var configuration = WorkerConfiguration.withoutHousekeeping
