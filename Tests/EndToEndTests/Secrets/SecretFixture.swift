@@ -55,7 +55,7 @@ extension Program {
     struct NotListening: Error {}
 
     /// The response body at `path`, for any status.
-    func respond(_ path: String) async throws -> String {
+    func response(_ path: String) async throws -> String {
         let url = try #require(URL(string: "http://127.0.0.1:\(try await port())/\(path)"))
         return String(decoding: try await URLSession.shared.data(from: url).0, as: UTF8.self)
     }
