@@ -32,7 +32,7 @@ faults:  ## kills, stops and starves the program, and counts what was lost, for 
 checks:  ## checks the rules that no test covers
 	@scripts/checks.sh
 
-release: ## enters what this commit has of the schema as released; NEXT=0.3.0 is the version after it
+release: ## enters what this commit has of the schema as released; NEXT=0.2.0 is the version after it
 	@scripts/released.sh add '$(NEXT)'
 
 format:  ## lays out all Swift files

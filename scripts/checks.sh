@@ -10,8 +10,8 @@ cd "$(dirname "$0")/.."
 scripts/need.sh build database demo checks deploy || exit
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=(
-    layout imports folders layers environment ctypes tests jobs words columns length links snippets peers released
-    comments twice interface docc deploy variables examples benchmarks checkout)
+    layout imports folders layers environment ctypes tests jobs words columns objects length links snippets peers
+    released comments twice interface docc deploy variables examples benchmarks checkout)
 
 run() {
     case $1 in

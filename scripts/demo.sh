@@ -142,7 +142,7 @@ sql "
 receipts=$(sql "select coalesce(max(id), 0) from media.receipt;")
 sql "update events.event set starts_at = now() - interval '17 days', ends_at = now() - interval '8 days' where id = '$event';"
 until_true "not exists (select from events.event where id = '$event')" "the event"
-until_true "not exists (select from media.removal_status where receipt_id > $receipts and state <> 'settling')" "its objects"
+until_true "not exists (select from media.removal_status where receipt_id > $receipts and state <> 'confirming')" "its objects"
 sql "
     select format('receipt %s: %s people, %s photo, %s objects removed; looked at once more in 90 s', id, people, photos,
         objects)

@@ -60,7 +60,7 @@ fix() {
 add() {
     local version next=$argument
     version=$(sed -n 's/.*static let version = "\(.*\)"/\1/p' sql/engine/EngineSchema.swift)
-    [[ $next =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "released.sh add: expected the next version, such as 0.3.0" >&2; exit 64; }
+    [[ $next =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]] || { echo "released.sh add: expected the next version, such as 0.2.0" >&2; exit 64; }
     [ "$next" != "$version" ] && [ "$(printf '%s\n' "$version" "$next" | sort -V | tail -n 1)" = "$next" ] \
         || { echo "released.sh add: $next is not newer than $version" >&2; exit 64; }
     [ -z "$(git status --porcelain -- sql)" ] || { echo "released.sh add: sql/ has uncommitted changes" >&2; exit 1; }

@@ -47,10 +47,10 @@ class Backlog:
     def round(self, queue, batch, timed):
         kinds = ",".join(f"kind_{n}" for n in range(KINDS))
         marks = self.marks[queue]
-        maxima = ", ".join(f"coalesce(max(line) filter (where priority = {p}), {marks[p - 1]})" for p in range(1, 5))
+        maxima = ", ".join(f"coalesce(max(queue_position) filter (where priority = {p}), {marks[p - 1]})" for p in range(1, 5))
         self.ask("\\timing on")
         row, time = self.ask(
-            f"select count(id), array_agg(id), array_agg(line), {maxima} from errand.claim_v2("
+            f"select count(id), array_agg(id), array_agg(queue_position), {maxima} from errand.claim_v1("
             f"'queue_{queue}', '{{{kinds}}}', {self.worker}, {batch}, array{marks}::bigint[], '{{1,2,3,4}}', false);")
         self.ask("\\timing off")
         count, ids, lines, *last = row.split("|")

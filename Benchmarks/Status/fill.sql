@@ -1,6 +1,6 @@
--- Fills an empty database of Errand's with what a busy year leaves: :history ended jobs over the last 7 days, :waiting jobs
--- in 8 queues, 4 priorities and 24 kinds (one in ten for later), :failed failures with 40 sorts of errors, 16 workers, and
--- a week's counts by minute.
+-- Fills an empty database of Errand's with the rows of a busy year: :history ended jobs over the last 7 days, :waiting
+-- jobs in 8 queues, 4 priorities and 24 kinds (one in ten for later), :failed failures with 40 sorts of errors,
+-- 16 workers, and a week's counts by minute.
 \set ON_ERROR_STOP on
 set synchronous_commit = off;
 set client_min_messages = warning;
@@ -24,7 +24,9 @@ from generate_series(0, 23) as n;
 
 select errand.register_worker_v1(
     'host-' || n || ':1', '1.0', '10 days', array(select 'queue_' || q from generate_series(0, 7) as q),
-    (select jsonb_agg(jsonb_build_object('name', name, 'queue', queue, 'max_attempts', 10, 'priority', priority)) from errand.kind))
+    (
+        select jsonb_agg(jsonb_build_object('name', name, 'queue', queue, 'max_attempts', 10, 'priority', priority))
+        from errand.kind))
 from generate_series(1, 16) as n
 \g /dev/null
 
@@ -39,12 +41,12 @@ from generate_series(1, :history) as n
 cross join lateral (select now() - interval '7 days' * (1 - n::float8 / :history) as at) as ended;
 
 insert into errand.job (
-    id, queue, kind, priority, created_at, run_at, state, line, attempt, worker_id, started_at, payload)
+    id, queue, kind, priority, created_at, run_at, state, queue_position, attempt, worker_id, started_at, payload)
 select
     :history + n, 'queue_' || n % 8, 'kind_' || n % 24, 1 + (n / 8) % 4, now() - interval '1 hour',
     case when n % 10 = 9 then now() + n * interval '1 second' else now() - interval '1 hour' end,
     case when n % 10 = 9 then 'scheduled' when n <= 640 then 'running' else 'available' end,
-    case when n % 10 = 9 then null else nextval('errand.job_line') end,
+    case when n % 10 = 9 then null else nextval('errand.job_position') end,
     case when n <= 640 and n % 10 <> 9 then 1 else 0 end,
     case when n <= 640 and n % 10 <> 9 then 1 + n % 16 end,
     case when n <= 640 and n % 10 <> 9 then now() - interval '1 minute' end,

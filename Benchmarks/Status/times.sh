@@ -13,14 +13,14 @@ for view in queue_status kind_status worker_status schedule_status recent_errors
 done
 queries+=("select * from errand.audit limit 100" "select * from errand.health()" "select * from errand.metrics()")
 some() { psql "$url" -c "select id from $1 order by random() limit 1"; }
-job=$(some "(select id from errand.job where line is not null limit 100000) as found")
+job=$(some "(select id from errand.job where queue_position is not null limit 100000) as found")
 ended=$(some "(select id from errand.history limit 100000) as found")
 queries+=("select * from errand.job_status where id = $job" "select * from errand.job_status where id = $ended")
 queries+=("select * from errand.explain($job)" "select * from errand.explain($ended)")
 
 over=0
 printf '%10s %10s  %s\n' first median query
-psql "$url" -c "select errand.take_stock_v1('0 s')" > /dev/null
+psql "$url" -c "select errand.refresh_statistics_v1('0 s')" > /dev/null
 for query in "${queries[@]}"; do
     times=$(printf '\\timing on\n\\o /dev/null\n%s;\n%s;\n%s;\n%s;\n%s;\n%s;\n' "$query" "$query" "$query" "$query" "$query" "$query" \
         | psql "$url" | sed -n 's/^Time: \([0-9.]*\) ms.*/\1/p')
@@ -31,5 +31,5 @@ for query in "${queries[@]}"; do
     printf '%10s %10s  %s%s\n' "$first" "$median" "$query" "$mark"
 done
 psql "$url" -c "select format('%10s %10s  refresh of statistics (housekeeping, every 5 s at most)', round(took_ms::numeric, 3), '')
-    from errand.duty where name = 'stock'"
+    from errand.maintenance_task where name = 'statistics'"
 exit "$over"

@@ -13,7 +13,7 @@ enum StartObstacle: Sendable, Hashable, CustomStringConvertible {
         case .readOnly(let reason): reason
         case .copy(let original):
             "nothing is claimed or scheduled here: this database is a copy of \(original); "
-                + "once the original runs no jobs: select errand.adopt('…')"
+                + "when the original runs no jobs any more: select errand.adopt('…')"
         }
     }
 }

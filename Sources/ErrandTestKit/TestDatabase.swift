@@ -31,7 +31,7 @@ public func withTestDatabase<T: Sendable>(
         logger: logger ?? .test)
     do {
         // The database is a copy of the template, and a copy claims nothing until it is adopted.
-        try await database.execute("select errand.settle_here()")
+        try await database.execute("select errand.record_home()")
         let result = try await body(database, configuration)
         await database.close()
         try await server.drop(name)

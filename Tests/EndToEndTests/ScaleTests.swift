@@ -18,8 +18,8 @@ import Testing
                 try await database.execute(
                     Statement(
                         """
-                        insert into errand.job (kind, line)
-                        select 'other', nextval('errand.job_line') from generate_series(1, $1)
+                        insert into errand.job (kind, queue_position)
+                        select 'other', nextval('errand.job_position') from generate_series(1, $1)
                         """, [500_000 / share]))
             }
             let victim = try Program(["worker"], database: url, settings: settings)
@@ -53,7 +53,7 @@ import Testing
                 try await database.execute(
                     Statement(
                         """
-                        insert into errand.limit_slot (job_id, line, admitted_at, slot, limit_key)
+                        insert into errand.limit_slot (job_id, queue_position, admitted_at, slot, limit_key)
                         select -n, -n, now() - interval '10 minutes', 1 + n / 10000, 'key/' || n % 10000
                         from generate_series($1 * $2 + 1, ($1 + 1) * $2) as n
                         """, [part, slots / 10]))
@@ -77,7 +77,7 @@ import Testing
                     select coalesce(max(extract(epoch from clock_timestamp() - query_start) * 1000), 0)::float8
                     from pg_stat_activity
                     where datname = current_database() and state = 'active'
-                        and (query ~ 'errand.finish_v1|errand.settle_v2')
+                        and (query ~ 'errand.finish_v1|errand.complete_v1')
                         and pid <> pg_backend_pid()
                     """
                 ).scalar(Double.self)

@@ -131,7 +131,7 @@ import Testing
             try await test.queue.enqueue(Letter(to: "x"), .guarded(by: "wished"))
             let drained = try await test.drain()
             #expect(drained.outcomes == [.obsolete])
-            #expect(drained.attempts.first?.reason == "guard wished said no at the end")
+            #expect(drained.attempts.first?.reason == "guard wished said no at completion")
         }
     }
 }

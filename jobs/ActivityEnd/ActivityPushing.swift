@@ -59,7 +59,7 @@ extension ActivityPushing {
     private func rest() async throws -> Outcome {
         try await context.transaction { transaction in
             let rows = try await transaction.query(
-                Statement("select next, until from activity.rest_v1($1, $2)", [activity, ends]))
+                Statement("select next, until from activity.next_step_v1($1, $2)", [activity, ends]))
             let (next, until) = try rows[0].decode(String.self, Timestamp?.self)
             switch (next, until) {
             case ("again", _): return .snooze(for: .zero)

@@ -13,7 +13,7 @@ struct ActivitySweep: Job {
 struct ActivitySweepHandler: JobHandler {
     /// The output of a run.
     struct Report: Codable, Equatable {
-        var repaired = 0
+        var fixed = 0
         var closed = 0
         var pruned = 0
     }
@@ -26,22 +26,22 @@ struct ActivitySweepHandler: JobHandler {
         for _ in 1...20 {
             try Task.checkCancellation()
             let rows = try await context.database.query(
-                Statement("select mended, closed from activity.mend_v1($1::int4)", [Self.setSize]))
-            let (repaired, closed) = try rows[0].decode(Int.self, Int.self)
-            report.repaired += repaired
+                Statement("select fixed, closed from activity.sweep_v1($1::int4)", [Self.setSize]))
+            let (fixed, closed) = try rows[0].decode(Int.self, Int.self)
+            report.fixed += fixed
             report.closed += closed
-            if max(repaired, closed) < Self.setSize { break }
+            if max(fixed, closed) < Self.setSize { break }
         }
         for _ in 1...20 {
             try Task.checkCancellation()
             let gone = try await context.database.query(
-                Statement("select activity.forget_v1($1::int4)", [Self.setSize])
+                Statement("select activity.prune_v1($1::int4)", [Self.setSize])
             ).scalar(Int.self)
             report.pruned += gone
             if gone < Self.setSize { break }
         }
-        if report.repaired > 0 {
-            context.logger.warning("activities had no job for their end", metadata: ["repaired": "\(report.repaired)"])
+        if report.fixed > 0 {
+            context.logger.warning("activities had no job for their end", metadata: ["fixed": "\(report.fixed)"])
         }
         return try .done(report)
     }

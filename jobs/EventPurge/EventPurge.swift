@@ -36,7 +36,7 @@ struct EventPurgeHandler: JobHandler {
             report.photos += photos
             try Task.checkCancellation()
         }
-        report.areObjectsDue = try await context.database.query("select media.tend_removals_v1()").scalar(Bool.self)
+        report.areObjectsDue = try await context.database.query("select media.enqueue_removals_v1()").scalar(Bool.self)
         return try .done(report)
     }
 

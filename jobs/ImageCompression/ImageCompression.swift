@@ -61,7 +61,7 @@ struct ImageCompressionHandler: JobHandler {
         return try await context.transaction { transaction in
             let reply = try await transaction.query(
                 Statement(
-                    "select media.compressed_v2($1, $2, $3, $4)",
+                    "select media.compressed_v1($1, $2, $3, $4)",
                     [job.photo, result.text, try JSONB(encoding: report), Bytes(bytes)])
             ).scalar(String.self)
             return reply == "gone" ? .cancel(reason: "photo \(job.photo) is gone") : try .done(report)

@@ -49,7 +49,7 @@ struct InviteExpiryHandler: JobHandler {
         var pruned = 0
         for _ in 1...20 {
             try Task.checkCancellation()
-            let gone = try await context.database.query("select pairing.forget_invites_v1(1000)").scalar(Int.self)
+            let gone = try await context.database.query("select pairing.prune_invites_v1(1000)").scalar(Int.self)
             pruned += gone
             if gone == 0 { break }
         }

@@ -1,7 +1,7 @@
--- The functions that people and applications call, one per line: arguments with their defaults, result, and roles.
+-- The functions that operators and applications call, one a line: arguments with their defaults, result, and roles.
 --
--- Functions with a version in their name are for programs. The functions named below are called only by views,
--- which run them with the rights of the view's reader.
+-- Functions with a version in their name are for programs. Those excluded below are for views, which call them with the
+-- rights of their reader.
 with callable as (
     select
         routine.oid,
@@ -18,17 +18,22 @@ with callable as (
     join pg_namespace on pg_namespace.oid = pronamespace
     where nspname in (select name from errand.app union select 'errand')
         and proname !~ '_v[0-9]+$'
-        and nspname || '.' || proname not in ('errand.horizon', 'errand.queue_names', 'errand.sees_content', 'errand.state_of')
+        and nspname || '.' || proname not in (
+            'errand.horizon', 'errand.queue_names', 'errand.sees_content', 'errand.state_of')
 ),
 plain as (
     select
         name, roles,
         replace(replace(replace(
             name || '(' || arguments || ') returns ' || regexp_replace(result, '^TABLE|^SETOF ', ''),
-            'timestamp with time zone', 'timestamptz'), 'timestamp without time zone', 'timestamp'), 'integer', 'int') as text
+            'timestamp with time zone', 'timestamptz'), 'timestamp without time zone', 'timestamp'), 'integer', 'int')
+            as text
     from callable
 )
-select regexp_replace(replace(replace(text, ' DEFAULT ', ' = '), 'NULL', 'null'), '::[a-z]+( precision)?(\[\])?', '', 'g') || ' -- ' || roles
+select
+    regexp_replace(
+        replace(replace(text, ' DEFAULT ', ' = '), 'NULL', 'null'), '::[a-z]+( precision)?(\[\])?', '', 'g')
+    || ' -- ' || roles
 from plain
 where roles is not null
 order by name;

@@ -2,7 +2,8 @@
 
     python3 scripts/checks/source.py CHECK
 
-CHECK is imports, folders, layers, environment, ctypes, tests, jobs, words, columns, length, links or snippets.
+CHECK is imports, folders, layers, environment, ctypes, tests, jobs, words, columns, objects, length, links or
+snippets.
 """
 
 import re
@@ -45,8 +46,9 @@ LAYERS = {
     "Job": {"Policy", "Waiting"},
     "Queue": {"Policy", "Job"},
     "Telemetry": {"Policy", "Job", "Queue"},
+    "Housekeeping": {"Policy", "Waiting", "Queue"},
+    "Worker": {"Policy", "Waiting", "Job", "Queue", "Telemetry", "Housekeeping"},
     "Scheduler": {"Policy", "Waiting", "Job", "Queue", "Telemetry"},
-    "Worker": {"Policy", "Waiting", "Job", "Queue", "Telemetry", "Scheduler"},
 }
 
 # The folders whose code may use C types, and those whose code may read the environment.
@@ -211,20 +213,45 @@ def words():
             yield path, number, f"says {word}: write {instead}"
 
 
-def columns():
-    """Comments of Swift have at most 120 columns. The formatter wraps only code."""
-    for path in files("*.swift"):
-        for number, line in lines(path):
-            if len(line) > 120 and line.lstrip().startswith("//"):
-                yield path, number, f"has {len(line)} columns: wrap at 120"
-
-
 def length():
     """A file of more than 400 lines has a second subject."""
     for path in files("*.swift", "*.sql", "*.py", "*.sh"):
         count = len(lines(path))
         if count > 400 and "/seeds/" not in str(path):
             yield path, count, "is longer than 400 lines: move its second subject to a new file"
+
+
+def columns():
+    """Comments of Swift, SQL and prose wrap at 120 columns. The formatter wraps Swift code. Table rows and URLs stay."""
+    for path in files("*.swift", "*.sql", "*.md"):
+        for number, line in lines(path):
+            text = line.lstrip()
+            is_whole = {
+                ".swift": not text.startswith("//"),
+                ".md": text.startswith("|") or bool(re.search(r"https?://\S{40}", line)),
+            }.get(path.suffix, False)
+            if len(line) > 120 and not is_whole:
+                yield path, number, f"has {len(line)} columns: wrap at 120"
+
+
+def objects():
+    """A script of functions or views creates one object, of its own name; a trigger belongs to its function's file."""
+    pattern = re.compile(r"^create (?:or replace )?(function|aggregate|procedure|view|materialized view) (\w+)\.(\w+)")
+    for path in files("sql/*.sql"):
+        created = [(number, *found.groups()) for number, line in lines(path) if (found := pattern.match(line))]
+        is_place = "functions" in path.parts or "views" in path.parts
+        if not is_place:
+            for number, what, schema, name in created:
+                yield path, number, f"creates the {what} {schema}.{name}: it needs a file of its own, {name}.sql"
+            continue
+        schema = "errand" if path.parts[1] == "engine" else path.parts[2]
+        if not created:
+            yield path, 1, "creates no function or view"
+        for number, what, its_schema, name in created:
+            if (its_schema, name) != (schema, path.stem):
+                yield path, number, f"creates {its_schema}.{name}: the {what} needs a file of its own, {name}.sql"
+            elif ("views" in path.parts) != ("view" in what):
+                yield path, number, f"creates a {what}: it belongs to {'views' if 'view' in what else 'functions'}"
 
 
 def links():
@@ -244,7 +271,7 @@ def snippets():
         return [line[margin:].rstrip() for line in block]
 
     sources = [[text for _, text in lines(path)] for path in files("Examples/*.swift")]
-    for path in files("docs/handlers.md", "docs/products.md", "Sources/*.docc/*.md"):
+    for path in files("docs/handlers.md", "docs/products.md", "docs/start.md", "Sources/*.docc/*.md"):
         block, start = None, 0
         for number, line in lines(path):
             if block is None:
@@ -255,14 +282,16 @@ def snippets():
                 wanted = flush(block)
                 shown = any(flush(source[first:first + len(wanted)]) == wanted
                             for source in sources for first in range(len(source) - len(wanted) + 1))
-                if not shown:
+                # The manifest of a reader's own package: in Examples it depends on this checkout.
+                if not shown and not wanted[0].startswith("// swift-tools-version"):
                     yield path, start, "has Swift code that is in no file of Examples"
                 block = None
 
 
 CHECKS = {check.__name__: check
           for check in (
-              imports, folders, layers, environment, ctypes, tests, jobs, words, columns, length, links, snippets)}
+              imports, folders, layers, environment, ctypes, tests, jobs, words, columns, objects, length, links,
+              snippets)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:

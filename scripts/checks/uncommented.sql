@@ -9,7 +9,9 @@ objects as (
     from ours
     union all
     select
-        case relkind when 'S' then 'sequence' when 'v' then 'view' when 'm' then 'view' when 'c' then 'type' else 'table' end,
+        case relkind
+            when 'S' then 'sequence' when 'v' then 'view' when 'm' then 'view' when 'c' then 'type' else 'table'
+        end,
         class.oid::regclass::text,
         obj_description(class.oid, 'pg_class')
     from pg_class as class

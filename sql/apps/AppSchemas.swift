@@ -1,19 +1,19 @@
 import Postgres
 
-/// The apps' database objects as SQL texts: a folder an app, each a schema of its own beside the engine's.
+/// The apps' database objects as SQL texts: one folder and one schema for each app.
 ///
-/// A folder has `migrations/NNNN_subject.sql`, `functions/<name>.sql`, `views/<name>.sql` and `seeds/<name>.sql`, as
-/// the engine has. An app enters itself into `errand.app`, and says who may call and read what by a function `rights()`
-/// of its own. A migration whose head says `-- errand: needs NAME` can't be applied without that app.
+/// A folder has `migrations/NNNN_subject.sql`, `functions/<name>.sql`, `views/<name>.sql` and `seeds/<name>.sql`. An
+/// app inserts itself into `errand.app`, and its function `rights()` returns what each role may call and read. A
+/// migration with `-- errand: needs NAME` in its head requires that app.
 package enum AppSchemas {
-    /// Required apps come first.
+    /// All apps; an app comes after those that it needs.
     package static var all: [SchemaPart] { Embedded.parts }
 
     package static var names: [String] { all.map(\.name) }
 
     /// The apps of these names, in the order in which they are applied.
     ///
-    /// - Throws: ``UnknownApp`` for a name that none has, ``MissingApp`` if one lacks an app that it needs.
+    /// - Throws: ``UnknownApp`` for an unknown name, ``MissingApp`` if an app needs one that is not among them.
     package static func named(_ names: [String]) throws -> [SchemaPart] {
         if let unknown = names.first(where: { !Self.names.contains($0) }) { throw UnknownApp(name: unknown) }
         let chosen = all.filter { names.contains($0.name) }

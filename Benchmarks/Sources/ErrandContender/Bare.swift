@@ -6,9 +6,9 @@ enum Bare {
 
     static let schema: [Statement] = [
         "create schema bare",
-        "create sequence bare.line",
+        "create sequence bare.job_position",
         "create table bare.job (like errand.job including all)",
-        "alter table bare.job alter column line set default nextval('bare.line')",
+        "alter table bare.job alter column queue_position set default nextval('bare.job_position')",
     ]
 
     static func insert(_ payload: JSONB) -> Statement {

@@ -65,7 +65,7 @@ struct Bench {
                 select exists (select from errand.job where queue <> $1)
                     or exists (select from errand.finished_per_minute where queue <> $1)
                     or exists (select from errand.failed where queue <> $1),
-                    exists (select from errand.worker where beat_at > now() - lease)
+                    exists (select from errand.worker where heartbeat_at > now() - lease)
                 """, [Self.queue]))
         let (hasJobs, hasWorkers) = try others[0].decode(Bool.self, Bool.self)
         if hasJobs || hasWorkers {

@@ -39,7 +39,7 @@ struct ListWorkers: AsyncParsableCommand {
             try await connection.query(
                 """
                 select id, name, version, queues, kinds, running, started_at,
-                    extract(epoch from now() - beat_at)::float8, is_lost
+                    extract(epoch from now() - heartbeat_at)::float8, is_lost
                 from errand.worker_status
                 order by id
                 """

@@ -142,7 +142,7 @@ extension Status {
             )
         }
         for row in try await connection.query(
-            "select id, name, version, running, extract(epoch from now() - beat_at)::float8 from errand.worker_status order by id"
+            "select id, name, version, running, extract(epoch from now() - heartbeat_at)::float8 from errand.worker_status order by id"
         ) {
             let (id, name, version, running, silent) = try row.decode(
                 Int64.self, String.self, String.self, Int.self, Double.self)

@@ -34,7 +34,7 @@ extension Completion {
 
     private static func complete(_ group: [Completion]) -> Statement {
         Statement(
-            "select * from errand.settle_v2($1, $2, $3, $4, $5, $6, $7, $8, $9)",
+            "select * from errand.complete_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             [
                 group[0].job.workerID, group.map(\.job.id), group.map(\.job.position), group.map(\.outcome.rawValue),
                 group.map { $0.result.error?.storable }, group.map(\.result.delay?.wholeMilliseconds),

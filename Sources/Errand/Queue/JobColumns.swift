@@ -2,9 +2,9 @@ import Postgres
 
 /// Reads claimed jobs column by column, which is faster for many rows.
 package struct JobColumns {
-    /// The columns, in the order in which errand.claim_v2 returns them, for queries of errand.job.
+    /// The columns, in the order in which errand.claim_v1 returns them, for queries of errand.job.
     package static let sql = """
-        id, line, kind, attempt, max_attempts, priority, created_at, run_at, started_at,
+        id, queue_position, kind, attempt, max_attempts, priority, created_at, run_at, started_at,
         coalesce(payload, errand.large_payload(payload_day, id)), nullif(errand.job_options(job), '{}'), crashes
         """
     package static let count: Int32 = 12

@@ -48,7 +48,7 @@ extension JobContext {
                 delay = min(delay * 2, .milliseconds(100))
                 (state, number) = try await transaction.write(completion)
             }
-            guard state == "ended", let number else { throw CompletionRefused(isUnwanted: state == "unwanted") }
+            guard state == "completed", let number else { throw CompletionRefused(isUnwanted: state == "unwanted") }
             return (outcome, HandlerCommit(outcome: completion.outcome, transaction: number, ticket: ticket))
         }
     }

@@ -3,13 +3,13 @@ import Postgres
 extension ProgressBuffer {
     /// The statement that writes them.
     package static func statement(for reports: [Report]) throws -> Statement {
-        Statement("select errand.note_v1($1)", [try JSONB(encoding: reports.map(Row.init))])
+        Statement("select errand.record_progress_v1($1)", [try JSONB(encoding: reports.map(Row.init))])
     }
 
-    /// One element of what errand.note_v1 takes.
+    /// One element of what errand.record_progress_v1 takes.
     private struct Row: Encodable {
         let job_id: Int64
-        let line: Int64
+        let queue_position: Int64
         let attempt: Int
         let fraction: Double?
         let message: String?
@@ -18,7 +18,7 @@ extension ProgressBuffer {
 
         init(_ report: Report) throws {
             job_id = report.job.id
-            line = report.job.position
+            queue_position = report.job.position
             attempt = report.job.attempt
             fraction = report.fraction
             message = report.message?.storable

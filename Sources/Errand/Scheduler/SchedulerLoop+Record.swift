@@ -64,7 +64,7 @@ extension SchedulerLoop {
             let schedules = part.map { known[$0.due.index].stored }
             let rows = try await database.query(
                 Statement(
-                    "select place, is_ours from errand.settle_ticks_v1($1, $2, $3, $4, $5, $6)",
+                    "select index, is_recorded from errand.record_ticks_v1($1, $2, $3, $4, $5, $6)",
                     [
                         schedules.map(\.name), schedules.map(\.version), part.map(\.tick.tick),
                         part.map(\.tick.outcome.rawValue), part.map(\.due.next), part.map(\.due.problem),

@@ -19,7 +19,7 @@ struct ClaimPlan {
     private var claims = 0
     /// How many more scans ahead may move no mark before claims go on; nil if claims don't take too long.
     private var scansLeft: Int?
-    private static let emptyScans = 3
+    private static let emptyScans = 5
     /// The limit of a claim after one that took too long. It doubles with each claim.
     private(set) var most = Int.max
 

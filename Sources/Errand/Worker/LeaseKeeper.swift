@@ -103,7 +103,7 @@ struct LeaseKeeper {
         let own = Dictionary(uniqueKeysWithValues: queues.map { ($0.name, $0.marks) })
         let rows = try await shared.control.query(
             Statement(
-                "select * from errand.beat_v2($1, $2::int4, $3, $4)",
+                "select * from errand.heartbeat_v1($1, $2::int4, $3, $4)",
                 [ids, held.count, try JSONB(encoding: own), serverStart]))
         guard let row = rows.first else { return }
         let (alive, published, started) = try row.decode([Int64].self, JSONB.self, String.self)
@@ -139,7 +139,7 @@ struct LeaseKeeper {
         guard !held.isEmpty else { return }
         do {
             let rows = try await shared.control.query(
-                Statement("select errand.lost_jobs_v1($1, $2)", [held.map(\.id), held.map(\.position)]))
+                Statement("select errand.revoked_jobs_v1($1, $2)", [held.map(\.id), held.map(\.position)]))
             let lost = Set(try rows.scalar([Int64].self))
             let cancelled = runner.drop(held.filter { lost.contains($0.id) }, because: .cancelled)
             if cancelled > 0 {

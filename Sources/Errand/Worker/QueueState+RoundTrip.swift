@@ -47,13 +47,13 @@ extension QueueState {
     /// - Parameters:
     ///   - refused: the part whose statement the database refused; nil if unknown.
     ///   - isRejected: the same statement would be refused again.
-    ///   - isTimeout: the statement timed out.
-    func notWritten(_ task: RoundTripTask, refused: RoundTrip.Part?, isRejected: Bool, isTimeout: Bool) {
+    ///   - hasClaimTimedOut: the claim timed out.
+    func notWritten(
+        _ task: RoundTripTask, refused: RoundTrip.Part?, isRejected: Bool, hasClaimTimedOut: Bool
+    ) {
         state.withLock { state in
-            if refused == .claim {
-                state.claims.refused()
-                if isTimeout { state.claims.tookTooLong() }
-            }
+            if refused == .claim { state.claims.refused() }
+            if hasClaimTimedOut { state.claims.tookTooLong() }
             if refused == .release { state.completions.omitRelease() }
             hold(task.completions.count, &state)
             let isTheirs = isRejected && (refused == nil || refused == .completions)

@@ -10,7 +10,7 @@ extension WorkerConfiguration {
 }
 
 extension Handlers {
-    /// The kinds with their policies, as errand.know_kinds takes them.
+    /// The kinds with their policies, as errand.register_kinds takes them.
     package var known: JSONB {
         get throws { try JSONB(encoding: entries.map { KnownKind($0, policy: $1.policy) }) }
     }
@@ -19,7 +19,7 @@ extension Handlers {
     package var queues: Set<String> { Set(entries.values.map(\.policy.queue)) }
 }
 
-/// A kind with its policy, as errand.know_kinds takes it.
+/// A kind with its policy, as errand.register_kinds takes it.
 private struct KnownKind: Encodable {
     let name: String
     let queue: String

@@ -22,6 +22,13 @@ struct RoundTrip {
         func part(at index: Int) -> Part {
             index < writes ? .completions : claim != nil && index == statements.count - 1 ? .claim : .release
         }
+
+        /// Whether the claim timed out.
+        func hasTimedOut(by error: PostgresError) -> Bool {
+            // An error of a single statement has no index.
+            let index = error.statement ?? (statements.count == 1 ? 0 : nil)
+            return error.isStatementTimeout && index.map(part) == .claim
+        }
     }
 
     /// Runs the task. Returns how many jobs were claimed; nil if nothing was claimed or read.
@@ -85,7 +92,8 @@ extension RoundTrip {
         } catch {
             queue.notWritten(
                 task, refused: error.statement.map(request.part),
-                isRejected: !error.isTransient && !error.isOutcomeUnknown, isTimeout: error.isStatementTimeout)
+                isRejected: !error.isTransient && !error.isOutcomeUnknown,
+                hasClaimTimedOut: request.hasTimedOut(by: error))
             discardClaim(request, task, under: workerID, isOutcomeUnknown: error.isOutcomeUnknown)
             throw error
         }

@@ -16,12 +16,13 @@ struct ScanAhead {
             throw UnexpectedReply("errand.scan_ahead_v1", expected: "one row", came: "none")
         }
         let (lowest, high, latest, snapshot) = try row.decode([Int64?].self, Int64.self, Int64.self, Snapshot.self)
+        let reached = zip(lowest, starts).map { lowest, start in
+            lowest.map { $0 - 1 } ?? start + LowWaterMark.stride
+        }
         let hasMoved = queue.scanned(
             LowWaterMark.Observation(
                 high: high, latest: UInt64(latest), xmax: snapshot.xmax, running: snapshot.running,
-                positions: starts.map { _ in [] }, isFull: false, starts: starts,
-                reached: zip(lowest, starts).map { lowest, start in lowest.map { $0 - 1 } ?? start + LowWaterMark.stride
-                }))
+                positions: starts.map { _ in [] }, isFull: false, starts: starts, reached: reached))
         if !hasMoved { try await Task.sleep(for: LowWaterMark.timeout) }
     }
 }

@@ -28,6 +28,7 @@ struct Wakeup {
                     try await Task.sleep(for: .seconds(300))
                     continue
                 }
+                await connection.deliverNotifications { receive($0) }
                 try await connection.listen("errand_wake")
                 try await connection.listen("errand_cancel")
                 backoff.reset()
@@ -36,7 +37,8 @@ struct Wakeup {
                 // Notifications that were sent before are lost: claim once.
                 wakeAll()
                 await withTaskCancellationHandler {
-                    for await notification in connection.notifications { await receive(notification) }
+                    // The stream has no notifications, and ends with the connection.
+                    for await _ in connection.notifications {}
                 } onCancel: {
                     Task { await connection.close() }
                 }
@@ -52,7 +54,8 @@ struct Wakeup {
         }
     }
 
-    private func receive(_ notification: PostgresNotification) async {
+    /// Called on the connection's thread.
+    private func receive(_ notification: PostgresNotification) {
         if notification.channel == "errand_cancel" { return shared.keeper.requestHeartbeat() }
         // Another worker has lowered the flag: probes begin again.
         if notification.payload == "lowered" {
@@ -62,7 +65,7 @@ struct Wakeup {
         shared.metrics?.wakeUps.increment()
         let wakeUp = shared.idlePolling.withLock { $0.woken(at: shared.uptime) }
         if wakeUp.claims { claim() }
-        if wakeUp.lowers { await lowerFlag() }
+        if wakeUp.lowers { Task { await lowerFlag() } }
     }
 
     /// A job may be due in any queue. A few queues claim at once; of many queues, a probe finds those with jobs.

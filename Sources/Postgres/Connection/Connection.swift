@@ -14,9 +14,11 @@ public actor Connection {
     let logger: Logger
     var handle: ConnectionHandle?
     var preparedStatements = PreparedStatements()
-    /// NOTIFY messages of the channels listened to; finishes when the connection is lost or closed.
+    /// NOTIFY messages of the channels listened to, unless ``deliverNotifications(to:)`` was called; finishes when the
+    /// connection is lost or closed.
     package nonisolated let notifications: AsyncStream<PostgresNotification>
     let notified: AsyncStream<PostgresNotification>.Continuation
+    var notificationReceiver: (@Sendable (PostgresNotification) -> Void)?
 
     private init(_ configuration: PostgresConfiguration, logger: Logger) {
         self.configuration = configuration

@@ -30,7 +30,7 @@ struct Applied {
         return applied
     }
 
-    private static func checkColumns(on connection: Connection) async throws {
+    fileprivate static func checkColumns(on connection: Connection) async throws {
         let found = try await connection.query(
             """
             select count(*) filter (where attname in ('name', 'sha256', 'applied_at'))
@@ -49,6 +49,10 @@ struct Applied {
 extension Migrator {
     /// Creates the tables that record runs.
     static func makeTables(on connection: Connection) async throws {
+        // The comments on columns would fail on another program's table.
+        if try await connection.query("select to_regclass('errand.migration') is not null").scalar(Bool.self) {
+            try await Applied.checkColumns(on: connection)
+        }
         try await connection.script(
             """
             set local client_min_messages = warning;
@@ -59,7 +63,10 @@ extension Migrator {
                 applied_at timestamptz not null default now(),
                 constraint migration_pkey primary key (name)
             );
-            comment on table errand.migration is 'The migrations that this database has, with the hash of what was applied';
+            comment on table errand.migration is 'The migrations that were applied, with the hash of their text';
+            comment on column errand.migration.name is 'the file''s name without its extension';
+            comment on column errand.migration.sha256 is 'the hash of the text that was applied';
+            comment on column errand.migration.applied_at is 'when it was applied';
             create table if not exists errand.script (
                 name text not null,
                 sha256 text not null,
@@ -67,7 +74,10 @@ extension Migrator {
                 constraint script_pkey primary key (name)
             );
             comment on table errand.script is
-                'The functions, views, roles and seeds that this database has, applied again when their text changes';
+                'The functions, views, roles and seeds that were applied; each is applied again when its text changes';
+            comment on column errand.script.name is 'the file''s path without its extension';
+            comment on column errand.script.sha256 is 'the hash of the text that was applied';
+            comment on column errand.script.applied_at is 'when it was last applied';
             create table if not exists errand.upgrade (
                 version text not null,
                 oldest_program text not null,
@@ -75,10 +85,9 @@ extension Migrator {
                 constraint upgrade_pkey primary key (version)
             );
             comment on table errand.upgrade is 'The programs that have migrated this database';
-            comment on column errand.upgrade.version is 'the version of such a program';
-            comment on column errand.upgrade.oldest_program is
-                'the oldest program that can run on the schema of that version';
-            comment on column errand.upgrade.started_at is 'when it began to migrate for the first time';
+            comment on column errand.upgrade.version is 'the program''s version';
+            comment on column errand.upgrade.oldest_program is 'the oldest program that can run on its schema';
+            comment on column errand.upgrade.started_at is 'start of its first migration of this database';
             """)
     }
 }

@@ -10,7 +10,7 @@ extension Migrator {
     /// Checks whether this program can run on the database. Takes a few round trips, 5 ms.
     ///
     /// A database that is not newer must have exactly this program's scripts. On a newer database the program can run
-    /// too, for rolling deploys: functions for workers have a version in their name (`claim_v2`) and never change once
+    /// too, for rolling deploys: functions for workers have a version in their name (`claim_v1`) and never change once
     /// released. All of them must exist, and no migration may declare that it breaks programs of this version.
     ///
     /// - Throws: ``PostgresError`` with code `schema` if a migration was edited after it was applied, or if the

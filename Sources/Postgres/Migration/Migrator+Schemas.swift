@@ -1,4 +1,10 @@
 extension Migrator {
+    /// For a database whose migrations differ. Releases never edit a migration, so the database is from a development
+    /// version, or somebody has edited a file.
+    static let startAnew =
+        "a database from before 0.1.0 can't be upgraded: drop it and run errand migrate on a new one. On a newer one, "
+        + "restore the migration's text"
+
     static let makeRoom = "give Errand a database of its own, or rename that schema: alter schema … rename to …"
 
     /// Refuses a database that already has one of the schemas: a run would stop half way.

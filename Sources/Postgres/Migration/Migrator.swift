@@ -223,9 +223,8 @@ extension Migrator {
             guard let expected = hashes[name], expected != hash else { continue }
             throw PostgresError(
                 .schema,
-                "migration \(name) was edited after it was applied: expected sha256 \(hash.prefix(12))…, "
-                    + "got \(expected.prefix(12))…",
-                hint: "restore its text, and put the change into a new migration")
+                "migration \(name) differs from the one that this database has: expected sha256 \(hash.prefix(12))…, "
+                    + "got \(expected.prefix(12))…", hint: Self.startAnew)
         }
     }
 }

@@ -169,12 +169,12 @@ import Testing
             try await database.execute("select errand.adopt('a test')")
             try await database.execute(
                 """
-                drop function errand.claim_v2(
+                drop function errand.claim_v1(
                     text, text[], bigint, int, bigint[], smallint[], boolean, int, boolean, int, boolean)
                 """)
             let gone = try await failed()
             #expect(gone.map(\.check) == ["schema"])
-            #expect(gone.first?.detail.contains("lacks functions/worker/claim_v2 of this program") == true)
+            #expect(gone.first?.detail.contains("lacks functions/worker/claim_v1 of this program") == true)
             #expect(gone.first?.fix == "run `errand migrate`")
             #expect(try await Program.run(["migrate"], settings: reaching(configuration)).code == 0)
             #expect(try await examine(reaching(configuration), as: "worker").code == 0)

@@ -74,7 +74,7 @@ import Testing
             try await fill(database)
             try await database.execute(
                 """
-                insert into errand.progress (job_id, line, attempt, fraction, message, output, log)
+                insert into errand.progress (job_id, queue_position, attempt, fraction, message, output, log)
                 values (1, 1, 3, 0.5, 'page 2 of 4', '{"pages": 2}', array['info begun', E'info \\u001b[31mpage 2'])
                 """)
             let people = try await Program.run(["job", "show", "1"], settings: reaching(configuration))

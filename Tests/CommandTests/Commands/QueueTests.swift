@@ -50,7 +50,7 @@ import Testing
             #expect(none.output == "no worker is alive: start `errand worker`\n")
             try await database.execute(
                 """
-                insert into errand.worker (name, version, queues, kinds, lease, beat_at)
+                insert into errand.worker (name, version, queues, kinds, lease, heartbeat_at)
                 values ('host:1', '0.1', '{default,images}', '{noop}', interval '20 s', now()),
                     ('host:2', '0.1', '{default}', '{noop}', interval '20 s', now() - interval '1 hour')
                 """)

@@ -24,7 +24,7 @@ import Testing
         try await withTestDatabase { database, configuration in
             let fast = ["ERRAND_LEASE": "3s", "ERRAND_HEARTBEAT_INTERVAL": "200ms", "ERRAND_LOG_LEVEL": "trace"]
             let worker = try StalledWorker(settings: reaching(configuration).merging(fast) { $1 })
-            let heartbeat = "select coalesce(max(beat_at)::text, '') from errand.worker"
+            let heartbeat = "select coalesce(max(heartbeat_at)::text, '') from errand.worker"
             for _ in 0..<3 {
                 let last = try await database.query(Statement(heartbeat)).scalar(String.self)
                 #expect(try await becomes { try await database.query(Statement(heartbeat)).scalar(String.self) > last })

@@ -133,7 +133,7 @@ import Testing
                 try await database.count(
                     "from errand.health() where check_name = 'dependencies' and not ok and detail like '%apns%'") == 1)
             let secret = String(other.pem.split(separator: "\n")[1])
-            #expect(!wrong.output.contains(secret) && wrong.output.contains("has to be set up right"))
+            #expect(!wrong.output.contains(secret) && wrong.output.contains("has to be configured correctly"))
             wrong.send(SIGTERM)
             #expect(try await wrong.exit() == 0)
             let right = try fixture.worker()

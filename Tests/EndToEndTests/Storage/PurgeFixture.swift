@@ -164,7 +164,7 @@ extension PurgeFixture {
         try await database.execute(
             """
             update media.removal
-            set try_at = least(try_at, now()), settles_at = least(settles_at, tried_at)
+            set try_at = least(try_at, now()), final_at = least(final_at, tried_at)
             where tried_at is null or tried_at < now() - interval '10 s'
             """)
         try await database.execute("select errand.enqueue('object_removal', unique_key => 'hurry')")

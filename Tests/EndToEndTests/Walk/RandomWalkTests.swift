@@ -63,13 +63,14 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
         BrokenRule(
             description: "a job that comes back keeps its position", function: "requeue",
             parts: [
-                "new.line := nextval('errand.job_line');": "new.line := coalesce(old.line, nextval('errand.job_line'));"
+                "new.queue_position := nextval('errand.job_position');":
+                    "new.queue_position := coalesce(old.queue_position, nextval('errand.job_position'));"
             ]),
         BrokenRule(
-            description: "claims from paused queues", function: "claim_v2",
-            parts: ["name = claim_v2.queue and paused_at is not null": "false"]),
+            description: "claims from paused queues", function: "claim_v1",
+            parts: ["name = claim_v1.queue and paused_at is not null": "false"]),
         BrokenRule(
-            description: "promotion before the time", function: "promote_v2",
+            description: "promotion before the time", function: "promote_v1",
             parts: ["waiting.run_at <= now()": "waiting.run_at <= now() + interval '400 ms'"]),
         BrokenRule(
             description: "rates that are not spent", function: "rate_spend",
@@ -79,18 +80,18 @@ struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertibl
             ]
         ),
         BrokenRule(
-            description: "claims out of order", function: "claim_v2",
-            parts: ["order by waiting.line": "order by waiting.line desc"]),
+            description: "claims out of order", function: "claim_v1",
+            parts: ["order by waiting.queue_position": "order by waiting.queue_position desc"]),
         BrokenRule(
-            description: "attempts given back twice", function: "settle_v2",
+            description: "attempts given back twice", function: "complete_v1",
             parts: ["set state = 'available', attempt = attempt - 1": "set state = 'available', attempt = attempt - 2"]),
         BrokenRule(
-            description: "jobs of lost workers left where they are", function: "rescue_v2",
+            description: "jobs of lost workers left where they are", function: "rescue_v1",
             parts: [
                 "where id = any (claimed || unnamed) and state = 'running' and worker_id": "where false and worker_id"
             ]),
         BrokenRule(
             description: "cancelled jobs that stay", function: "cancel",
-            parts: ["perform errand.end_in_history(held, 'cancelled', null, reason);": ""]),
+            parts: ["perform errand.move_to_history(held, 'cancelled', null, reason);": ""]),
     ]
 }

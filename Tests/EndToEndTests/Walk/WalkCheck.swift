@@ -92,9 +92,9 @@ struct WalkCheck {
             model.report(
                 0, "\(succeeded.count) attempts succeeded, \(counted) are counted (\(uncertain) are uncertain)")
         }
-        try await database.execute("select errand.take_stock_v1('0 s')")
+        try await database.execute("select errand.refresh_statistics_v1('0 s')")
         let statistics = try await database.query(
-            "select coalesce(sum(jobs) filter (where state = 'failed'), 0)::int8 from errand.stock"
+            "select coalesce(sum(jobs) filter (where state = 'failed'), 0)::int8 from errand.job_count"
         ).scalar(Int.self)
         let failed = model.jobs.values.filter { $0.place == .failed }.count
         if statistics != failed { model.report(0, "\(failed) jobs have failed, the statistics say \(statistics)") }

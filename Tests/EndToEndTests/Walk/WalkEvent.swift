@@ -167,7 +167,7 @@ enum WalkLog {
                 select seq, \(moment("at")), \(moment("began")), xid, cause, place, action,
                     coalesce((row ->> 'id')::int8, 0),
                     case when place = 'failed' then 'failed' else coalesce(row ->> 'state', '') end,
-                    (row ->> 'line')::int8, (row ->> 'worker_id')::int8,
+                    (row ->> 'queue_position')::int8, (row ->> 'worker_id')::int8,
                     (row ->> 'attempt')::int8, (row ->> 'max_attempts')::int8, (row ->> 'crashes')::int8,
                     (row ->> 'priority')::int8,
                     \(moment("(row ->> 'run_at')::timestamptz")), \(moment("(row ->> 'not_after')::timestamptz")),

@@ -75,7 +75,7 @@ final class WalkWorker {
     private func heartbeat() async throws {
         guard let worker else { return }
         let alive = try await session.connection().query(
-            Statement("select alive from errand.beat_v2($1, 0, '{}', null)", [[worker]])
+            Statement("select alive from errand.heartbeat_v1($1, 0, '{}', null)", [[worker]])
         ).scalar([Int64].self)
         if alive.isEmpty { (self.worker, held) = (nil, []) }
     }
@@ -107,6 +107,14 @@ final class WalkWorker {
                     }
                 ),
                 (
+                    // A separate step: it may release a job whose completion was refused.
+                    record.nextNumber(), "hand # \(worker)",
+                    { connection in
+                        if !plan.isEmpty { try await connection.execute(Self.release) }
+                        return nil
+                    }
+                ),
+                (
                     record.nextNumber(), "hand # \(worker)",
                     { connection in
                         claimed = try await Self.claim(
@@ -134,13 +142,15 @@ final class WalkWorker {
         try await connection.query(
             Statement(
                 """
-                select id, line, attempt >= max_attempts
-                from errand.claim_v2(
+                select id, queue_position, attempt >= max_attempts
+                from errand.claim_v1(
                     $1, $6, $2, $3::int4, '{0,0,0,0}', '{1,2,3,4}', true, $4::int4, $5)
                 where id is not null
                 """, [queue, worker, limit, beginsNow, takesSuspect, kinds])
         ).map { try $0.decode(Int64.self, Int64.self, Bool.self) }
     }
+
+    private static let release: Statement = "select errand.release_v1('{tenant/1,tenant/2,tenant/3,solo,kind/narrow}')"
 
     /// Writes outcomes as the program does: plain successes by one function, the others by another.
     private static func end(
@@ -164,7 +174,7 @@ final class WalkWorker {
                 Statement(
                     """
                     select refused, locked
-                    from errand.settle_v2(
+                    from errand.complete_v1(
                         $1, $2, $3, $4, array_fill('walk'::text, array[$5::int4]), $6,
                         array_fill(null::jsonb, array[$5::int4]), array_fill(null::timestamptz, array[$5::int4]),
                         array_fill('wall'::text, array[$5::int4]))
@@ -176,9 +186,6 @@ final class WalkWorker {
             let (no, later) = try rows[0].decode([Int64].self, [Int64].self)
             refused.formUnion(no)
             locked.formUnion(later)
-        }
-        if !plan.isEmpty {
-            try await connection.execute("select errand.release_v1('{tenant/1,tenant/2,tenant/3,solo,kind/narrow}')")
         }
         let results = plan.map { job, outcome in
             let isWritten = !refused.contains(job.id) && !locked.contains(job.id)

@@ -161,7 +161,7 @@ import Testing
             try await database.transaction { transaction in
                 try await transaction.execute("set local role errand_ops")
                 try await transaction.execute("set local search_path = public, pg_temp, pg_catalog")
-                for table in ["job", "queue", "kind", "worker", "action", "failed", "stock"] {
+                for table in ["job", "queue", "kind", "worker", "action", "failed", "job_count"] {
                     try await transaction.execute(
                         Statement("create temp table \(table) (name text, id bigint, state text)"))
                 }
@@ -243,7 +243,7 @@ import Testing
             try await database.execute(
                 """
                 insert into errand.job (
-                    id, line, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue,
+                    id, queue_position, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue,
                     kind, unique_key, payload, attempts, not_after, limit_key, guard, tags, parked_for)
                 select
                     (array[n, -n, 9223372036854775807 - n])[1 + n % 3],
@@ -267,9 +267,10 @@ import Testing
                 """)
             for view in [
                 "job_status", "queue_status", "kind_status", "worker_status", "stuck", "overdue", "dependency_status",
-                "limit_status", "recent_errors", "health()", "metrics()", "take_stock_v1('0 s')", "queue_status",
+                "limit_status", "recent_errors", "health()", "metrics()", "refresh_statistics_v1('0 s')",
+                "queue_status",
                 "metrics()",
-                "cancel_where('{\"kind\": \"nothing\"}', 'x')", "rescue_v2(0)", "promote_v2(1000, '-infinity')",
+                "cancel_where('{\"kind\": \"nothing\"}', 'x')", "rescue_v1(0)", "promote_v1(1000, '-infinity')",
                 "release_parked_v1()",
             ] {
                 #expect(try await database.refusal(of: "select * from errand.\(view)") == nil, "\(view)")
@@ -285,8 +286,8 @@ import Testing
             try await database.execute("select errand.enqueue('normal', queue => 'normal')")
             try await database.execute(
                 """
-                insert into errand.job (queue, kind, line, attempt, max_attempts)
-                values ('normal', 'normal', nextval('errand.job_line'), 32767, 32767)
+                insert into errand.job (queue, kind, queue_position, attempt, max_attempts)
+                values ('normal', 'normal', nextval('errand.job_position'), 32767, 32767)
                 """)
             let worker = try await database.enter(kinds: "normal", queue: "normal")
             try await database.take(worker, queue: "normal", kinds: "normal")

@@ -48,7 +48,8 @@ import Testing
         case "the worker claims it and fails":
             try await database.fail(worker, with: "bucket 'photos' answered 404 NoSuchBucket")
         case "the worker claims it and succeeds":
-            try await database.execute("select errand.finish_v1(worker_id, array[id], array[line]) from errand.job")
+            try await database.execute(
+                "select errand.finish_v1(worker_id, array[id], array[queue_position]) from errand.job")
         default: Issue.record("nobody knows how this happens: \(event)")
         }
     }

@@ -35,7 +35,7 @@ import Testing
 
             try await database.take(worker)
             #expect(try await codes(1) == "running")
-            try await database.execute("update errand.worker set beat_at = now() - interval '2 hours'")
+            try await database.execute("update errand.worker set heartbeat_at = now() - interval '2 hours'")
             #expect(try await codes(1) == "worker_lost")
         }
     }
@@ -75,8 +75,8 @@ import Testing
             try await database.execute("insert into errand.limit (limit_key, max_running) values ('tenant/*', 2)")
             try await database.execute(
                 """
-                insert into errand.limit_slot (job_id, line, admitted_at, slot, limit_key)
-                select id, line, now(), id, limit_key from errand.job where state = 'running'
+                insert into errand.limit_slot (job_id, queue_position, admitted_at, slot, limit_key)
+                select id, queue_position, now(), id, limit_key from errand.job where state = 'running'
                 """)
             let full = "select code, detail from errand.explain(3) limit 1"
             #expect(

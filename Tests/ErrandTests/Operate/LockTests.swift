@@ -50,12 +50,12 @@ import Testing
                     try await transaction.execute(statement)
                 }
                 for call in [
-                    "select errand.promote_v2(1000, '-infinity')", "select errand.release_parked_v1()",
-                    "select errand.rescue_v2(0)",
-                    "select errand.release_crashed_v1()", "select errand.take_stock_v1('0 s')",
-                    "select errand.beat_v2(array[1], 1, '{}', null)",
+                    "select errand.promote_v1(1000, '-infinity')", "select errand.release_parked_v1()",
+                    "select errand.rescue_v1(0)",
+                    "select errand.release_crashed_v1()", "select errand.refresh_statistics_v1('0 s')",
+                    "select errand.heartbeat_v1(array[1], 1, '{}', null)",
                     "select errand.schedule_report_v1('s', 1, now(), null)",
-                    "select errand.settle_ticks_v1('{s}', '{1}', array[now()], '{enqueued}', array[now()], '{null}')",
+                    "select errand.record_ticks_v1('{s}', '{1}', array[now()], '{enqueued}', array[now()], '{null}')",
                     "select errand.leave_v1(1, true)",
                 ] {
                     try await transaction.execute(Statement(call))
@@ -127,8 +127,8 @@ import Testing
             #expect(try await database.query(commit).scalar(String.self) == "locked")
             try await session.execute("rollback")
             await session.close()
-            #expect(try await database.query(commit).scalar(String.self) == "ended")
-            #expect(try await database.query(commit).scalar(String.self) == "lost")
+            #expect(try await database.query(commit).scalar(String.self) == "completed")
+            #expect(try await database.query(commit).scalar(String.self) == "revoked")
         }
     }
 
@@ -152,7 +152,7 @@ import Testing
     @Test("no role without a right to Errand's tables can block its maintenance tasks")
     func rights() async throws {
         try await withTestDatabase { database, _ in
-            for lock in ["promote", "rescue", "isolate", "stock", "limits", "claims"] {
+            for lock in ["promote", "rescue", "isolate", "statistics", "limits", "claims"] {
                 for role in ["errand_ops", "errand_worker", "errand_enqueuer", "errand_monitor"] {
                     for mode in ["access share", "share update exclusive"] {
                         let refused = try await database.refusal(

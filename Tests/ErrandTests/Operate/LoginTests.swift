@@ -16,7 +16,7 @@ import Testing
             #expect(try await database.refusal(of: limited, by: other) == "ER409")
             #expect(try await database.text("select queue from errand.kind where name = 'letter'") == "mail")
             #expect(try await database.refusal(of: register("post"), by: own) == nil)
-            try await database.execute("update errand.worker set beat_at = now() - interval '2 hours'")
+            try await database.execute("update errand.worker set heartbeat_at = now() - interval '2 hours'")
             #expect(try await database.refusal(of: register("elsewhere"), by: other) == nil)
             #expect(
                 try await database.text("select queue, registered_by from errand.kind where name = 'letter'")

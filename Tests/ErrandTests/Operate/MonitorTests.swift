@@ -101,8 +101,8 @@ import Testing
         try await database.take(worker)
         try await database.execute(
             """
-            select errand.note_v1(jsonb_agg(jsonb_build_object(
-                'job_id', id, 'line', line, 'attempt', attempt, 'fraction', 0.5, 'message', 'writes to anna',
+            select errand.record_progress_v1(jsonb_agg(jsonb_build_object(
+                'job_id', id, 'queue_position', queue_position, 'attempt', attempt, 'fraction', 0.5, 'message', 'writes to anna',
                 'output', '{"user": "anna"}'::jsonb, 'log', array['anna is written to'])))
             from errand.job
             """)
@@ -110,7 +110,7 @@ import Testing
         try await database.execute(#"select errand.enqueue('noop', '{"user": "anna"}')"#)
         try await database.execute(
             """
-            update errand.job set state = 'scheduled', line = null, run_at = now() + interval '1 hour', attempt = 1,
+            update errand.job set state = 'scheduled', queue_position = null, run_at = now() + interval '1 hour', attempt = 1,
                 attempts = '[{"attempt": 1, "outcome": "retried", "error": "no mailbox anna"}]'
             """)
         try await database.execute(#"select errand.enqueue('noop', '{"user": "anna"}')"#)

@@ -50,7 +50,7 @@ extension Database {
     func take(_ worker: Int64, queue: String = "default", kinds: String = "noop") async throws {
         try await execute(
             Statement(
-                "select errand.claim_v2('\(queue)', '{\(kinds)}', \(worker), 100, '{0,0,0,0}', '{1,2,3,4}', true)"))
+                "select errand.claim_v1('\(queue)', '{\(kinds)}', \(worker), 100, '{0,0,0,0}', '{1,2,3,4}', true)"))
     }
 
     /// Completes all jobs of the worker as failed.
@@ -58,8 +58,8 @@ extension Database {
         try await execute(
             Statement(
                 """
-                select errand.settle_v2(
-                    $1, array_agg(id), array_agg(line), array_agg('failed'::text), array_agg($2), array_agg(0::bigint),
+                select errand.complete_v1(
+                    $1, array_agg(id), array_agg(queue_position), array_agg('failed'::text), array_agg($2), array_agg(0::bigint),
                     array_agg(null::jsonb), null, null)
                 from errand.job
                 where worker_id = $1

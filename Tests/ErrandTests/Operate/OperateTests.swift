@@ -55,12 +55,15 @@ import Testing
         try await withTestDatabase { database, _ in
             for _ in 1...3 { try await Queue(database: database).enqueue(Noop()) }
             try await database.execute("select errand.reschedule('{1}', priority => 1)")
-            #expect(try await database.count("from errand.job where id = 1 and priority = 1 and line > 3") == 1)
+            #expect(
+                try await database.count("from errand.job where id = 1 and priority = 1 and queue_position > 3") == 1)
             let later = "select * from errand.reschedule('{2, 99}', run_at => now() + interval '1 hour')"
             #expect(try await database.text(later) == "2|available|scheduled\n99||")
-            #expect(try await database.text("select id from errand.job where line is null") == "2")
+            #expect(try await database.text("select id from errand.job where queue_position is null") == "2")
             try await database.execute("select errand.reschedule('{2}', run_at => now())")
-            #expect(try await database.count("from errand.job where id = 2 and state = 'available' and line > 4") == 1)
+            #expect(
+                try await database.count("from errand.job where id = 2 and state = 'available' and queue_position > 4")
+                    == 1)
         }
     }
 
@@ -102,7 +105,8 @@ import Testing
             let released = "select * from errand.release_worker(\(worker), 'it hangs', force => true)"
             #expect(try await database.text(released) == "1|default|noop")
             #expect(
-                try await database.count("from errand.job where state = 'available' and attempt = 0 and line = 1") == 1)
+                try await database.count(
+                    "from errand.job where state = 'available' and attempt = 0 and queue_position = 1") == 1)
             #expect(try await database.count("from errand.worker") == 0)
         }
     }

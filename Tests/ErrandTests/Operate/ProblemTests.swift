@@ -22,7 +22,7 @@ import Testing
                 """
                 update errand.schedule set changed_at = changed_at - interval '2 min', last_tick = last_tick - interval '2 min'
                 """)
-            #expect(try await database.text(late) == "schedule|nightly|no scheduler has taken it up: does one run?")
+            #expect(try await database.text(late) == "schedule|nightly|no scheduler has read it: does one run?")
 
             var loop = SchedulerLoop(
                 database: database, definitions: [], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
@@ -31,12 +31,12 @@ import Testing
             #expect(try await database.text("select ok from (\(health)) as checked") == "true")
             #expect(try await database.text(isUp) == "1")
             #expect(
-                try await database.text("select duty, is_late from errand.maintenance_status where duty = 'schedule'")
+                try await database.text("select task, is_late from errand.maintenance_status where task = 'schedule'")
                     == "schedule|false")
 
             // It is not housekeeping, and its stop is reported.
-            try await database.execute("delete from errand.duty where name <> 'schedule'")
-            try await database.execute("update errand.duty set done_at = now() - interval '2 min'")
+            try await database.execute("delete from errand.maintenance_task where name <> 'schedule'")
+            try await database.execute("update errand.maintenance_task set done_at = now() - interval '2 min'")
             #expect(
                 try await database.text(
                     "select check_name from errand.health() where check_name in ('scheduler', 'housekeeping') and not ok"
@@ -58,7 +58,7 @@ import Testing
                     from generate_series(1, 5000) as n))
                 """)
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
-            try await database.execute("select errand.take_stock_v1('0 s')")
+            try await database.execute("select errand.refresh_statistics_v1('0 s')")
             let samples = "from errand.metrics()"
             #expect(try await database.count(samples) < 2500)
             #expect(
@@ -79,8 +79,10 @@ import Testing
             let probes = try await database.transaction { transaction in
                 // The session's earlier counts are included until they are reported.
                 func probes() async throws -> Int {
-                    try await transaction.query("select pg_stat_get_xact_numscans('errand.job_line_index'::regclass)")
-                        .scalar(Int.self)
+                    try await transaction.query(
+                        "select pg_stat_get_xact_numscans('errand.job_position_index'::regclass)"
+                    )
+                    .scalar(Int.self)
                 }
                 let before = try await probes()
                 try await transaction.execute("select count(*) from errand.metrics()")
@@ -96,7 +98,7 @@ import Testing
                     == "true")
             #expect(
                 try await database.text(
-                    "select detail like 'no live worker takes kind_1, % and 4990 more' from errand.health() where check_name = 'kinds'"
+                    "select detail like 'no live worker has kind_1, % and 4990 more' from errand.health() where check_name = 'kinds'"
                 ) == "true")
             try await database.take(worker, queue: "zulu")
         }
@@ -111,7 +113,7 @@ import Testing
                     select jsonb_agg(jsonb_build_object('kind', kind, 'queue', kind))
                     from (select 'other' as kind union all select 'made_up_' || n from generate_series(1, 300) as n) as kinds))
                 """)
-            try await database.execute("select errand.take_stock_v1('0 s')")
+            try await database.execute("select errand.refresh_statistics_v1('0 s')")
             let twice = "from (select name, labels from errand.metrics() group by 1, 2 having count(*) > 1) as twice"
             #expect(try await database.count(twice) == 0)
         }
@@ -129,10 +131,10 @@ import Testing
                     select jsonb_agg('{"kind": "orphan"}'::jsonb) from generate_series(1, 300)))
                 """)
             try await database.execute("update errand.job set run_at = now() - interval '1 hour'")
-            try await database.execute("select errand.take_stock_v1('0 s')")
+            try await database.execute("select errand.refresh_statistics_v1('0 s')")
             let overdue = "select what, name, detail from errand.overdue"
             #expect(
-                try await database.text(overdue) == "kind|orphan|300 jobs wait, and no live worker knows the kind")
+                try await database.text(overdue) == "kind|orphan|300 jobs wait, and no live worker has the kind")
             let ok = "select check_name from errand.health() where check_name in ('overdue', 'kinds') and not ok"
             #expect(try await database.text(ok) == "kinds")
             #expect(try await database.text("select waiting, oldest_due_at from errand.queue_status") == "300|")
@@ -151,11 +153,11 @@ import Testing
             _ = try await database.enter(kinds: "noop", queue: "mail")
             _ = try await database.enter(kinds: "other", queue: "default")
             try await database.execute("select errand.enqueue('noop', queue => 'default')")
-            try await database.execute("select errand.take_stock_v1('0 s')")
+            try await database.execute("select errand.refresh_statistics_v1('0 s')")
             #expect(
                 try await database.text("select what, name, detail, hint from errand.overdue")
-                    == "kind|noop|1 job waits in default, and no live worker of it knows the kind|"
-                    + "host:1 knows it, but claims from other queues")
+                    == "kind|noop|1 job waits in default, and no live worker of it has the kind|"
+                    + "host:1 has it, but claims from other queues")
         }
     }
 }

@@ -13,8 +13,8 @@ import Testing
             try await database.take(worker)
             try await database.execute(
                 """
-                select errand.note_v1(jsonb_agg(jsonb_build_object(
-                    'job_id', id, 'line', line, 'attempt', attempt, 'fraction', 0.25, 'message', 'page 1 of 4',
+                select errand.record_progress_v1(jsonb_agg(jsonb_build_object(
+                    'job_id', id, 'queue_position', queue_position, 'attempt', attempt, 'fraction', 0.25, 'message', 'page 1 of 4',
                     'output', '{"pages": 1}'::jsonb, 'log', array['info begun', 'info page 1'])))
                 from errand.job
                 """)

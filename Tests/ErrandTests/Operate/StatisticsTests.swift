@@ -15,10 +15,10 @@ import Testing
             #expect(try await database.text(depth) == "249|0|1|0|false")
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 1000))
             #expect(try await database.text(depth) == "250|0|1|0|true")
-            #expect(try await database.query("select errand.take_stock_v1()").scalar(Bool.self))
+            #expect(try await database.query("select errand.refresh_statistics_v1()").scalar(Bool.self))
             #expect(try await database.text(depth) == "1249|0|1|0|true")
             // One refresh is enough for all processes.
-            #expect(try await !database.query("select errand.take_stock_v1()").scalar(Bool.self))
+            #expect(try await !database.query("select errand.refresh_statistics_v1()").scalar(Bool.self))
         }
     }
 
@@ -28,12 +28,13 @@ import Testing
             try await database.execute(
                 "select errand.enqueue_many((select jsonb_agg('{\"kind\": \"noop\"}'::jsonb) from generate_series(1, 20000)))"
             )
-            try await database.execute("select errand.take_stock_v1('0 s', max_pages => 200)")
-            let jobs = try await database.query("select jobs from errand.stock").scalar(Int64.self)
+            try await database.execute("select errand.refresh_statistics_v1('0 s', max_pages => 200)")
+            let jobs = try await database.query("select jobs from errand.job_count").scalar(Int64.self)
             #expect((14_000...26_000).contains(jobs))
             #expect(
                 try await database.text(
-                    "select note like 'estimated from %' from errand.maintenance_status where duty = 'stock'") == "true"
+                    "select note like 'estimated from %' from errand.maintenance_status where task = 'statistics'")
+                    == "true"
             )
         }
     }
@@ -47,8 +48,8 @@ import Testing
                         """
                         with name as (select 'q' || n as queue, 'k' || n as kind from generate_series(\(first), \(last)) as n),
                         job as (
-                            insert into errand.job (queue, kind, state, line)
-                            select queue, kind, 'available', nextval('errand.job_line') from name)
+                            insert into errand.job (queue, kind, state, queue_position)
+                            select queue, kind, 'available', nextval('errand.job_position') from name)
                         insert into errand.finished_per_minute (
                             minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram)
                         select
@@ -59,7 +60,7 @@ import Testing
             }
             func count() async throws -> Duration {
                 let start = ContinuousClock.now
-                try await database.execute("select errand.take_stock_v1('0 s')")
+                try await database.execute("select errand.refresh_statistics_v1('0 s')")
                 return .now - start
             }
             try await fill(from: 1, to: 300)
@@ -68,7 +69,8 @@ import Testing
             let many = try await count()
             // Joins by nested loops took 60 times as long.
             #expect(many < few * 30, "\(few), then \(many)")
-            #expect(try await database.count("from errand.pace where subject = 'queue' and span = '1 hour'") == 2_400)
+            #expect(
+                try await database.count("from errand.throughput where subject = 'queue' and span = '1 hour'") == 2_400)
         }
     }
 
@@ -79,8 +81,8 @@ import Testing
                 """
                 with name as (select 'q' || n as queue, 'k' || n % 50 as kind from generate_series(1, 5000) as n),
                 job as (
-                    insert into errand.job (queue, kind, state, line, run_at)
-                    select queue, kind, 'available', nextval('errand.job_line'), now() - interval '10 min' from name)
+                    insert into errand.job (queue, kind, state, queue_position, run_at)
+                    select queue, kind, 'available', nextval('errand.job_position'), now() - interval '10 min' from name)
                 insert into errand.finished_per_minute (
                     minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram)
                 select
@@ -93,9 +95,9 @@ import Testing
                 try await database.execute(sql)
                 return .now - start
             }
-            try await database.execute("select errand.take_stock_v1('0 s')")
+            try await database.execute("select errand.refresh_statistics_v1('0 s')")
             // 1 s and 0.1 s on a quiet machine of two cores; joined by nested loops they took 9 s and 10 s.
-            let counted = try await time("select errand.take_stock_v1('0 s')")
+            let counted = try await time("select errand.refresh_statistics_v1('0 s')")
             #expect(counted < .seconds(5))
             let asked = try await time("select count(*) from errand.metrics()")
             #expect(asked < .seconds(2))
@@ -120,11 +122,11 @@ import Testing
             let total = "select value from errand.metrics() where name = 'errand_attempts_total'"
             #expect(try await database.text(total) == "30")
             try await database.execute("update errand.finished_per_minute set minute = minute - interval '10 minutes'")
-            try await database.execute("select errand.take_stock_v1('0 s')")
+            try await database.execute("select errand.refresh_statistics_v1('0 s')")
             let kept = "select worker_id, jobs, wait_histogram, run_histogram from errand.finished_per_minute"
             #expect(try await database.text(kept) == "0|30|[0,30]|[15,0,15]")
             #expect(try await database.text(total) == "30")
-            try await database.execute("select errand.take_stock_v1('0 s')")
+            try await database.execute("select errand.refresh_statistics_v1('0 s')")
             #expect(try await database.text(total) == "30")
             let hour = "select succeeded_1_h, wait_p50_ms_1_h, run_p95_ms_1_h from errand.queue_status"
             #expect(try await database.text(hour) == "30|1.21|1.94")
@@ -163,13 +165,13 @@ import Testing
                 try await database.text("select job_id, problem from errand.stuck")
                     == "1|it takes far longer than usual")
             try await database.execute("select errand.enqueue('unknown', run_at => now() - interval '1 hour')")
-            try await database.execute("select errand.take_stock_v1('0 s')")
+            try await database.execute("select errand.refresh_statistics_v1('0 s')")
             #expect(
                 try await database.text("select what, name from errand.overdue order by what")
                     == "kind|unknown")
             #expect(
                 try await database.text("select detail from errand.overdue where what = 'kind'")
-                    == "1 job waits, and no live worker knows the kind")
+                    == "1 job waits, and no live worker has the kind")
             #expect(
                 try await database.text("select check_name from errand.health() where not ok order by 1")
                     == "kinds\nscheduler\nstuck jobs")

@@ -138,11 +138,6 @@ enum MarkModel {
                 workers[one].mark.catchUp(with: stored)
             case ..<0.38:
                 world.handBack(using: &random)
-            case ..<0.43:
-                let scan = workers[one].scanAhead(
-                    in: &world, isAssumed: trustsScans,
-                    between: { $0.act(longWriters: longWriters, using: &random) })
-                workers[one].mark.observe(scan, at: now)
             case ..<0.7:
                 let limit = [1, 2, 3, 100].randomElement(using: &random)!
                 let shown = workers[one].claim(
@@ -157,6 +152,11 @@ enum MarkModel {
                     workers[one].mark.catchUp(with: workers[other].mark.published)
                 }
                 workers[one].mark.observe(shown, at: now)
+            case ..<0.75:
+                let scan = workers[one].scanAhead(
+                    in: &world, isAssumed: trustsScans,
+                    between: { $0.act(longWriters: longWriters, using: &random) })
+                workers[one].mark.observe(scan, at: now)
             default:
                 break
             }
@@ -341,8 +341,8 @@ enum MarkModel {
             let visible = world.visible
             let reached = (1...4).map { priority in
                 let start = starts[priority - 1]
-                let lowest = visible.filter { $0.value == priority && $0.key > start && $0.key <= start + 10 }.keys
-                    .min()
+                let lowest = visible.filter { $0.value == priority }.keys
+                    .filter { $0 > start && $0 <= start + 10 }.min()
                 return lowest.map { $0 - 1 } ?? start + 10
             }
             return .init(

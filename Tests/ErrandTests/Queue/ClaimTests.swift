@@ -62,8 +62,8 @@ import Testing
             try await Queue(database: database).enqueue(Noop())
             let first = try await database.register()
             let old = try await database.claim(1, as: first).jobs[0]
-            try await database.execute("update errand.worker set beat_at = now() - interval '1 hour'")
-            try await database.execute("select errand.rescue_v2()")
+            try await database.execute("update errand.worker set heartbeat_at = now() - interval '1 hour'")
+            try await database.execute("select errand.rescue_v1()")
             let second = try await database.register()
             let new = try await database.claim(1, as: second).jobs[0]
             #expect(new.id == old.id && new.position > old.position && new.attempt == 2)
@@ -85,13 +85,13 @@ import Testing
             for _ in 1...3 {
                 let worker = try await database.register()
                 #expect(try await database.claim(1, as: worker).jobs.count == 1)
-                try await database.execute("update errand.worker set beat_at = now() - interval '1 hour'")
-                try await database.execute("select errand.rescue_v2()")
+                try await database.execute("update errand.worker set heartbeat_at = now() - interval '1 hour'")
+                try await database.execute("select errand.rescue_v1()")
                 try await database.execute("select errand.release_crashed_v1()")
             }
             let error = try await database.query("select error from errand.failed").scalar(String.self)
             #expect(error == "running in 3 crashes of its worker")
-            try await database.execute("select errand.retry(array(select id from errand.failed), reason => 'mended')")
+            try await database.execute("select errand.retry(array(select id from errand.failed), reason => 'fixed')")
             #expect(try await database.count("from errand.job where attempt = 0 and crashes = 0") == 1)
             #expect(try await database.count("from errand.job where jsonb_array_length(attempts) = 3") == 1)
         }

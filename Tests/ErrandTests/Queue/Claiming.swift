@@ -9,7 +9,7 @@ struct ManualWorker {
     let database: Database
     let id: Int64
 
-    /// Enters it with kinds as errand.know_kinds takes them; without any it brings `noop` as it is.
+    /// Enters it with kinds as errand.register_kinds takes them; without any it brings `noop` as it is.
     init(_ database: Database, kinds: String = "[]") async throws {
         self.database = database
         id = try await database.query(
@@ -63,8 +63,8 @@ struct ManualWorker {
     /// Stops its heartbeat and ends its lease.
     func dies() async throws {
         try await database.execute(
-            Statement("update errand.worker set beat_at = now() - interval '1 hour' where id = $1", [id]))
-        try await database.execute("select errand.rescue_v2()")
+            Statement("update errand.worker set heartbeat_at = now() - interval '1 hour' where id = $1", [id]))
+        try await database.execute("select errand.rescue_v1()")
     }
 }
 

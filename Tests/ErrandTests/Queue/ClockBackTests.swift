@@ -72,11 +72,11 @@ import Testing
             try await Queue(database: database).enqueue(Noop())
             #expect(try await worker.claim(1).count == 1)
             try await database.execute(
-                "update errand.worker set beat_at = now() + interval '1 hour', lease = '300 milliseconds'")
+                "update errand.worker set heartbeat_at = now() + interval '1 hour', lease = '300 milliseconds'")
             let isBack = "exists (select from errand.job where state = 'available' and crashes = 1)"
             #expect(
                 try await database.becomes(isBack) {
-                    try await database.execute("select errand.rescue_v2()")
+                    try await database.execute("select errand.rescue_v1()")
                 })
         }
     }

@@ -196,7 +196,7 @@ import Testing
             try await queue.enqueue(Noop(), .queue("other"))
             try await queue.enqueue(Noop())
             try await database.execute(
-                "update errand.job set state = 'parked', line = null, parked_for = 'dependency:storage'")
+                "update errand.job set state = 'parked', queue_position = null, parked_for = 'dependency:storage'")
             try await database.execute("select errand.dependency_open('storage', now(), 'test')")
             try await database.promote()
             #expect(try await worker.claim(10).isEmpty)

@@ -270,7 +270,7 @@ import Testing
             #expect(job.options?.tags == ["a"] && job.options?.traceparent == trace)
             try await worker.end([job], .failed(error: "broken"))
             #expect(try await database.count("from errand.failed where tags = '{a}' and traceparent = '\(trace)'") == 1)
-            try await database.execute(Statement("select errand.retry($1, reason => 'mended')", [[id]]))
+            try await database.execute(Statement("select errand.retry($1, reason => 'fixed')", [[id]]))
             let again = try #require(try await worker.claim(1).first)
             #expect(again.id == id && again.attempt == 1 && again.options?.limitKey == "k")
             #expect(try await database.count("from errand.job where jsonb_array_length(attempts) = 1") == 1)

@@ -18,7 +18,9 @@ import Testing
             }
             #expect(try await database.count("from errand.job") == 0)
             try await database.transaction { try await queue.enqueue(Noop(), in: $0) }
-            #expect(try await database.count("from errand.job where state = 'available' and line is not null") == 1)
+            #expect(
+                try await database.count("from errand.job where state = 'available' and queue_position is not null")
+                    == 1)
         }
     }
 
@@ -41,12 +43,15 @@ import Testing
     func later() async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(Noop(), .after(.seconds(3600)))
-            #expect(try await database.count("from errand.job where state = 'scheduled' and line is null") == 1)
+            #expect(
+                try await database.count("from errand.job where state = 'scheduled' and queue_position is null") == 1)
             try await database.promote()
             #expect(try await database.count("from errand.job where state = 'scheduled'") == 1)
             try await database.execute("update errand.job set run_at = now() - interval '1 s'")
             try await database.promote()
-            #expect(try await database.count("from errand.job where state = 'available' and line is not null") == 1)
+            #expect(
+                try await database.count("from errand.job where state = 'available' and queue_position is not null")
+                    == 1)
         }
     }
 

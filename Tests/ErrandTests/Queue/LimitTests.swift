@@ -192,8 +192,8 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.enqueue('noop')")
             for change in [
-                "state = 'parked', line = null", "parked_for = 'limit:a'",
-                "state = 'scheduled', line = null, parked_for = 'limit:a'",
+                "state = 'parked', queue_position = null", "parked_for = 'limit:a'",
+                "state = 'scheduled', queue_position = null, parked_for = 'limit:a'",
             ] {
                 #expect(try await database.refusal(of: "update errand.job set \(change)") == "23514", "\(change)")
             }

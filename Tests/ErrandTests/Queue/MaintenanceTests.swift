@@ -79,7 +79,7 @@ import Testing
             try await database.take(worker)
             try await database.execute(
                 """
-                insert into errand.limit_slot (job_id, line, admitted_at, slot, limit_key)
+                insert into errand.limit_slot (job_id, queue_position, admitted_at, slot, limit_key)
                 select 1000 + n, 1000 + n, now(), 1 + n, 'free' from generate_series(1, 10500) as n
                 """)
             try await database.execute("update errand.limit_slot set admitted_at = now() - interval '10 minutes'")
@@ -93,9 +93,9 @@ import Testing
     func manySlots() async throws {
         try await withTestDatabase { database, _ in
             for statement: Statement in [
-                "insert into errand.job (id, line, kind) select n, n, 'noop' from generate_series(1, 150000) as n",
+                "insert into errand.job (id, queue_position, kind) select n, n, 'noop' from generate_series(1, 150000) as n",
                 """
-                insert into errand.limit_slot (job_id, line, admitted_at, slot, limit_key)
+                insert into errand.limit_slot (job_id, queue_position, admitted_at, slot, limit_key)
                 select n, n, now() - interval '1 hour', 1, 'key/' || n from generate_series(1, 150000) as n
                 """,
             ] {
@@ -180,7 +180,7 @@ import Testing
                 """,
                 "update errand.dependency set threshold = 5 where name = 'set'",
                 "select errand.enqueue('noop')",
-                "update errand.job set state = 'parked', line = null, parked_for = 'dependency:waited_for'",
+                "update errand.job set state = 'parked', queue_position = null, parked_for = 'dependency:waited_for'",
                 """
                 insert into errand.mark (stored_at, server_start, kinds, marks)
                 select now() - n * interval '1 minute', errand.server_start(), '{}', '{}' from generate_series(1, 150) as n

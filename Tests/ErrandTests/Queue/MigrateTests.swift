@@ -25,6 +25,28 @@ import Testing
         }
     }
 
+    @Test("the schema of a development version is left as it is, and the error says what to do")
+    func development() async throws {
+        try await withTestDatabase { database, _ in
+            // Its first migration had another text, and later ones are part of the first ones now.
+            try await database.execute(
+                """
+                with edited as (update errand.migration set sha256 = repeat('0', 64) where name = '0001_queue')
+                insert into errand.migration (name, sha256) values ('0004_ops', repeat('0', 64))
+                """)
+            let before = try await database.word("select string_agg(name, ' ' order by name) from errand.migration")
+            let queue = Queue(database: database)
+            for attempt in [{ _ = try await queue.migrate() }, { _ = try await queue.isMigrated() }] {
+                let error = await #expect(throws: PostgresError.self) { try await attempt() }
+                #expect(error?.code == .schema)
+                #expect(error?.detail.hasPrefix("migration 0001_queue differs from the one that this database") == true)
+                #expect(error?.hint?.hasPrefix("a database from before 0.1.0 can't be upgraded: drop it") == true)
+            }
+            let after = try await database.word("select string_agg(name, ' ' order by name) from errand.migration")
+            #expect(after == before)
+        }
+    }
+
     @Test("eight concurrent migrations of an empty database succeed, and apply each script once", arguments: 1...5)
     func atOnce(round: Int) async throws {
         try await withEmptyDatabase { database, configuration in

@@ -26,7 +26,7 @@ import Testing
                 default:
                     [
                         Statement(
-                            "select errand.lost_jobs_v1($1, $2)", [jobs.map(\.id), jobs.map(\.position)])
+                            "select errand.revoked_jobs_v1($1, $2)", [jobs.map(\.id), jobs.map(\.position)])
                     ]
                 }
             try await database.transaction { transaction in
@@ -42,7 +42,7 @@ import Testing
     @Test(
         "what a worker held is found without a read of what waits",
         arguments: [
-            "rescue_v2()", "leave_v1((select min(worker_id) from errand.claim), true)",
+            "rescue_v1()", "leave_v1((select min(worker_id) from errand.claim), true)",
             "release_worker((select min(worker_id) from errand.claim), 'test', force => true)",
         ])
     func held(by call: String) async throws {
@@ -54,7 +54,7 @@ import Testing
             #expect(try await worker.claim(20).count == 20)
             try await database.execute("analyze errand.job")
             if call.hasPrefix("rescue") {
-                try await database.execute("update errand.worker set beat_at = now() - interval '1 hour'")
+                try await database.execute("update errand.worker set heartbeat_at = now() - interval '1 hour'")
             }
             let blocks: Statement = "select pg_stat_get_xact_blocks_fetched('errand.job'::regclass)"
             let read = try await database.transaction { transaction in
@@ -81,7 +81,7 @@ extension Transaction {
             """
             select
                 pg_stat_get_xact_numscans('errand.job_pkey'::regclass),
-                pg_stat_get_xact_numscans('errand.job_line_index'::regclass)
+                pg_stat_get_xact_numscans('errand.job_position_index'::regclass)
             """)[0].decode(Int64.self, Int64.self)
     }
 }

@@ -41,8 +41,8 @@ private let hugeNumber = "1e131071::numeric"
             try await database.execute(
                 Statement(
                     """
-                    insert into errand.job (kind, line, payload)
-                    select 'noop', nextval('errand.job_line'), jsonb_agg(\(hugeNumber)) from generate_series(1, 200)
+                    insert into errand.job (kind, queue_position, payload)
+                    select 'noop', nextval('errand.job_position'), jsonb_agg(\(hugeNumber)) from generate_series(1, 200)
                     """))
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 100))
             #expect(try await database.drains())

@@ -40,7 +40,7 @@ import Testing
                 "select errand.reschedule(array[1]::bigint[], priority => 2)",
             ] {
                 try await database.execute(Statement(call))
-                #expect(try await database.word("select line from errand.job") == "1", "\(call)")
+                #expect(try await database.word("select queue_position from errand.job") == "1", "\(call)")
             }
         }
     }
@@ -63,12 +63,13 @@ import Testing
                     Statement("select errand.release_worker($1, 'test', force => true)", [first.id]))
             }
             #expect(
-                try await database.count("from errand.job where id = line and state = 'available' and attempt = 0") == 8
+                try await database.count(
+                    "from errand.job where id = queue_position and state = 'available' and attempt = 0") == 8
             )
             let queues = ["default"]
             let scanned = try await database.query(
                 Statement(
-                    "select busy from errand.look_v1($1, '{noop}', '{99, 99, 99, 99}', false)", [queues]))
+                    "select busy from errand.probe_v1($1, '{noop}', '{99, 99, 99, 99}', false)", [queues]))
             #expect(try scanned.scalar([String].self) == queues)
             let second = try await ManualWorker(database)
             let claim = second.claiming(4, from: [7, 7, 7, 7])

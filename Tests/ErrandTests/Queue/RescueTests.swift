@@ -32,10 +32,10 @@ import Testing
             let jobs = try await lost.claim(200).sorted { $0.id < $1.id }
             #expect(jobs.count == 200)
             try await database.execute(
-                Statement("update errand.worker set beat_at = now() - interval '1 hour' where id = $1", [lost.id]))
+                Statement("update errand.worker set heartbeat_at = now() - interval '1 hour' where id = $1", [lost.id]))
             let gate = try await database.makeConnection()
             try await gate.execute("select pg_advisory_lock(4711)")
-            async let rescued = database.query("select rescued from errand.rescue_v2()").scalar(Int.self)
+            async let rescued = database.query("select rescued from errand.rescue_v1()").scalar(Int.self)
             #expect(
                 try await database.becomes("exists (select from pg_locks where locktype = 'advisory' and not granted)"))
             // Meanwhile the lost worker releases the jobs without row locks, and a new worker claims them.

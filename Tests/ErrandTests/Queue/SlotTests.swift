@@ -35,7 +35,7 @@ import Testing
             "select errand.cancel(array(select id from errand.job where state = 'available'), 'test')",
             "delete from errand.job where state = 'available'",
             "select errand.reschedule(array(select id from errand.job where state = 'available'), now() + interval '1 day')",
-            "update errand.job set state = 'parked', line = null, parked_for = 'dependency:x' where state = 'available'",
+            "update errand.job set state = 'parked', queue_position = null, parked_for = 'dependency:x' where state = 'available'",
         ])
     func vanishes(how: String) async throws {
         try await withTestDatabase { database, _ in
@@ -232,7 +232,7 @@ import Testing
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 4), .limited(by: "a"))
             // One runs, the next is parked, and a later one becomes available with the second slot.
             try await database.execute(
-                "update errand.job set state = 'parked', line = null, parked_for = 'limit:a' where id > 2")
+                "update errand.job set state = 'parked', queue_position = null, parked_for = 'limit:a' where id > 2")
             let running = try await worker.claim(1)
             try await database.promote()
             #expect(running.map(\.id) == [1])

@@ -69,7 +69,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(Noop())
             try await database.execute("update errand.job set crashes = 2")
-            try await database.execute("select errand.rescue_v2(0)")
+            try await database.execute("select errand.rescue_v1(0)")
             #expect(try await database.count("from errand.job where state = 'available'") == 1)
         }
     }

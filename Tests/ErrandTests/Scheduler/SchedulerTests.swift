@@ -219,8 +219,8 @@ import Testing
             try await database.execute("update errand.schedule set last_tick = now() - interval '1 day'")
             func records(version: Int, after delay: Int = -3600) async throws -> [Bool] {
                 let record = """
-                    select is_ours
-                    from errand.settle_ticks_v1(
+                    select is_recorded
+                    from errand.record_ticks_v1(
                         '{fast}', array[$1::bigint], array[now() + $2::int * interval '1 second'], '{enqueued}', '{null}',
                         '{null}')
                     """
@@ -248,8 +248,8 @@ import Testing
                 with turn as materialized (
                     select pg_advisory_xact_lock(1)
                 )
-                select settled.is_ours
-                from turn, errand.settle_ticks_v1(
+                select settled.is_recorded
+                from turn, errand.record_ticks_v1(
                     '{fast}', '{1}', array[date_trunc('hour', now())], '{skipped}', '{null}', '{null}') as settled
                 """
             let late = try await database.transaction { transaction in

@@ -36,21 +36,21 @@ import Testing
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 20))
             let arguments = try #require(
                 try await database.word(
-                    "select pg_get_function_identity_arguments('errand.claim_v2'::regproc)"))
+                    "select pg_get_function_identity_arguments('errand.claim_v1'::regproc)"))
             let types = try #require(
                 try await database.word(
                     """
                     select string_agg(format('$%s', place), ', ')
-                    from generate_series(1, (select pronargs from pg_proc where oid = 'errand.claim_v2'::regproc)) as place
+                    from generate_series(1, (select pronargs from pg_proc where oid = 'errand.claim_v1'::regproc)) as place
                     """))
             try await database.execute("create schema hidden")
-            try await database.execute("alter function errand.claim_v2 set schema hidden")
+            try await database.execute("alter function errand.claim_v1 set schema hidden")
             // A reply of another version, with too few columns.
             try await database.execute(
                 Statement(
                     """
-                    create function errand.claim_v2(\(arguments)) returns table (id bigint, line bigint)
-                    language sql security definer as $$ select id, line from hidden.claim_v2(\(types)) $$
+                    create function errand.claim_v1(\(arguments)) returns table (id bigint, queue_position bigint)
+                    language sql security definer as $$ select id, queue_position from hidden.claim_v1(\(types)) $$
                     """))
             var configuration = WorkerConfiguration.withoutHousekeeping
             configuration.grace = .seconds(2)
@@ -63,6 +63,38 @@ import Testing
             running.cancel()
             try await running.value
             #expect(try await database.count("from errand.job where state = 'available' and attempt = 0") == 20)
+        }
+    }
+
+    @Test("a claim that times out is followed by smaller ones")
+    func tooSlow() async throws {
+        try await withTestDatabase { database, configuration in
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 30))
+            // A claim of ten jobs or more times out.
+            try await database.execute(
+                """
+                create function public.wait() returns trigger language plpgsql as $$
+                begin
+                    if new.state = 'running' then perform pg_sleep(0.1); end if;
+                    return new;
+                end $$
+                """)
+            try await database.execute(
+                """
+                create trigger wait before update on errand.job
+                for each row execute function public.wait()
+                """)
+            var short = configuration
+            short.statementTimeout = .seconds(1)
+            let own = Database(configuration: short, logger: Logger(label: "database"))
+            let worker = Worker(
+                database: own, configuration: .withoutHousekeeping, logger: Logger(label: "worker"),
+                handlers: Handlers([]))
+            let running = Task { try await worker.run() }
+            #expect(try await database.becomes("(select count(*) from errand.history) = 30", within: .seconds(30)))
+            worker.stop()
+            try await running.value
+            await own.close()
         }
     }
 
@@ -90,7 +122,7 @@ import Testing
             try await database.makeSlowGuard("select true")
             for _ in 0..<5 {
                 let before = try await database.word("clock_timestamp()") ?? ""
-                #expect(try await database.becomes("beat_at > '\(before)' from errand.worker where id = \(id)"))
+                #expect(try await database.becomes("heartbeat_at > '\(before)' from errand.worker where id = \(id)"))
                 try await Task.sleep(for: .milliseconds(400))
             }
             try await database.execute("alter function errand.hidden rename to register_worker_v1")

@@ -104,7 +104,7 @@ import Testing
             #expect(!hasMoved)
             scans += 1
         }
-        #expect(scans == 3)
+        #expect(scans == 5)
     }
 
     private func observation(

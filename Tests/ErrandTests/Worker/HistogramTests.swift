@@ -44,9 +44,9 @@ import Testing
                         "jobs": 1000, "wait_ms": 0, "run_ms": 0, "wait_histogram": [\(counts)], "run_histogram": [\(counts)]}]',
                         0, '{}')
                     """))
-            try await database.execute("select errand.take_stock_v1('0 s')")
+            try await database.execute("select errand.refresh_statistics_v1('0 s')")
             let rows = try await database.query(
-                "select wait_p50_ms, wait_p95_ms, run_p99_ms from errand.pace where subject = 'queue' and span = '5 minutes'"
+                "select wait_p50_ms, wait_p95_ms, run_p99_ms from errand.throughput where subject = 'queue' and span = '5 minutes'"
             )
             let (p50, p95, p99) = try rows[0].decode(Double.self, Double.self, Double.self)
             for (milliseconds, share) in [(p50, 0.5), (p95, 0.95), (p99, 0.99)] {

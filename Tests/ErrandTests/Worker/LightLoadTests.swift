@@ -87,7 +87,7 @@ import Testing
             let connections = """
                 from pg_stat_activity
                 where datname = current_database() and pid <> pg_backend_pid()
-                    and (query like '%errand.claim_v2%' or query like '%errand.look_v1%')
+                    and (query like '%errand.claim_v1%' or query like '%errand.probe_v1%')
                 """
             for _ in 1...3 {
                 try await database.execute(

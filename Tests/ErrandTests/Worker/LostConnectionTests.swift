@@ -53,8 +53,8 @@ import Testing
             // Another worker has rescued its jobs.
             // In one transaction, so that no heartbeat runs in between.
             try await database.transaction { transaction in
-                try await transaction.execute("update errand.worker set beat_at = now() - interval '1 hour'")
-                try await transaction.execute("select errand.rescue_v2()")
+                try await transaction.execute("update errand.worker set heartbeat_at = now() - interval '1 hour'")
+                try await transaction.execute("select errand.rescue_v1()")
             }
             #expect(await interrupted.first { _ in true } == .leaseLost)
             #expect(await started.first { _ in true } == 2)
@@ -88,7 +88,7 @@ import Testing
             for _ in 0..<2 {
                 #expect(try await database.becomes(cancels))
                 let cancelled = try await database.word("clock_timestamp()")
-                #expect(try await database.becomes("min(beat_at) > '\(cancelled ?? "")' from errand.worker"))
+                #expect(try await database.becomes("min(heartbeat_at) > '\(cancelled ?? "")' from errand.worker"))
                 #expect(try await database.query(Statement("select \(knowsPositions)")).scalar(Bool.self))
             }
             try await database.execute(guardSaying("select true"))

@@ -17,7 +17,8 @@ import Testing
             }
             try await database.transaction { transaction in
                 // Another server took over, without the last positions.
-                try await transaction.execute("select setval('errand.job_line', nextval('errand.job_line') - 10)")
+                try await transaction.execute(
+                    "select setval('errand.job_position', nextval('errand.job_position') - 10)")
                 try await transaction.execute(
                     "select errand.enqueue_payloads_v1('noop', array_fill('{}'::jsonb, array[30]))")
                 try await transaction.execute(
@@ -39,7 +40,7 @@ import Testing
             func heartbeat(_ worker: ManualWorker, takenUnder start: String?) async throws -> String {
                 try await database.query(
                     Statement(
-                        "select published::text from errand.beat_v2($1, 0, $2, $3)",
+                        "select published::text from errand.heartbeat_v1($1, 0, $2, $3)",
                         [[worker.id], JSONB(#"{"default": [9, 9, 9, 9]}"#), start])
                 ).scalar(String.self)
             }
@@ -62,7 +63,7 @@ import Testing
                 let worker = try await ManualWorker(database)
                 try await database.execute(
                     Statement(
-                        "select errand.beat_v2($1, 0, $2, errand.server_start())",
+                        "select errand.heartbeat_v1($1, 0, $2, errand.server_start())",
                         [[worker.id], JSONB("{\"default\": \(marks)}")]))
                 if how == "leaves" {
                     try await database.execute(Statement("select errand.leave_v1($1, false)", [worker.id]))
@@ -103,7 +104,7 @@ import Testing
                 try await Task.sleep(for: .seconds(7))
                 // On another connection, which sees only committed rows.
                 return try await database.count(
-                    "from errand.worker where beat_at > clock_timestamp() - interval '3 seconds'")
+                    "from errand.worker where heartbeat_at > clock_timestamp() - interval '3 seconds'")
             }
             #expect(heartbeats == 1)
             #expect(try await database.drains())

@@ -44,7 +44,7 @@ import Testing
                     handlers: Handlers([NoopHandler()])
                 ).run()
             }
-            let wentOn = "from errand.worker where beat_at - started_at > interval '2 s'"
+            let wentOn = "from errand.worker where heartbeat_at - started_at > interval '2 s'"
             #expect(try await database.count(wentOn) == 1)
         }
     }
@@ -97,7 +97,7 @@ import Testing
             }
             #expect(try await database.count("from errand.job where state = 'running'") > 0)
             let isBack = "count(*) = 200 from errand.job where state in ('available', 'parked')"
-            #expect(try await database.becomes(isBack) { try await database.execute("select errand.rescue_v2()") })
+            #expect(try await database.becomes(isBack) { try await database.execute("select errand.rescue_v1()") })
         }
     }
 

@@ -104,7 +104,7 @@ private final class Times: Sendable {
             try await database.execute("select errand.resume('default')")
             #expect(
                 try await database.becomes("not exists (select from errand.job where crashes = 2)") {
-                    try await database.execute("select errand.rescue_v2()")
+                    try await database.execute("select errand.rescue_v1()")
                 })
             let longest = try #require(times.longestWait(of: crashed))
             #expect(longest <= .seconds(1), "\(longest)")

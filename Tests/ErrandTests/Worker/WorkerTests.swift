@@ -214,7 +214,7 @@ struct ProbeHandler: JobHandler {
             try await database.execute(
                 Statement(
                     """
-                    insert into errand.worker (name, version, lease, queues, kinds, beat_at, server_start, marks)
+                    insert into errand.worker (name, version, lease, queues, kinds, heartbeat_at, server_start, marks)
                     select
                         'other', version, lease, queues, \(kinds), \(heard), server_start, '{"default": [5, 7, 9, 11]}'
                     from errand.worker
@@ -222,7 +222,8 @@ struct ProbeHandler: JobHandler {
             // One heartbeat detects the loss, and the next one reports it.
             for _ in 0..<2 {
                 let before = try await database.word("clock_timestamp()") ?? ""
-                #expect(try await database.becomes("beat_at > '\(before)' from errand.worker where name <> 'other'"))
+                #expect(
+                    try await database.becomes("heartbeat_at > '\(before)' from errand.worker where name <> 'other'"))
             }
             #expect(
                 try await database.count(

@@ -287,7 +287,7 @@ extension Database {
         while ContinuousClock.now - start < .seconds(30) {
             try await step()
             if try await number("select count(*) from errand.job") == 0 { return true }
-            try await execute("select errand.promote_v2(1000, '-infinity')")
+            try await execute("select errand.promote_v1(1000, '-infinity')")
             try await Task.sleep(for: .milliseconds(50))
         }
         return false

@@ -171,7 +171,7 @@ import Testing
                     where id = $1
                     """, [ended]))
             let run = try await test.run(ActivitySweepHandler(), ActivitySweep())
-            #expect(try run.report() == .init(repaired: 1, closed: 1, pruned: 1))
+            #expect(try run.report() == .init(fixed: 1, closed: 1, pruned: 1))
             #expect(
                 try await database.lines(
                     "select unique_key, run_at > now() + interval '8 minutes' from errand.job where kind = 'activity_end'"

@@ -56,7 +56,7 @@ import Testing
                 try await transaction.execute("delete from errand.job")
                 let key = "photos/\(photo.uuidString.lowercased()).jpg"
                 try await transaction.execute(
-                    Statement("select media.compressed_v2($1, $2, '{}', '\\x0405')", [photo, key]))
+                    Statement("select media.compressed_v1($1, $2, '{}', '\\x0405')", [photo, key]))
                 return key
             }
             while !wasPut.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }
@@ -64,7 +64,7 @@ import Testing
             #expect(try await database.becomes("not exists (select from errand.job)"))
             #expect(
                 try await database.lines("select key, state from media.removal_status where not is_folder")
-                    == ["\(key)|settling"])
+                    == ["\(key)|confirming"])
             #expect(try await store.all() == [])
             mayArrive.withLock { $0 = true }
             // It arrives now. Put by hand, since the one that was cut off may have been so before all of it was on its

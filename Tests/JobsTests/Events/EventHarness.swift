@@ -52,7 +52,7 @@ extension Database {
             Statement(
                 """
                 update media.removal
-                set try_at = try_at - $1 * interval '1 second', settles_at = settles_at - $1 * interval '1 second',
+                set try_at = try_at - $1 * interval '1 second', final_at = final_at - $1 * interval '1 second',
                     tried_at = tried_at - $1 * interval '1 second'
                 """, [seconds]))
     }
@@ -79,7 +79,7 @@ func addDelivered(
     let result = try ObjectKey("photos/\(photo.uuidString.lowercased()).jpg")
     try await store.put([4, 5], at: result)
     try await database.execute(
-        Statement("select media.compressed_v2($1, $2, '{}', '\\x0405')", [photo, result.text]))
+        Statement("select media.compressed_v1($1, $2, '{}', '\\x0405')", [photo, result.text]))
     try await database.execute("delete from errand.job where kind in ('image_compression', 'upload_retry')")
     try await database.execute(
         Statement("select media.delivered_v1(id, key) from media.upload where photo = $1", [photo]))

@@ -210,7 +210,7 @@ import Testing
             }
             try await database.execute("update pairing.wrong_code set since = since - interval '1 hour'")
             #expect(try await redeem(code, as: "eve-4", from: "192.0.2.1") == "paired")
-            try await database.execute("select pairing.forget_invites_v1()")
+            try await database.execute("select pairing.prune_invites_v1()")
             #expect(try await database.number("select count(*) from pairing.wrong_code") == 0)
             for call in [
                 "pairing.redeem_invite('AAAAAA', 'ben', repeat('x', 201))",

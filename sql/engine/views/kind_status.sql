@@ -1,9 +1,9 @@
--- kind_status: a row a kind: who knows it, how much of it there is, how it fares.
+-- kind_status: one row for each kind: its workers, jobs, rates and times.
 create or replace view errand.kind_status as
 with named as (
     select name from errand.kind
     union
-    select kind from errand.stock
+    select kind from errand.job_count
     union
     select kind from errand.finished_total
 )
@@ -15,11 +15,11 @@ select
     known.limit_key,
     known.dependency,
     coalesce(alive.workers, 0) as workers,
-    coalesce(stock.available, 0) as waiting,
-    coalesce(stock.running, 0) as running,
-    coalesce(stock.scheduled, 0) as scheduled,
-    coalesce(stock.parked, 0) as parked,
-    coalesce(stock.failed, 0) as failed,
+    coalesce(job_count.available, 0) as waiting,
+    coalesce(job_count.running, 0) as running,
+    coalesce(job_count.scheduled, 0) as scheduled,
+    coalesce(job_count.parked, 0) as parked,
+    coalesce(job_count.failed, 0) as failed,
     coalesce(hour.succeeded, 0) as succeeded_1_h,
     coalesce(hour.failed, 0) as failed_1_h,
     coalesce(hour.retried, 0) as retried_1_h,
@@ -31,14 +31,14 @@ select
     hour.run_p99_ms as run_p99_ms_1_h,
     ended.last_succeeded,
     ended.last_failed,
-    (select done_at from errand.duty where name = 'stock') as counted_at
+    (select done_at from errand.maintenance_task where name = 'statistics') as counted_at
 from named
 left join errand.kind as known on known.name = named.name
 left join (
     select kind, count(*) as workers
     from errand.worker
     cross join unnest(kinds) as kind
-    where beat_at + lease > now()
+    where heartbeat_at + lease > now()
     group by kind
 ) as alive on alive.kind = named.name
 left join (
@@ -49,9 +49,9 @@ left join (
         sum(jobs) filter (where state = 'scheduled')::bigint as scheduled,
         sum(jobs) filter (where state = 'parked')::bigint as parked,
         sum(jobs) filter (where state = 'failed')::bigint as failed
-    from errand.stock
+    from errand.job_count
     group by kind
-) as stock on stock.kind = named.name
+) as job_count on job_count.kind = named.name
 left join (
     select
         kind,
@@ -64,31 +64,33 @@ left join (
     ) as minutes
     group by kind
 ) as ended on ended.kind = named.name
-left join errand.pace as hour
+left join errand.throughput as hour
     on hour.subject = 'kind' and hour.name = named.name and hour.span = interval '1 hour';
 comment on view errand.kind_status is
-    'A row a kind: live workers that know it (0 = its jobs wait for one), depth, rates, times, its last success';
-comment on column errand.kind_status.kind is 'names the kind';
-comment on column errand.kind_status.queue is 'where its jobs go unless an enqueue says otherwise';
-comment on column errand.kind_status.priority is 'as for the queue';
-comment on column errand.kind_status.max_attempts is 'as for the queue';
-comment on column errand.kind_status.limit_key is 'the limit of jobs that name none';
-comment on column errand.kind_status.dependency is 'what its jobs need';
-comment on column errand.kind_status.workers is 'live workers that know it';
-comment on column errand.kind_status.waiting is 'jobs in line, as housekeeping counted them last';
-comment on column errand.kind_status.running is 'jobs that run, likewise';
-comment on column errand.kind_status.scheduled is 'jobs that wait for their time, likewise';
-comment on column errand.kind_status.parked is 'jobs that are held back, likewise';
-comment on column errand.kind_status.failed is 'jobs that failed and were neither retried nor discarded, likewise';
+    'One row for each kind: live workers that have it (0 = its jobs wait), depth, rates, times, its last success';
+comment on column errand.kind_status.kind is 'the kind''s name';
+comment on column errand.kind_status.queue is 'queue of its jobs, unless an enqueue names one';
+comment on column errand.kind_status.priority is 'priority of its jobs, unless an enqueue names one';
+comment on column errand.kind_status.max_attempts is 'attempts of its jobs, unless an enqueue names a number';
+comment on column errand.kind_status.limit_key is 'limit of its jobs, unless an enqueue names one';
+comment on column errand.kind_status.dependency is 'the dependency of its jobs';
+comment on column errand.kind_status.workers is 'live workers that have it';
+comment on column errand.kind_status.waiting is 'available jobs, by the last statistics';
+comment on column errand.kind_status.running is 'running jobs, by the last statistics';
+comment on column errand.kind_status.scheduled is 'scheduled jobs, by the last statistics';
+comment on column errand.kind_status.parked is 'parked jobs, by the last statistics';
+comment on column errand.kind_status.failed is
+    'failed jobs that were neither retried nor discarded, by the last statistics';
 comment on column errand.kind_status.succeeded_1_h is 'jobs that succeeded within the last hour';
 comment on column errand.kind_status.failed_1_h is 'jobs that failed for good within the last hour';
-comment on column errand.kind_status.retried_1_h is 'attempts that failed and are tried again, within the last hour';
-comment on column errand.kind_status.succeeded_percent_1_h is 'of 100 attempts within the last hour, so many succeeded';
-comment on column errand.kind_status.wait_p50_ms_1_h is 'from due to started: half waited less, in milliseconds';
-comment on column errand.kind_status.wait_p95_ms_1_h is '95 of 100 waited less';
-comment on column errand.kind_status.run_p50_ms_1_h is 'from started to ended: half took less, in milliseconds';
-comment on column errand.kind_status.run_p95_ms_1_h is '95 of 100 took less';
-comment on column errand.kind_status.run_p99_ms_1_h is '99 of 100 took less';
+comment on column errand.kind_status.retried_1_h is 'attempts that failed and are retried, within the last hour';
+comment on column errand.kind_status.succeeded_percent_1_h is
+    'percentage of attempts within the last hour that succeeded';
+comment on column errand.kind_status.wait_p50_ms_1_h is 'from due to started, median, in milliseconds';
+comment on column errand.kind_status.wait_p95_ms_1_h is 'the same, 95th percentile';
+comment on column errand.kind_status.run_p50_ms_1_h is 'from started to completed, median, in milliseconds';
+comment on column errand.kind_status.run_p95_ms_1_h is 'the same, 95th percentile';
+comment on column errand.kind_status.run_p99_ms_1_h is 'the same, 99th percentile';
 comment on column errand.kind_status.last_succeeded is 'the minute of its last success';
 comment on column errand.kind_status.last_failed is 'the minute of its last failure';
-comment on column errand.kind_status.counted_at is 'when housekeeping counted last';
+comment on column errand.kind_status.counted_at is 'time of the last statistics';

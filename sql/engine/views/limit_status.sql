@@ -1,4 +1,4 @@
--- limit_status: the limits in use: how many jobs run under each key, how many wait, and the rates of queues.
+-- limit_status: the limits in use, with their running and parked jobs, and the rates of queues.
 create or replace view errand.limit_status as
 select
     'limit' as what,
@@ -11,10 +11,12 @@ select
     waiting.jobs as parked,
     used.job_ids
 from (
-    select slot.limit_key, count(live.id) as running, (array_agg(live.id order by live.id) filter (where live.id is not null))[1:20] as job_ids
+    select
+        slot.limit_key, count(live.id) as running,
+        (array_agg(live.id order by live.id) filter (where live.id is not null))[1:20] as job_ids
     from errand.limit_slot as slot
     left join errand.job as live
-        on live.id = slot.job_id and live.line = slot.line
+        on live.id = slot.job_id and live.queue_position = slot.queue_position
     group by slot.limit_key
     union
     select limit_key, 0, null
@@ -45,13 +47,13 @@ cross join lateral (
     where log.queue = rate.queue and started.last_at > now() - rate.per
 ) as used;
 comment on view errand.limit_status is
-    'Limits: jobs that run under each key and wait for room (counted up to 10,000); rates: jobs started within the time';
+    'Limits: running jobs under each key and parked ones (counted up to 10,000). Rates: jobs started within the span';
 comment on column errand.limit_status.what is 'limit, or rate';
 comment on column errand.limit_status.name is 'the limit''s key, or the rate''s queue';
 comment on column errand.limit_status.set_as is 'the key or pattern that was set';
 comment on column errand.limit_status.allowed is 'jobs that may run at once, or start within per';
 comment on column errand.limit_status.per is 'the span of the rate';
-comment on column errand.limit_status.running is 'jobs that run or are about to, or that were started within per';
-comment on column errand.limit_status.is_full is 'whether no more may';
-comment on column errand.limit_status.parked is 'jobs that wait for room, counted up to 10,000';
-comment on column errand.limit_status.job_ids is 'the jobs that run under the key, the first 20';
+comment on column errand.limit_status.running is 'jobs that run or will at once, or that started within per';
+comment on column errand.limit_status.is_full is 'whether no more may run or start';
+comment on column errand.limit_status.parked is 'parked jobs, counted up to 10,000';
+comment on column errand.limit_status.job_ids is 'the running jobs under the key, the first 20';

@@ -1,22 +1,23 @@
--- maintenance_status: when each housekeeping duty was last done, by whom, and how long it took.
+-- maintenance_status: the last run of each maintenance task, who did it, and how long it took.
 create or replace view errand.maintenance_status as
 select
-    duty.name as duty,
-    duty.done_at,
-    now() - duty.done_at as silent_for,
-    duty.took_ms,
-    duty.done_by,
-    duty.note,
-    duty.done_at < now() - case duty.name
+    maintenance_task.name as task,
+    maintenance_task.done_at,
+    now() - maintenance_task.done_at as silent_for,
+    maintenance_task.took_ms,
+    maintenance_task.done_by,
+    maintenance_task.note,
+    maintenance_task.done_at < now() - case maintenance_task.name
         when 'maintain' then interval '3 hours' when 'schedule' then interval '1 minute' else interval '5 minutes'
     end as is_late
-from errand.duty;
-comment on view errand.maintenance_status is 'When each housekeeping duty was last done, by whom, how long it took, what it found';
-comment on column errand.maintenance_status.duty is
-    'stock, rescue, maintain, or schedule: a scheduler looked at the schedules';
-comment on column errand.maintenance_status.done_at is 'when it was last begun';
+from errand.maintenance_task;
+comment on view errand.maintenance_status is
+    'The last run of each maintenance task, who did it, how long it took, and its result';
+comment on column errand.maintenance_status.task is
+    'statistics, rescue, maintain, or schedule (a scheduler read the schedules)';
+comment on column errand.maintenance_status.done_at is 'start of the last run';
 comment on column errand.maintenance_status.silent_for is 'how long ago that is';
 comment on column errand.maintenance_status.took_ms is 'how long it took';
-comment on column errand.maintenance_status.done_by is 'the program that did it';
-comment on column errand.maintenance_status.note is 'what it found';
-comment on column errand.maintenance_status.is_late is 'whether it should have been done again by now';
+comment on column errand.maintenance_status.done_by is 'application_name of the program';
+comment on column errand.maintenance_status.note is 'its result';
+comment on column errand.maintenance_status.is_late is 'whether the next run is late';

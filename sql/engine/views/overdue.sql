@@ -1,6 +1,6 @@
--- overdue: what should have happened by now and has not: a row a queue, kind or schedule, not a job.
+-- overdue: queues, kinds and schedules that are late, and scheduled jobs that housekeeping has not made available.
 --
--- Kinds are of the last count of jobs, some seconds ago.
+-- Kinds are by the last statistics, some seconds ago.
 -- errand: after queue_status, schedule_status
 create or replace view errand.overdue as
 select
@@ -21,34 +21,34 @@ select
     'kind', kind, null, null,
     case jobs when 1 then '1 job waits' else format('%s jobs wait', jobs) end
         || case
-            when knowing is null then ', and no live worker knows the kind'
+            when knowing is null then ', and no live worker has the kind'
             else format(
-                ' in %s%s, and no live worker of it knows the kind', queues[1],
+                ' in %s%s, and no live worker of it has the kind', queues[1],
                 case when cardinality(queues) > 1 then format(' and %s more queues', cardinality(queues) - 1) end)
         end,
-    coalesce(knowing || ' knows it, but claims from other queues', 'start a worker of a version that has it')
+    coalesce(knowing || ' has it, but claims from other queues', 'start a worker of a version that has it')
 from (
     select
-        stock.kind,
-        sum(stock.jobs) as jobs,
-        array_agg(stock.queue order by stock.jobs desc, stock.queue) as queues,
+        job_count.kind,
+        sum(job_count.jobs) as jobs,
+        array_agg(job_count.queue order by job_count.jobs desc, job_count.queue) as queues,
         (
             select min(worker.name)
             from errand.worker
-            where stock.kind = any (worker.kinds) and worker.beat_at + worker.lease > now()
+            where job_count.kind = any (worker.kinds) and worker.heartbeat_at + worker.lease > now()
         ) as knowing,
         bool_or(exists (
             select from errand.worker
-            where stock.queue = any (worker.queues) and worker.beat_at + worker.lease > now())) as is_served
-    from errand.stock
-    where stock.state = 'available' and stock.jobs > 0
+            where job_count.queue = any (worker.queues) and worker.heartbeat_at + worker.lease > now())) as is_served
+    from errand.job_count
+    where job_count.state = 'available' and job_count.jobs > 0
         and not exists (
             select from errand.worker
-            where stock.queue = any (worker.queues) and stock.kind = any (worker.kinds)
-                and worker.beat_at + worker.lease > now())
-    group by stock.kind
+            where job_count.queue = any (worker.queues) and job_count.kind = any (worker.kinds)
+                and worker.heartbeat_at + worker.lease > now())
+    group by job_count.kind
 ) as waiting
--- A queue that nobody claims from is late itself.
+-- A queue without workers is late itself.
 where knowing is null or is_served
 union all
 select 'schedule', name, next_tick, now() - next_tick, problem, 'select * from errand.schedule_status'
@@ -56,20 +56,20 @@ from errand.schedule_status
 where problem is not null and paused_at is null
 union all
 select
-    'promotion', 'scheduled jobs', run_at, now() - run_at, format('job %s is due and nobody has put it in line', id),
+    'promotion', 'scheduled jobs', run_at, now() - run_at, format('job %s is due and not available yet', id),
     'does any worker or scheduler run?'
 from (
     select id, run_at
     from errand.job
-    where line is null and parked_for is null and run_at < now() - interval '1 minute'
+    where queue_position is null and parked_for is null and run_at < now() - interval '1 minute'
         and isfinite(run_at)
     order by run_at
     limit 1) as waiting;
 comment on view errand.overdue is
-    'What should have happened by now: queues whose oldest job is due for 5 minutes, kinds without workers, late schedules';
+    'What is late: queues whose oldest job is due for 5 minutes, kinds without workers, schedules, promotion';
 comment on column errand.overdue.what is 'queue, kind, schedule or promotion';
 comment on column errand.overdue.name is 'its name';
-comment on column errand.overdue.since is 'since when it should have happened';
+comment on column errand.overdue.since is 'since when it is due';
 comment on column errand.overdue.late_by is 'how long that is';
 comment on column errand.overdue.detail is 'what is late';
-comment on column errand.overdue.hint is 'where to look or what to do';
+comment on column errand.overdue.hint is 'the call that shows more, or what to do';

@@ -1,37 +1,38 @@
--- queue_status: a row a queue: how much waits, how fast it goes, whether it is paused.
+-- queue_status: one row for each queue: its depth, throughput and pause.
 --
--- Costs what there are queues, not jobs: up to 250 entries of each priority are counted just now; where there are more,
--- waiting and running are housekeeping's last count (errand.take_stock_v1), and is_estimate says so. Scheduled and
--- parked jobs are counted just now while there are less than 1,000 in all queues; failed ones are of the last count.
+-- The cost depends on the number of queues, not of jobs. Up to 250 entries of each priority are counted now. If there
+-- are more, waiting and running are from the last statistics (errand.refresh_statistics_v1), and is_estimate is true.
+-- Scheduled and parked jobs are counted now while there are fewer than 1,000 in all queues. Failed jobs are from the
+-- last statistics.
 --
--- A job whose kind no live worker of its queue knows makes the queue no later: the kind lacks a worker
--- (errand.overdue).
+-- A job whose kind no live worker of its queue has does not make the queue late: errand.overdue shows the kind.
 create or replace view errand.queue_status as
 with alive as materialized (
-    select queues, kinds from errand.worker where beat_at + lease > now()
+    select queues, kinds from errand.worker where heartbeat_at + lease > now()
 ),
 later as materialized (
-    select queue from errand.job where line is null and parked_for is null order by run_at limit 1000
+    select queue from errand.job where queue_position is null and parked_for is null order by run_at limit 1000
 ),
 held_back as materialized (
     select queue from errand.job where parked_for is not null order by parked_for limit 1000
 )
 select
     named.queue,
-    case when line.is_whole then line.waiting else greatest(stock.available, line.waiting) end as waiting,
-    case when line.is_whole then line.running else greatest(stock.running, line.running) end as running,
+    case when depth.is_whole then depth.waiting else greatest(job_count.available, depth.waiting) end as waiting,
+    case when depth.is_whole then depth.running else greatest(job_count.running, depth.running) end as running,
     case
         when (select count(*) from later) < 1000 then (select count(*) from later where later.queue = named.queue)
-        else coalesce(stock.scheduled, 0)
+        else coalesce(job_count.scheduled, 0)
     end as scheduled,
     case
-        when (select count(*) from held_back) < 1000 then (select count(*) from held_back where held_back.queue = named.queue)
-        else coalesce(stock.parked, 0)
+        when (select count(*) from held_back) < 1000
+            then (select count(*) from held_back where held_back.queue = named.queue)
+        else coalesce(job_count.parked, 0)
     end as parked,
-    coalesce(stock.failed, 0) as failed,
-    not line.is_whole as is_estimate,
-    line.oldest_due_at,
-    greatest(now() - line.oldest_due_at, interval '0') as oldest_age,
+    coalesce(job_count.failed, 0) as failed,
+    not depth.is_whole as is_estimate,
+    depth.oldest_due_at,
+    greatest(now() - depth.oldest_due_at, interval '0') as oldest_age,
     served.workers,
     coalesce(recent.succeeded, 0)::bigint as succeeded_5_min,
     coalesce(recent.failed, 0)::bigint as failed_5_min,
@@ -53,22 +54,25 @@ select
     held.paused_until,
     held.paused_by,
     held.paused_reason,
-    (select done_at from errand.duty where name = 'stock') as counted_at
+    (select done_at from errand.maintenance_task where name = 'statistics') as counted_at
 from errand.queue_names() as named(queue)
 left join errand.queue as held on held.name = named.queue and held.paused_at is not null
 cross join lateral (
     select
         (select count(*) from alive where named.queue = any (alive.queues)) as workers,
         array(
-            select distinct kind from alive cross join unnest(alive.kinds) as kind where named.queue = any (alive.queues)
+            select distinct kind
+            from alive
+            cross join unnest(alive.kinds) as kind
+            where named.queue = any (alive.queues)
         ) as kinds
 ) as served
 cross join lateral (
     select
-        coalesce(sum(lane.waiting), 0)::bigint as waiting,
-        coalesce(sum(lane.running), 0)::bigint as running,
-        coalesce(max(lane.counted), 0) < 250 as is_whole,
-        min(coalesce(lane.oldest_due_at, behind.run_at)) as oldest_due_at
+        coalesce(sum(level.waiting), 0)::bigint as waiting,
+        coalesce(sum(level.running), 0)::bigint as running,
+        coalesce(max(level.counted), 0) < 250 as is_whole,
+        min(coalesce(level.oldest_due_at, behind.run_at)) as oldest_due_at
     from generate_series(1, 4) as priority
     cross join lateral (
         select
@@ -81,25 +85,25 @@ cross join lateral (
         from (
             select job.state, job.run_at, job.kind
             from errand.job
-            where job.queue = named.queue and job.priority = priority.priority and job.line is not null
-            order by job.line
+            where job.queue = named.queue and job.priority = priority.priority and job.queue_position is not null
+            order by job.queue_position
             limit 250) as near
-    ) as lane
+    ) as level
     left join lateral (
-        -- Where all of these are of kinds without a worker, the first of another kind among the next 10,000.
+        -- If all of these are of kinds without a worker, the first of another kind among the next 10,000.
         select further.run_at
         from (
             select job.state, job.run_at, job.kind
             from errand.job
-            where job.queue = named.queue and job.priority = priority.priority and job.line is not null
-            order by job.line
+            where job.queue = named.queue and job.priority = priority.priority and job.queue_position is not null
+            order by job.queue_position
             offset 250
             limit 10000) as further
-        where lane.counted = 250 and lane.oldest_due_at is null and further.state = 'available'
+        where level.counted = 250 and level.oldest_due_at is null and further.state = 'available'
             and isfinite(further.run_at) and further.kind = any (served.kinds)
         limit 1
     ) as behind on true
-) as line
+) as depth
 cross join lateral (
     select
         sum(jobs) filter (where state = 'available')::bigint as available,
@@ -107,10 +111,10 @@ cross join lateral (
         sum(jobs) filter (where state = 'scheduled')::bigint as scheduled,
         sum(jobs) filter (where state = 'parked')::bigint as parked,
         sum(jobs) filter (where state = 'failed')::bigint as failed
-    from errand.stock
-    where stock.queue = named.queue
-) as stock
--- Minute by minute: the index begins with it, and a range of minutes would be read whole for each queue.
+    from errand.job_count
+    where job_count.queue = named.queue
+) as job_count
+-- Minute by minute: the index begins with it, and a range of minutes would be read as a whole for each queue.
 cross join lateral (
     select sum(of_minute.succeeded) as succeeded, sum(of_minute.failed) as failed, sum(of_minute.retried) as retried
     from generate_series(0, 4) as ago
@@ -126,49 +130,54 @@ cross join lateral (
 -- With a limit, so that each is found by the index, and not by a join with all queues.
 left join lateral (
     select *
-    from errand.pace
-    where pace.subject = 'queue' and pace.name = named.queue and pace.span = interval '5 minutes'
+    from errand.throughput
+    where throughput.subject = 'queue' and throughput.name = named.queue and throughput.span = interval '5 minutes'
     limit 1
 ) as minutes on true
 left join lateral (
     select *
-    from errand.pace
-    where pace.subject = 'queue' and pace.name = named.queue and pace.span = interval '1 hour'
+    from errand.throughput
+    where throughput.subject = 'queue' and throughput.name = named.queue and throughput.span = interval '1 hour'
     limit 1
 ) as hour on true;
 comment on view errand.queue_status is
-    'A row a queue: depth by state, oldest due job, rates, times, pause. Answers in milliseconds however long the queue is';
-comment on column errand.queue_status.queue is 'names the queue';
-comment on column errand.queue_status.waiting is 'due jobs in line';
-comment on column errand.queue_status.running is 'jobs that a worker holds';
-comment on column errand.queue_status.scheduled is 'jobs that wait for their time';
-comment on column errand.queue_status.parked is 'jobs that are held back by a limit, a dependency or two crashes of their worker';
-comment on column errand.queue_status.failed is 'jobs that failed and were neither retried nor discarded';
-comment on column errand.queue_status.is_estimate is 'whether waiting and running are of the last count, not of now';
+    'One row for each queue: depth by state, oldest due job, rates, times, pause. Takes milliseconds for any length of '
+    'queue';
+comment on column errand.queue_status.queue is 'the queue''s name';
+comment on column errand.queue_status.waiting is 'available jobs';
+comment on column errand.queue_status.running is 'running jobs';
+comment on column errand.queue_status.scheduled is 'scheduled jobs';
+comment on column errand.queue_status.parked is
+    'parked jobs: they wait for a limit, a dependency, or after two crashes of their worker';
+comment on column errand.queue_status.failed is 'failed jobs that were neither retried nor discarded';
+comment on column errand.queue_status.is_estimate is
+    'whether waiting and running are from the last statistics, not from now';
 comment on column errand.queue_status.oldest_due_at is
-    'since when the longest waiting job is due that a live worker of the queue knows; any job where the queue has none';
+    'since when the oldest waiting job is due, among kinds that a live worker of the queue has; all kinds if it has no '
+    'worker';
 comment on column errand.queue_status.oldest_age is 'how long that is';
 comment on column errand.queue_status.workers is 'live workers that claim from it';
 comment on column errand.queue_status.succeeded_5_min is 'jobs that succeeded within the last 5 minutes';
 comment on column errand.queue_status.failed_5_min is 'jobs that failed for good within the last 5 minutes';
 comment on column errand.queue_status.retried_5_min is
-    'attempts that failed and are tried again, within the last 5 minutes';
+    'attempts that failed and are retried, within the last 5 minutes';
 comment on column errand.queue_status.succeeded_1_h is 'jobs that succeeded within the last hour';
 comment on column errand.queue_status.failed_1_h is 'jobs that failed for good within the last hour';
-comment on column errand.queue_status.retried_1_h is 'attempts that failed and are tried again, within the last hour';
+comment on column errand.queue_status.retried_1_h is 'attempts that failed and are retried, within the last hour';
 comment on column errand.queue_status.wait_p50_ms_5_min is
-    'from due to started, last 5 minutes: half waited less, in milliseconds';
-comment on column errand.queue_status.wait_p95_ms_5_min is '95 of 100 waited less';
-comment on column errand.queue_status.run_p50_ms_5_min is 'from started to ended, last 5 minutes: half took less';
-comment on column errand.queue_status.run_p95_ms_5_min is '95 of 100 took less';
-comment on column errand.queue_status.wait_p50_ms_1_h is 'from due to started, last hour: half waited less';
-comment on column errand.queue_status.wait_p95_ms_1_h is '95 of 100 waited less';
-comment on column errand.queue_status.wait_p99_ms_1_h is '99 of 100 waited less';
-comment on column errand.queue_status.run_p50_ms_1_h is 'from started to ended, last hour: half took less';
-comment on column errand.queue_status.run_p95_ms_1_h is '95 of 100 took less';
-comment on column errand.queue_status.run_p99_ms_1_h is '99 of 100 took less';
-comment on column errand.queue_status.paused_at is 'since when nothing is claimed from it; null = it runs';
-comment on column errand.queue_status.paused_until is 'when the pause ends by itself';
+    'from due to started, last 5 minutes, median, in milliseconds';
+comment on column errand.queue_status.wait_p95_ms_5_min is 'the same, 95th percentile';
+comment on column errand.queue_status.run_p50_ms_5_min is
+    'from started to completed, last 5 minutes, median, in milliseconds';
+comment on column errand.queue_status.run_p95_ms_5_min is 'the same, 95th percentile';
+comment on column errand.queue_status.wait_p50_ms_1_h is 'from due to started, last hour, median, in milliseconds';
+comment on column errand.queue_status.wait_p95_ms_1_h is 'the same, 95th percentile';
+comment on column errand.queue_status.wait_p99_ms_1_h is 'the same, 99th percentile';
+comment on column errand.queue_status.run_p50_ms_1_h is 'from started to completed, last hour, median, in milliseconds';
+comment on column errand.queue_status.run_p95_ms_1_h is 'the same, 95th percentile';
+comment on column errand.queue_status.run_p99_ms_1_h is 'the same, 99th percentile';
+comment on column errand.queue_status.paused_at is 'when it was paused; null = it is not paused';
+comment on column errand.queue_status.paused_until is 'when the pause ends; null = at errand.resume';
 comment on column errand.queue_status.paused_by is 'who paused it';
-comment on column errand.queue_status.paused_reason is 'why';
-comment on column errand.queue_status.counted_at is 'when housekeeping counted last';
+comment on column errand.queue_status.paused_reason is 'why, in the words of the operator';
+comment on column errand.queue_status.counted_at is 'time of the last statistics';

@@ -1,7 +1,7 @@
--- recent_errors: the errors of the last 5,000 failures, those that are alike in one row, the newest first.
+-- recent_errors: the last 5,000 failures, grouped by similar errors, newest first.
 --
--- Jobs that were retried since are among them for a week. Errors are texts of handlers, and may quote what a job holds:
--- those who have errand_monitor only see how many there are, and not what they say.
+-- Failures of jobs that were retried since stay for a week. Errors are texts of handlers and may quote the content of
+-- jobs: roles with errand_monitor only see the numbers, not the texts.
 create or replace view errand.recent_errors as
 select
     kind,
@@ -31,15 +31,15 @@ from (
 group by kind, queue, recent.fingerprint
 order by last_at desc;
 comment on view errand.recent_errors is
-    'The last 5,000 failures, grouped by kind, queue and what their errors have in common; newest first';
+    'The last 5,000 failures, grouped by kind, queue and similar errors; newest first';
 comment on column errand.recent_errors.kind is 'the jobs'' kind';
 comment on column errand.recent_errors.queue is 'the jobs'' queue';
 comment on column errand.recent_errors.fingerprint is
-    'the error without its numbers, ids and quotes; null for errand_monitor';
-comment on column errand.recent_errors.failures is 'how many of the last 5,000 failures';
-comment on column errand.recent_errors.failures_1_h is 'how many within the last hour';
-comment on column errand.recent_errors.retried is 'how many of them are of jobs that were retried since';
+    'the error without numbers, ids and quotes; null for errand_monitor';
+comment on column errand.recent_errors.failures is 'number of failures among the last 5,000';
+comment on column errand.recent_errors.failures_1_h is 'number within the last hour';
+comment on column errand.recent_errors.retried is 'number of failures of jobs that were retried since';
 comment on column errand.recent_errors.first_at is 'the first of them';
 comment on column errand.recent_errors.last_at is 'the last of them';
 comment on column errand.recent_errors.last_job_id is 'the job of the last one, for errand.explain and errand.retry';
-comment on column errand.recent_errors.last_error is 'its error, whole; null for errand_monitor';
+comment on column errand.recent_errors.last_error is 'its error in full; null for errand_monitor';

@@ -1,4 +1,4 @@
--- schedule_status: a row a schedule: when it ticks, what its last tick gave, when the next one is, what is wrong.
+-- schedule_status: one row for each schedule: its times, its last and next tick, and its problem.
 create or replace view errand.schedule_status as
 select
     known.name,
@@ -11,16 +11,16 @@ select
     known.kind,
     known.queue,
     known.missed,
-    settled.tick as last_tick,
-    settled.outcome as last_outcome,
-    settled.job_id as last_job_id,
+    latest.tick as last_tick,
+    latest.outcome as last_outcome,
+    latest.job_id as last_job_id,
     known.next_tick,
     case
         when known.problem is not null then known.problem
         when known.paused_at is null and known.next_tick < now() - known.max_lateness then 'late: does a scheduler run?'
         when known.paused_at is null and known.next_tick is null
                 and greatest(known.changed_at, known.last_tick) < now() - interval '1 minute'
-            then 'no scheduler has taken it up: does one run?'
+            then 'no scheduler has read it: does one run?'
     end as problem,
     known.paused_at,
     known.paused_reason,
@@ -36,21 +36,21 @@ left join lateral (
     where past.schedule = known.name
     order by past.tick desc
     limit 1
-) as settled on true;
+) as latest on true;
 comment on view errand.schedule_status is
-    'A row a schedule: its times, its last tick and the job of it, its next tick, paused, and why it does not tick';
-comment on column errand.schedule_status.name is 'names the schedule';
-comment on column errand.schedule_status.cron is 'when it ticks, as it was put';
-comment on column errand.schedule_status.time_zone is 'whose clock';
+    'One row for each schedule: its times, its last tick and job, its next tick, its pause, and why it does not tick';
+comment on column errand.schedule_status.name is 'the schedule''s name';
+comment on column errand.schedule_status.cron is 'its cron expression or interval';
+comment on column errand.schedule_status.time_zone is 'the time zone of its clock';
 comment on column errand.schedule_status.kind is 'the kind of its jobs';
-comment on column errand.schedule_status.queue is 'the queue of its jobs; null = as for the kind';
-comment on column errand.schedule_status.missed is 'what becomes of missed ticks: skip, latest or all';
-comment on column errand.schedule_status.last_tick is 'its last settled tick';
-comment on column errand.schedule_status.last_outcome is 'what became of that tick, as in errand.tick';
-comment on column errand.schedule_status.last_job_id is 'the job that it gave';
-comment on column errand.schedule_status.next_tick is 'the tick that comes next';
+comment on column errand.schedule_status.queue is 'the queue of its jobs; null = the kind''s default';
+comment on column errand.schedule_status.missed is 'what happens to missed ticks: skip, latest or all';
+comment on column errand.schedule_status.last_tick is 'its last recorded tick';
+comment on column errand.schedule_status.last_outcome is 'the outcome of that tick, as in errand.tick';
+comment on column errand.schedule_status.last_job_id is 'the job of that tick';
+comment on column errand.schedule_status.next_tick is 'the next tick';
 comment on column errand.schedule_status.problem is 'why it does not tick; null = it does';
-comment on column errand.schedule_status.paused_at is 'since when it is paused';
-comment on column errand.schedule_status.paused_reason is 'why';
-comment on column errand.schedule_status.created_at is 'when it was first put';
-comment on column errand.schedule_status.changed_at is 'when it was last put, paused or resumed';
+comment on column errand.schedule_status.paused_at is 'when it was paused; null = it is not paused';
+comment on column errand.schedule_status.paused_reason is 'why, in the words of the operator';
+comment on column errand.schedule_status.created_at is 'when it was created';
+comment on column errand.schedule_status.changed_at is 'when it was last changed, paused or resumed';

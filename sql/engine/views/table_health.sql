@@ -1,4 +1,4 @@
--- table_health: size and dead rows of Errand's tables; a partitioned one in one row.
+-- table_health: size and dead rows of Errand's tables; a partitioned table is one row.
 create or replace view errand.table_health as
 select
     whole.schema || '.' || whole.name as table_name,
@@ -20,15 +20,16 @@ cross join lateral (
 ) as whole
 where part.schemaname in ('errand', 'media') and class.relkind = 'r'
 group by whole.schema, whole.name;
-comment on view errand.table_health is 'Size, dead rows and last vacuum of each table; the history''s partitions are one row';
-comment on column errand.table_health.table_name is 'the table; the history''s partitions count as one';
-comment on column errand.table_health.parts is 'how many partitions it has';
-comment on column errand.table_health.bytes is 'with its indexes and what is stored aside';
-comment on column errand.table_health.heap_bytes is 'the rows alone';
+comment on view errand.table_health is
+    'Size, dead rows and last vacuum of each table; the partitions of a table are one row';
+comment on column errand.table_health.table_name is 'the table, including its partitions';
+comment on column errand.table_health.parts is 'number of partitions';
+comment on column errand.table_health.bytes is 'size with indexes and TOAST';
+comment on column errand.table_health.heap_bytes is 'size of the rows alone';
 comment on column errand.table_health.live_rows is 'estimated by the server';
 comment on column errand.table_health.dead_rows is 'rows that vacuum has not removed yet';
-comment on column errand.table_health.dead_percent is 'of 100 rows, so many are dead';
-comment on column errand.table_health.last_vacuum is 'the last vacuum of any part';
-comment on column errand.table_health.last_analyze is 'the last statistics of any part';
+comment on column errand.table_health.dead_percent is 'percentage of dead rows';
+comment on column errand.table_health.last_vacuum is 'the last vacuum of any partition';
+comment on column errand.table_health.last_analyze is 'the last analyze of any partition';
 comment on column errand.table_health.oldest_row_transactions is
-    'transactions since its oldest unfrozen row: two thousand million are too many';
+    'transactions since its oldest unfrozen row; the server stops at two thousand million';

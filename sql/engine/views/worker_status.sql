@@ -1,17 +1,18 @@
 -- worker_status: the workers that hold a lease.
 create or replace view errand.worker_status as
 select
-    id, name, version, queues, kinds, running, started_at, beat_at, beat_at + lease as lost_at,
-    beat_at + lease <= now() as is_lost
+    id, name, version, queues, kinds, running, started_at, heartbeat_at, heartbeat_at + lease as lost_at,
+    heartbeat_at + lease <= now() as is_lost
 from errand.worker;
-comment on view errand.worker_status is 'The workers that hold a lease; lost_at is when one that stays silent counts as lost';
-comment on column errand.worker_status.id is 'names the worker: a new one at each start';
+comment on view errand.worker_status is
+    'The workers that hold a lease; lost_at is when a worker without heartbeats counts as lost';
+comment on column errand.worker_status.id is 'the worker''s id: each start has a new one';
 comment on column errand.worker_status.name is 'host:pid';
 comment on column errand.worker_status.version is 'the program''s version';
 comment on column errand.worker_status.queues is 'the queues that it claims from';
 comment on column errand.worker_status.kinds is 'the kinds that it can run';
-comment on column errand.worker_status.running is 'jobs that it was running at its last heartbeat';
-comment on column errand.worker_status.started_at is 'when it was entered';
-comment on column errand.worker_status.beat_at is 'its last heartbeat';
-comment on column errand.worker_status.lost_at is 'when it counts as lost if it stays silent';
-comment on column errand.worker_status.is_lost is 'whether it does';
+comment on column errand.worker_status.running is 'number of its running jobs at its last heartbeat';
+comment on column errand.worker_status.started_at is 'when it registered';
+comment on column errand.worker_status.heartbeat_at is 'its last heartbeat';
+comment on column errand.worker_status.lost_at is 'when it counts as lost without another heartbeat';
+comment on column errand.worker_status.is_lost is 'whether it is lost';

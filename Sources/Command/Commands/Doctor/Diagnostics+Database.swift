@@ -40,9 +40,9 @@ extension Diagnostics {
 
     private func checkServer(_ connection: Connection, _ configuration: PostgresConfiguration) async -> Finding {
         let version = await connection.serverVersion / 10_000
-        guard (13...18).contains(version) else {
+        guard (14...18).contains(version) else {
             return .fail(
-                "database", "PostgreSQL \(version)", fix: "expected PostgreSQL 13 to 18: move the database there")
+                "database", "PostgreSQL \(version)", fix: "expected PostgreSQL 14 to 18: move the database there")
         }
         return .ok("database", "PostgreSQL \(version) at \(configuration)")
     }
@@ -109,7 +109,7 @@ extension Diagnostics {
             guard let original else { return .ok("home", "this database is no copy of another") }
             return .fail(
                 "home", "nothing is claimed or scheduled here: this database is a copy of \(original)",
-                fix: "once the original runs no jobs: select errand.adopt('…')")
+                fix: "when the original runs no jobs any more: select errand.adopt('…')")
         } catch  where error.sqlState == "42501" {
             return .ok("home", "not checked: this user lacks the right")
         } catch {

@@ -14,7 +14,7 @@ extension Diagnostics {
                         array(
                             select verb
                             from (
-                                values (1, 'enqueue', 'enqueue'), (2, 'work', 'claim_v2'), (3, 'look', 'health'),
+                                values (1, 'enqueue', 'enqueue'), (2, 'work', 'claim_v1'), (3, 'look', 'health'),
                                     (4, 'change', 'cancel'), (5, 'read metrics', 'metrics')
                             ) as right_to (place, verb, function)
                             where exists (

@@ -22,7 +22,7 @@ enum DoctorRole: String, CaseIterable, ExpressibleByArgument {
     /// The function that the role must be allowed to call, and the database role with that right.
     var right: (verb: String, function: String, role: String) {
         switch self {
-        case .run, .worker, .scheduler: ("work", "claim_v2", "errand_worker")
+        case .run, .worker, .scheduler: ("work", "claim_v1", "errand_worker")
         case .web: ("read metrics", "metrics", "errand_monitor")
         case .api: ("enqueue", "enqueue", "errand_enqueuer")
         case .ops: ("change", "cancel", "errand_ops")

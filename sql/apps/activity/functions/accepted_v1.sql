@@ -1,6 +1,6 @@
--- accepted_v1: records that a push was accepted, and what follows of that: for the transaction in which its job ends.
+-- accepted_v1: records that a push was accepted, in the transaction that completes its job.
 --
--- Answers again where there is newer content to send, else done; gone where there is no such activity any more.
+-- Returns again if there is newer content to send, else done; gone if the activity does not exist any more.
 create or replace function activity.accepted_v1(activity uuid, push jsonb) returns text
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
@@ -41,4 +41,4 @@ begin
 end
 $$;
 comment on function activity.accepted_v1(uuid, jsonb) is
-    'For the jobs activity_end and activity_push: records an accepted push; answers again, done or gone';
+    'For the jobs activity_end and activity_push: records an accepted push; returns again, done or gone';

@@ -1,9 +1,9 @@
--- begin_push_v1: what a job is to send for an activity now, with the newest token and a timestamp that is later than that of
--- every push before it. Committed before anything is sent, so that a timestamp never comes twice.
+-- begin_push_v1: returns what a job is to send for an activity now, with the newest token and a timestamp later than
+-- that of every push before. The job commits this before it sends, so no timestamp occurs twice.
 --
--- problem is null where there is something to send, else gone (no such activity), ended, over (its 8 hours), or nothing (now;
--- see activity.rest_v1). From the first try of its end on the activity is ending, and takes no update. present is the
--- database's clock; remaining_ms says how long it may be sent: never at the 8 hours or later.
+-- problem is null if there is something to send, else gone (no such activity), ended, over (its 8 hours), or nothing
+-- (for now: see activity.next_step_v1). From the first try of its end on, the activity is ending and takes no update.
+-- present is the database's clock. remaining_ms is how long the push may be sent: never at the 8 hours or later.
 create or replace function activity.begin_push_v1(activity uuid, job_id bigint, ends boolean)
 returns table (
     problem text, event text, device_token text, sent_timestamp bigint, expires_at bigint, remaining_ms bigint,
@@ -37,7 +37,9 @@ begin
     update activity.activity as held
     set last_timestamp = sent_timestamp,
         state = case when ends then 'ending' else held.state end,
-        start_tried_at = case event when 'start' then coalesce(held.start_tried_at, present) else held.start_tried_at end
+        start_tried_at = case event
+            when 'start' then coalesce(held.start_tried_at, present) else held.start_tried_at
+        end
     where held.id = activity;
     if ends and known.state <> 'ending' then
         perform activity.record_change(activity, 'ending', 'ending', 'job ' || job_id, 'its time has come');
@@ -56,4 +58,4 @@ begin
 end
 $$;
 comment on function activity.begin_push_v1(uuid, bigint, boolean) is
-    'For the jobs activity_end and activity_push: what is to be sent now, with a timestamp of its own';
+    'For the jobs activity_end and activity_push: returns what to send now, with a timestamp of its own';

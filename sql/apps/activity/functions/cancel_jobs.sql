@@ -1,4 +1,4 @@
--- cancel_jobs: takes the jobs of an activity that is over out of line; the one that runs this stays.
+-- cancel_jobs: cancels the jobs of an activity that is over, except the calling one.
 create or replace function activity.cancel_jobs(activity uuid, reason text, except_job bigint default null) returns void
 language plpgsql set search_path = pg_catalog, activity, pg_temp as $$
 declare

@@ -1,12 +1,13 @@
--- check_token: raises ER422 where a text can't be a device token: hex digits, in pairs. Answers it in small letters.
-create or replace function activity.check_token(place text, token text) returns text
+-- check_token: raises ER422 for a text that is no device token: hex digits, in pairs. Returns it in lower case.
+create or replace function activity.check_token(context text, token text) returns text
 language plpgsql immutable set search_path = pg_catalog, activity, pg_temp as $$
 begin
     if token !~ '^([0-9A-Fa-f]{2}){8,200}$' then
-        raise exception '%: expected 16 to 400 hex digits, got % characters', place, length(token)
+        raise exception '%: expected 16 to 400 hex digits, got % characters', context, length(token)
             using errcode = 'ER422';
     end if;
     return lower(token);
 end
 $$;
-comment on function activity.check_token(text, text) is 'Raises ER422 for what can''t be a device token';
+comment on function activity.check_token(text, text) is
+    'Raises ER422 for a text that is no device token; returns it in lower case';

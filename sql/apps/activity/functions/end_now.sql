@@ -1,13 +1,14 @@
--- end_now: ends an activity before its 8 hours are over; the job that waits for them does it now instead.
+-- end_now: ends an activity before its 8 hours are over. The job of its end runs now instead.
 --
 --   select ok, reason from activity.end_now('6c1d…', why => 'it was read');
 --
--- message and content_state: the last thing that it shows, as of activity.update. dismiss_after: how long that stays on
--- the lock screen, 0 to 4 hours; as its start said by default. Calling it twice does no harm. One whose end was refused
--- is tried again. Where the start was not sent yet, nothing ever is. user_id: whose activity it has to be, where that
--- is given: another user's is unknown. ok is false, and reason says why: unknown (no such activity), over (its 8
--- hours), ended. Raises ER422 for more than 4 hours of dismiss_after, 200 characters of who or 1,000 of why; ER422 and
--- ER413 for what can't be shown.
+-- message and content_state are the last content, as in activity.update. dismiss_after is how long that stays on the
+-- lock screen, 0 to 4 hours; the default is the value of its start. The call is idempotent. An end that was refused is
+-- retried. If the start was not sent yet, nothing is ever sent. user_id, if given, must be the activity's user: another
+-- one gets unknown.
+--
+-- ok is false with a reason: unknown (no such activity), over (its 8 hours), ended. Raises ER422 for a dismiss_after
+-- over 4 hours, a who over 200 characters or a why over 1,000; ER422 and ER413 for invalid content.
 create or replace function activity.end_now(
     activity_id uuid, message text default null, content_state jsonb default null, dismiss_after interval default null,
     who text default null, why text default null, user_id text default null

@@ -1,6 +1,6 @@
--- enqueue_end: puts the job in line that ends an activity, or moves the one that it has to that time. Answers its id.
+-- enqueue_end: enqueues the job that ends an activity, or moves its existing job to that time. Returns the job's id.
 --
--- It is never started at the 8 hours or later, and only while the activity isn't over: see activity.wants_end.
+-- The job never starts at the 8 hours or later, and only while the activity is not over: see activity.wants_end.
 create or replace function activity.enqueue_end(activity uuid, run_at timestamptz, ends_at timestamptz) returns bigint
 language plpgsql set search_path = pg_catalog, activity, pg_temp as $$
 begin
@@ -14,4 +14,4 @@ begin
 end
 $$;
 comment on function activity.enqueue_end(uuid, timestamptz, timestamptz) is
-    'Enqueues the job that ends an activity, or moves it; answers its id';
+    'Enqueues the job that ends an activity, or moves it; returns its id';

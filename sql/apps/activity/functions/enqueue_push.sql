@@ -1,5 +1,5 @@
--- enqueue_push: puts the job in line that sends what an activity has to say now: its start, or its newest content. One that
--- waits already will do, and one that runs looks again at its end.
+-- enqueue_push: enqueues the job that sends the start or the newest content of an activity. A waiting job is enough,
+-- and a running one checks again at its completion.
 create or replace function activity.enqueue_push(activity uuid, ends_at timestamptz) returns void
 language plpgsql set search_path = pg_catalog, activity, pg_temp as $$
 begin
@@ -8,4 +8,5 @@ begin
         not_after => enqueue_push.ends_at, max_attempts => 30, unique_key => 'activity_push/' || enqueue_push.activity);
 end
 $$;
-comment on function activity.enqueue_push(uuid, timestamptz) is 'Enqueues the job that sends an activity''s newest content';
+comment on function activity.enqueue_push(uuid, timestamptz) is
+    'Enqueues the job that sends an activity''s newest content';

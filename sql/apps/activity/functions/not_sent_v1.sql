@@ -1,6 +1,6 @@
--- not_sent_v1: records a push that was not accepted. for_good: APNs will never take it; an activity whose start or end
--- that was has failed, and an update is given up. Else it is tried again. One that nobody could send, because no key is
--- set, is recorded once, with the time of its last try.
+-- not_sent_v1: records a push that was not accepted. for_good: APNs will never accept it. Then an activity fails if the
+-- push was its start or end, and an update is given up. Otherwise the push is retried. A push that could not be sent
+-- because no key is set is recorded once, with the time of its last try.
 create or replace function activity.not_sent_v1(activity uuid, for_good boolean, push jsonb) returns void
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
@@ -40,4 +40,4 @@ begin
 end
 $$;
 comment on function activity.not_sent_v1(uuid, boolean, jsonb) is
-    'For the jobs activity_end and activity_push: records a push that was put off, or refused for good';
+    'For the jobs activity_end and activity_push: records a push that was postponed, or refused for good';

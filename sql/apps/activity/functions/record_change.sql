@@ -1,4 +1,4 @@
--- record_change: puts a change of an activity on record, with who made it and why. Commits and rolls back with the change.
+-- record_change: records a change of an activity, with who made it and why. It commits and rolls back with the change.
 create or replace function activity.record_change(
     activity uuid, what text, state text, who text default null, reason text default null
 ) returns void
@@ -9,4 +9,4 @@ language sql set search_path = pg_catalog, activity, pg_temp as $$
         left(coalesce(record_change.who, session_user), 200), left(record_change.reason, 1000))
 $$;
 comment on function activity.record_change(uuid, text, text, text, text) is
-    'Puts a change of an activity on record, with who made it and why';
+    'Records a change of an activity, with who made it and why';

@@ -1,8 +1,9 @@
--- record_push: puts a push and its answer on record. push is the job's account of it, with the columns' names.
+-- record_push: records a push and its result. push is the job's report, with the names of the columns.
 create or replace function activity.record_push(activity uuid, outcome text, push jsonb) returns void
 language sql set search_path = pg_catalog, activity, pg_temp as $$
     insert into activity.push (
-        activity_id, outcome, answered_at, job_id, sent_timestamp, version, status, event, via, reason, apns_id, payload)
+        activity_id, outcome, answered_at, job_id, sent_timestamp, version, status, event, via, reason, apns_id,
+        payload)
     select
         record_push.activity, record_push.outcome, clock_timestamp(), said.job_id, said.sent_timestamp, said.version,
         said.status, said.event, said.via, left(said.reason, 1000), left(said.apns_id, 100), said.payload
@@ -10,4 +11,4 @@ language sql set search_path = pg_catalog, activity, pg_temp as $$
         job_id bigint, sent_timestamp bigint, version int, status smallint, event text, via text, reason text,
         apns_id text, payload jsonb)
 $$;
-comment on function activity.record_push(uuid, text, jsonb) is 'Puts a push and its answer on record';
+comment on function activity.record_push(uuid, text, jsonb) is 'Records a push and its result';

@@ -1,4 +1,4 @@
--- rights: what each role may call and read of this app, for errand.apply_rights.
+-- rights: returns what each role may call and read of this app, for errand.apply_rights.
 create or replace function activity.rights() returns table (role text, what text, names text)
 language sql immutable set search_path = pg_catalog, activity, pg_temp as $$
     values
@@ -11,4 +11,5 @@ language sql immutable set search_path = pg_catalog, activity, pg_temp as $$
         ('errand_ops', 'view', 'activity.activity_status activity.change_record activity.push_record'),
         ('errand_monitor', 'view', 'activity.change_record')
 $$;
-comment on function activity.rights() is 'What each role may call and read of this app; errand.apply_rights gives it to them';
+comment on function activity.rights() is
+    'Returns what each role may call and read of this app; errand.apply_rights grants it';

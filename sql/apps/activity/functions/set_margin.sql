@@ -1,9 +1,9 @@
--- set_margin: says how long before their 8 hours are over the ends of activities are due that are started from now on.
+-- set_margin: sets how long before the 8 hours an activity's end is due, for activities that start from now on.
 --
 --   select activity.set_margin('2 minutes', 'Apple answers slowly today');
 --
--- 60 s to begin with. The more it is, the more room there is for another try; the phone loses as much of the activity.
--- Raises ER422 for less than a second, more than an hour, or without a reason.
+-- The default is 60 s. A longer margin leaves more time for retries; a phone shows the activity for less time. Raises
+-- ER422 for less than a second, more than an hour, or without a reason.
 create or replace function activity.set_margin(margin interval, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
@@ -14,8 +14,9 @@ begin
             using errcode = 'ER422';
     end if;
     update activity.setting as held set margin = set_margin.margin;
-    perform errand.acted('activity.set_margin', jsonb_build_object('margin', margin), reason);
+    perform errand.record_action('activity.set_margin', jsonb_build_object('margin', margin), reason);
 end
 $$;
 comment on function activity.set_margin(interval, text) is
-    'How long before their 8 hours the ends of new activities are due. Example: select activity.set_margin(''2 min'', ''slow'')';
+    'Sets how long before the 8 hours the ends of new activities are due. Example: select activity.set_margin(''2 '
+    'min'', ''slow'')';

@@ -1,10 +1,11 @@
--- set_token: takes the update token that the app reports for an activity; the newest one counts, for jobs that wait too.
+-- set_token: stores the update token that the app reports for an activity. The newest one counts, also for waiting
+-- jobs.
 --
 --   select ok, reason from activity.set_token('6c1d…', '80ab…');
 --
--- What waited for it is sent. user_id: whose activity it has to be, where that is given: another user's is unknown. ok
--- is false, and reason says why: unknown (no such activity), over (its 8 hours), ended, failed. Raises ER422 for a text
--- that can't be a token, or for more than 200 characters of who.
+-- Content that waited for the token is sent. user_id, if given, must be the activity's user: another one gets unknown.
+-- ok is false with a reason: unknown (no such activity), over (its 8 hours), ended, failed. Raises ER422 for a text
+-- that is no token, and for a who over 200 characters.
 create or replace function activity.set_token(
     activity_id uuid, token text, who text default null, user_id text default null
 )
@@ -42,4 +43,4 @@ begin
 end
 $$;
 comment on function activity.set_token(uuid, text, text, text) is
-    'Takes the update token of an activity. Example: select ok, reason from activity.set_token(''6c1d…'', ''80ab…'')';
+    'Stores the update token of an activity. Example: select ok, reason from activity.set_token(''6c1d…'', ''80ab…'')';

@@ -3,12 +3,13 @@
 --   select ok, reason, activity_id, ends_at
 --   from activity.start('user-18', 'Anna', 'Are you there?', start_token => '80ab…');
 --
--- With a start_token the phone is pushed to start it; where the app has started it itself, its update token is given as
--- token, or reported by activity.set_token. Its end is due a margin (60 s, see activity.set_margin) before its 8 hours are
--- over. attributes and content_state are what the app decodes, {"sender": …} and {"sender": …, "message": …} by default;
--- activityId is added to the attributes. started_at: where it began earlier. dismiss_after: how long it stays on the lock
--- screen after its end, up to 4 hours; null leaves that to the phone. who: on whose behalf, for the record.
--- ok is false, with reason over, where its 8 hours are over by then. Raises ER422 and ER413 for arguments out of bounds.
+-- With a start_token, a push starts it on the phone. If the app has started it itself, its update token is given as
+-- token, or reported by activity.set_token. Its end is due a margin (60 s, see activity.set_margin) before its 8 hours
+-- are over. attributes and content_state are what the app decodes, by default {"sender": …} and {"sender": …,
+-- "message": …}; activityId is added to the attributes. started_at is an earlier start. dismiss_after is how long it
+-- stays on the lock screen after its end, up to 4 hours; with null the phone decides. who is recorded.
+--
+-- ok is false with the reason over if its 8 hours are over by then. Raises ER422 and ER413 for arguments out of bounds.
 create or replace function activity.start(
     user_id text, sender text, message text, start_token text default null, token text default null,
     attributes_type text default 'MessageAttributes', attributes jsonb default null, content_state jsonb default null,
@@ -17,12 +18,12 @@ create or replace function activity.start(
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
 declare
-    -- Not now(): in a long transaction that is when it began.
+    -- Not now(): a long transaction may have begun much earlier.
     present constant timestamptz := clock_timestamp();
     begun constant timestamptz := coalesce(started_at, present);
 begin
     if not isfinite(begun) or begun > present + interval '1 minute' then
-        raise exception 'start: started_at: expected a time that has been, got %', begun using errcode = 'ER422';
+        raise exception 'start: started_at: expected a time in the past, got %', begun using errcode = 'ER422';
     end if;
     ends_at := begun + interval '8 hours';
     ok := ends_at > present;
@@ -38,5 +39,6 @@ end
 $$;
 comment on function activity.start(
     text, text, text, text, text, text, jsonb, jsonb, timestamptz, interval, text
-) is 'Starts a Live Activity and enqueues its end. '
-    'Example: select activity_id from activity.start(''user-18'', ''Anna'', ''Are you there?'', token => ''80ab…'')';
+) is
+    'Starts a Live Activity and enqueues its end. Example: select activity_id from activity.start(''user-18'', '
+    '''Anna'', ''Are you there?'', token => ''80ab…'')';

@@ -1,5 +1,5 @@
--- start_demo: starts an activity that shows how activities go: sender DEMO, a placeholder as its text, and an end that comes
--- within seconds. It is started, updated and ended like any other; without a phone's token nobody sees it.
+-- start_demo: starts an activity for a demonstration: sender DEMO, a placeholder text, and an end within seconds. It is
+-- started, updated and ended like any other; without a phone's token no phone shows it.
 --
 --   select activity_id, due_at from activity.start_demo();
 --   select what, state, at from activity.change_record where activity_id = '6c1d…' order by id;
@@ -27,4 +27,5 @@ begin
 end
 $$;
 comment on function activity.start_demo(text, interval, text, text, text) is
-    'Starts an activity of the sender DEMO that ends within seconds. Example: select activity_id from activity.start_demo()';
+    'Starts an activity of the sender DEMO that ends within seconds. Example: select activity_id from '
+    'activity.start_demo()';

@@ -1,8 +1,8 @@
--- token_gone_v1: records that a push's token is dead: the activity is over, the token is forgotten, and no job of it is left.
--- For the transaction in which the job ends.
+-- token_gone_v1: records that a push's token is dead, in the transaction that completes the job: the activity ends, its
+-- token is deleted, and its jobs are cancelled.
 --
--- since: from when on it was dead, where APNs says so. Answers ended; newer where the activity has another token by now, or
--- this one was registered again after that: then it is to be sent again.
+-- since is when the token died, if APNs says so. Returns ended. Returns newer if the activity has another token by now,
+-- or if this one was registered again after that: then the push is to be sent again.
 create or replace function activity.token_gone_v1(activity uuid, token text, since timestamptz, push jsonb) returns text
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
@@ -23,7 +23,7 @@ begin
     known_since := case when is_start then known.started_at else known.token_set_at end;
     if known.ended_at is not null then
         return 'ended';
-    -- With an update token that the app has reported meanwhile, it was started all the same.
+    -- With an update token from the app, the activity was started anyway.
     elsif current_token is distinct from token or since < known_since or is_start and known.token is not null then
         return 'newer';
     end if;
@@ -39,4 +39,4 @@ begin
 end
 $$;
 comment on function activity.token_gone_v1(uuid, text, timestamptz, jsonb) is
-    'For the jobs activity_end and activity_push: ends an activity whose token is dead; answers ended or newer';
+    'For the jobs activity_end and activity_push: ends an activity whose token is dead; returns ended or newer';

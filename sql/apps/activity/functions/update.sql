@@ -1,12 +1,14 @@
--- update: changes what an activity shows. Its end stays where it is.
+-- update: changes the content of an activity. Its end stays where it is.
 --
 --   select ok, reason from activity.update('6c1d…', message => 'On my way');
 --
 -- A message goes into the content_state as "message"; a content_state replaces all of it. alert: the phone makes a
--- sound. Of several that wait, the newest is sent. Where the activity waits for its update token, it is sent when that
--- comes. user_id: whose activity it has to be, where that is given: another user's is unknown. ok is false, and reason
--- says why: unknown (no such activity), ending, over (its 8 hours), ended, failed. Raises ER422 without a message and a
--- content_state, for more than 200 characters of who or 1,000 of why; ER422 and ER413 for what can't be shown.
+-- sound. Of several waiting updates the newest is sent. If the activity waits for its update token, the update is sent
+-- when that comes. user_id, if given, must be the activity's user: another one gets unknown.
+--
+-- ok is false with a reason: unknown (no such activity), ending, over (its 8 hours), ended, failed. Raises ER422
+-- without a message and a content_state, for a who over 200 characters or a why over 1,000; ER422 and ER413 for invalid
+-- content.
 create or replace function activity.update(
     activity_id uuid, message text default null, content_state jsonb default null, alert boolean default false,
     who text default null, why text default null, user_id text default null
@@ -46,4 +48,5 @@ begin
 end
 $$;
 comment on function activity.update(uuid, text, jsonb, boolean, text, text, text) is
-    'Changes what an activity shows. Example: select ok, reason from activity.update(''6c1d…'', message => ''On my way'')';
+    'Changes the content of an activity. Example: select ok, reason from activity.update(''6c1d…'', message => ''On my '
+    'way'')';

@@ -1,9 +1,9 @@
 -- 0001_activity: Live Activities on lock screens, and the pushes that start, change and end them.
 --
--- Why     an activity has to be ended a little before its 8 hours are over, since the phone ignores what comes later: its end
---         is enqueued in the transaction that starts it.
--- Locks   nothing: everything is new.
--- Before  nothing was released before.
+-- Why     The phone ignores pushes after an activity's 8 hours. So the job that ends it is enqueued in the transaction
+--         that starts it, and is due a little earlier.
+-- Locks   Nothing: all objects are new.
+-- Before  No version was released before this one.
 create schema activity;
 comment on schema activity is
     'Live Activities: started, changed and ended by the API servers, pushed by the jobs activity_end and activity_push';
@@ -16,9 +16,9 @@ create table activity.setting (
     constraint setting_once check (is_only),
     constraint setting_margin check (margin between interval '1 second' and interval '1 hour')
 );
-comment on table activity.setting is 'One row: what holds for all activities that are started from now on';
-comment on column activity.setting.is_only is 'true: there is one row';
-comment on column activity.setting.margin is 'how long before its 8 hours are over the end of an activity is due';
+comment on table activity.setting is 'One row: settings of activities that start from now on';
+comment on column activity.setting.is_only is 'true: allows one row';
+comment on column activity.setting.margin is 'how long before its 8 hours are over an activity''s end is due';
 insert into activity.setting default values;
 
 create table activity.activity (
@@ -56,31 +56,36 @@ create table activity.activity (
 create index activity_open_index on activity.activity (due_at) where ended_at is null;
 create index activity_ended_index on activity.activity (ended_at) where ended_at is not null;
 create index activity_user_index on activity.activity (user_id, started_at);
-comment on table activity.activity is 'One row a Live Activity; gone 30 days after its end, with its record';
-comment on column activity.activity.id is 'names the activity; the app finds it as activityId among the attributes';
+comment on table activity.activity is 'One row for each Live Activity, until 30 days after its end';
+comment on column activity.activity.id is 'the activity''s id; the app finds it as activityId among the attributes';
 comment on column activity.activity.started_at is 'when it was started';
-comment on column activity.activity.due_at is 'when its end is to be sent: ends_at less the margin, or when somebody ended it early';
-comment on column activity.activity.ends_at is '8 hours after its start: the phone ignores what comes then';
-comment on column activity.activity.ended_at is 'when it was over, or was given up; null until then';
-comment on column activity.activity.token_set_at is 'when its update token was reported last';
-comment on column activity.activity.start_tried_at is 'when a push that starts it was sent first, whatever became of it';
-comment on column activity.activity.start_accepted_at is 'when a push that starts it was accepted';
-comment on column activity.activity.last_timestamp is 'the timestamp of its newest push, unix seconds: the next one has a later one';
+comment on column activity.activity.due_at is
+    'when its end is to be sent: ends_at less the margin, or an earlier time if it was ended early';
+comment on column activity.activity.ends_at is '8 hours after its start: the phone ignores later pushes';
+comment on column activity.activity.ended_at is 'when it ended or failed; null until then';
+comment on column activity.activity.token_set_at is 'when its update token was last reported';
+comment on column activity.activity.start_tried_at is
+    'when the push that starts it was first sent, whatever the result';
+comment on column activity.activity.start_accepted_at is 'when the push that starts it was accepted';
+comment on column activity.activity.last_timestamp is
+    'the timestamp of its newest push, in unix seconds: the next one is later';
 comment on column activity.activity.ended_in is 'the transaction that ended it, for its guard';
-comment on column activity.activity.dismiss_after is 'how long after its end it leaves the lock screen; null leaves that to the phone: 4 hours';
-comment on column activity.activity.version is 'of the content, counted from 1';
-comment on column activity.activity.sent_version is 'the newest that was accepted; 0 where the phone has none from us';
+comment on column activity.activity.dismiss_after is
+    'how long after its end it stays on the lock screen; null = the phone decides: 4 hours';
+comment on column activity.activity.version is 'version of the content, from 1 on';
+comment on column activity.activity.sent_version is 'the newest version that was accepted; 0 = none';
 comment on column activity.activity.alerts is 'whether the next update makes a sound';
 comment on column activity.activity.state is
-    'starting (waits for its update token), live, ending (its end is in line), ended, failed (its start or end was refused)';
-comment on column activity.activity.user_id is 'whose lock screen it is on, in the words of the app';
-comment on column activity.activity.sender is 'who sent what it shows; DEMO is nobody';
+    'starting (waits for its update token), live, ending (its end is enqueued), ended, failed (its start or end was '
+    'refused)';
+comment on column activity.activity.user_id is 'its user, in the words of the app';
+comment on column activity.activity.sender is 'sender of the message; DEMO for a demonstration';
 comment on column activity.activity.message is 'the preview of the message';
-comment on column activity.activity.start_token is 'the push-to-start token; forgotten when it is dead';
-comment on column activity.activity.token is 'the newest update token; forgotten when it is dead';
+comment on column activity.activity.start_token is 'the push-to-start token; deleted when it is dead';
+comment on column activity.activity.token is 'the newest update token; deleted when it is dead';
 comment on column activity.activity.attributes_type is 'the app''s name for its attributes';
-comment on column activity.activity.end_reason is 'why it is over';
-comment on column activity.activity.attributes is 'what never changes, in the form that the app decodes';
+comment on column activity.activity.end_reason is 'why it ended';
+comment on column activity.activity.attributes is 'the fixed part of its content, in the form that the app decodes';
 comment on column activity.activity.content_state is 'the newest content, in the form that the app decodes';
 
 create table activity.change (
@@ -95,14 +100,14 @@ create table activity.change (
     constraint change_of_activity foreign key (activity_id) references activity.activity (id) on delete cascade
 );
 create index change_activity_index on activity.change (activity_id, id);
-comment on table activity.change is 'One row a change of an activity: what, when, by whom and why';
-comment on column activity.change.id is 'names the change, in the order in which they were made';
-comment on column activity.change.activity_id is 'which activity';
+comment on table activity.change is 'One row for each change of an activity: what, when, by whom and why';
+comment on column activity.change.id is 'the change''s number, in their order';
+comment on column activity.change.activity_id is 'the activity';
 comment on column activity.change.at is 'when';
 comment on column activity.change.what is
-    'started, start sent, token set, updated, update sent, ending, mended, token forgotten, ended or failed';
+    'started, start sent, token set, updated, update sent, ending, fixed, token forgotten, ended or failed';
 comment on column activity.change.state is 'the activity''s state from then on';
-comment on column activity.change.who is 'who asked, in the words of the app, or else the database''s user; job N: a worker with it';
+comment on column activity.change.who is 'who asked, in the words of the app, or else the login; job N = that job';
 comment on column activity.change.reason is 'why';
 
 create table activity.push (
@@ -126,18 +131,19 @@ create table activity.push (
     constraint push_via check (via in ('apns', 'log', 'none'))
 );
 create index push_activity_index on activity.push (activity_id, id);
-comment on table activity.push is 'One row a push that was to be sent, and what became of it';
-comment on column activity.push.id is 'names the push, in the order in which they were answered';
-comment on column activity.push.activity_id is 'which activity';
+comment on table activity.push is 'One row for each push, sent or not, and its result';
+comment on column activity.push.id is 'the push''s number, in the order of their results';
+comment on column activity.push.activity_id is 'the activity';
 comment on column activity.push.job_id is 'the job that sent it';
-comment on column activity.push.sent_timestamp is 'what it carried as its timestamp, unix seconds';
-comment on column activity.push.answered_at is 'when its answer was recorded';
-comment on column activity.push.version is 'of the content that it carried';
-comment on column activity.push.status is 'the HTTP status; null where none came';
+comment on column activity.push.sent_timestamp is 'its timestamp, in unix seconds';
+comment on column activity.push.answered_at is 'when its result was recorded';
+comment on column activity.push.version is 'version of its content';
+comment on column activity.push.status is 'the HTTP status; null if there was none';
 comment on column activity.push.event is 'start, update or end';
 comment on column activity.push.outcome is
-    'accepted, token gone, refused (for good), put off (tried again), not_sent (no key is set: it waits for one)';
-comment on column activity.push.via is 'apns; log where ERRAND_PUSH says so: no device has got it; none where no key is set';
-comment on column activity.push.reason is 'what APNs said, or what went wrong';
-comment on column activity.push.apns_id is 'the name that APNs has for it';
-comment on column activity.push.payload is 'what it said; kept only of those that went to the log';
+    'accepted, token gone, refused (for good), put off (retried), not_sent (no key is set: it waits for one)';
+comment on column activity.push.via is
+    'apns; log if ERRAND_PUSH says so: no device has received it; none if no key is set';
+comment on column activity.push.reason is 'APNs'' reason, or the error';
+comment on column activity.push.apns_id is 'APNs'' id of the push';
+comment on column activity.push.payload is 'its content; stored only for pushes to the log';

@@ -1,2 +1,2 @@
--- guards: the functions of ours that are asked whether a job is still wanted.
+-- guards: registers the guards of this app.
 select errand.guard_put('activity_wants_end', 'activity.wants_end');

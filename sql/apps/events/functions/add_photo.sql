@@ -1,18 +1,19 @@
--- add_photo: adds a photo whose original lies in the object store to an event, and has it compressed and stored.
+-- add_photo: adds a photo to an event, and enqueues its compression. The original is in the object store.
 --
 --   select status, photo, photos_left from events.add_photo('6c1d…', 'user-18', 'events/6c1d…/4711.heic');
 --
 -- status is one of
---   added           photo is its id; media.photo_status says what becomes of it
---   already_added   by this user, under this key, before: photo is the one that there is, and nothing was counted
---   none_left       the user has as many as a participant may have; photos that failed don't count
---   full            the event has as many as it may have
+--   added           photo is its id; media.photo_status shows its state
+--   already_added   this user has added this key before: photo is that photo, and nothing is counted
+--   none_left       the user has as many photos as a participant may have; failed photos don't count
+--   full            the event has as many photos as it may have
 --   not_started, ended, not_joined, no_event
--- photos_left says how many the user may add after that. Both limits hold however many sessions add at once, at every
--- isolation level: adds to one event go one after the other, each until its transaction ends. Above READ COMMITTED,
--- raises 40001 where the event has changed since the transaction's snapshot: retry the transaction. Raises ER422
--- without a user and for a key that does not lie below events/, the event's id and a slash; ER409 for a key that is
--- another one's or about to be removed.
+-- photos_left is the number that the user may still add. Both limits hold for any number of sessions, at every
+-- isolation level: additions to one event run one after the other, each until its transaction ends.
+--
+-- Above READ COMMITTED, raises 40001 if the event has changed since the transaction's snapshot: retry the transaction.
+-- Raises ER422 without a user and for a key that is not below events/, the event's id and a slash; ER409 for a key of
+-- another user or one that is about to be removed.
 create or replace function events.add_photo(event_id uuid, user_id text, source_key text)
 returns table (status text, photo uuid, photos_left int)
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
@@ -41,7 +42,7 @@ begin
     select * into known from events.photo where source_key = $3;
     if known.user_id <> $2 or exists (select from media.removal where key = $3) then
         raise exception 'add_photo: source_key: expected one that nobody has used, got %', quote_literal(left($3, 100))
-            using errcode = 'ER409', hint = 'Make part of the key unlike any other, such as by a UUID.';
+            using errcode = 'ER409', hint = 'Make the key unique, for example by a UUID.';
     end if;
     status := case
         when known.photo is not null then 'already_added'
@@ -66,5 +67,5 @@ begin
 end
 $$;
 comment on function events.add_photo(uuid, text, text) is
-    'Adds a photo to an event, within its limits; status says what became of it. '
-    'Example: select status, photo from events.add_photo(''6c1d…'', ''user-18'', ''events/6c1d…/4711.heic'')';
+    'Adds a photo to an event, within its limits; returns a status. Example: select status, photo from '
+    'events.add_photo(''6c1d…'', ''user-18'', ''events/6c1d…/4711.heic'')';

@@ -1,11 +1,11 @@
--- check_user: raises ER422 where a text can't be a user: expected are 1 to 200 characters.
-create or replace function events.check_user(place text, user_id text) returns void
+-- check_user: raises ER422 for a user that is not 1 to 200 characters long.
+create or replace function events.check_user(context text, user_id text) returns void
 language plpgsql immutable set search_path = pg_catalog, events, pg_temp as $$
 begin
     if coalesce(length(check_user.user_id), 0) not between 1 and 200 then
         raise exception '%: user_id: expected 1 to 200 characters, got %',
-            place, coalesce(length(check_user.user_id)::text, 'null') using errcode = 'ER422';
+            context, coalesce(length(check_user.user_id)::text, 'null') using errcode = 'ER422';
     end if;
 end
 $$;
-comment on function events.check_user(text, text) is 'Raises ER422 for what can''t be a user';
+comment on function events.check_user(text, text) is 'Raises ER422 for a user that is not 1 to 200 characters long';

@@ -1,11 +1,11 @@
--- create: makes an event, for 8 days if nothing else is said, with the one who makes it as its first participant.
+-- create: creates an event, for 8 days by default. Its creator is the first participant.
 --
 --   select events.create('user-17', 'Summer party');
 --   select events.create('user-17', 'A wedding', '2026-06-06 14:00+02', '2026-06-07 04:00+02', photos_each => 12);
 --
--- Returns its id. Originals of its photos belong below `events/<event_id>/` in the object store. It and all of them are
--- purged 8 days after its end. Raises ER422 without a user, for a title that isn't of 1 to 200 characters, for a start
--- before 2000 or more than 2 years ahead, for an end that isn't behind the start or is more than a year away from it,
+-- Returns its id. Originals of its photos belong below `events/<event_id>/` in the object store. The event and its
+-- photos are purged 8 days after its end. Raises ER422 without a user, for a title that is not 1 to 200 characters
+-- long, for a start before 2000 or more than 2 years ahead, for an end before the start or more than a year after it,
 -- and for limits out of bounds: photos_each 1 to 1,000, photos_in_all 1 to 20,000.
 create or replace function events.create(
     user_id text,
@@ -27,9 +27,10 @@ begin
         raise exception 'create: title: expected 1 to 200 characters, got %', coalesce(length($2)::text, 'null')
             using errcode = 'ER422';
     elsif first_moment not between timestamptz '2000-01-01 00:00+00' and clock_timestamp() + interval '17544 hours' then
-        raise exception 'create: starts_at: expected 2000 to 2 years ahead, got %', first_moment using errcode = 'ER422';
+        raise exception 'create: starts_at: expected 2000 to 2 years ahead, got %', first_moment
+            using errcode = 'ER422';
     end if;
-    -- In hours: a day of the session's time zone may have 23 or 25.
+    -- In hours: a day in the session's time zone may have 23 or 25.
     last_moment := coalesce($4, first_moment + interval '192 hours');
     if last_moment <= first_moment or last_moment > first_moment + interval '8784 hours' then
         raise exception 'create: ends_at: expected up to a year after starts_at, %, got %', first_moment, last_moment
@@ -49,4 +50,4 @@ begin
 end
 $$;
 comment on function events.create(text, text, timestamptz, timestamptz, int, int) is
-    'Makes an event; returns its id. Example: select events.create(''user-17'', ''Summer party'')';
+    'Creates an event; returns its id. Example: select events.create(''user-17'', ''Summer party'')';

@@ -1,10 +1,10 @@
--- delete_photo: deletes a user's own photo from an event: its rows at once, its objects within seconds of the commit. It
--- may be anywhere on its way: a compression or an upload that is under way comes to nothing. Its place is free again.
+-- delete_photo: deletes a user's own photo from an event: its rows at once, its objects within seconds of the commit. A
+-- running compression or upload of it has no effect. The user may add another photo instead.
 --
 --   select events.delete_photo('9f0e…', 'user-18');
 --
--- Returns deleted; not_yours; no_photo, where there is none (any more). Raises ER422 without a user; above READ
--- COMMITTED, 40001 where the event has changed since the transaction's snapshot.
+-- Returns deleted; not_yours; no_photo if there is none any more. Raises ER422 without a user; above READ COMMITTED,
+-- 40001 if the event has changed since the transaction's snapshot.
 create or replace function events.delete_photo(photo uuid, user_id text) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -25,7 +25,7 @@ begin
     end if;
     perform media.remove_photos(array[$1], 'its owner has deleted the photo');
     update events.event set changes = changes + 1 where id = held;
-    -- Without a unique key: it would have all who delete wait for each other's commit.
+    -- Without a unique key: with one, all who delete would wait for each other's commit.
     perform errand.enqueue('object_removal');
     return 'deleted';
 end

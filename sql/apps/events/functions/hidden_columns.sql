@@ -1,4 +1,4 @@
--- hidden_columns: the views of this app of which errand_monitor reads all columns but these.
+-- hidden_columns: returns the views of this app that errand_monitor reads without these columns.
 create or replace function events.hidden_columns() returns table (name text, columns text[])
 language sql immutable set search_path = pg_catalog, events, pg_temp as $$
     values
@@ -6,4 +6,4 @@ language sql immutable set search_path = pg_catalog, events, pg_temp as $$
         ('events.event_status', '{title,host}')
 $$;
 comment on function events.hidden_columns() is
-    'The views of this app of which errand_monitor reads all columns but these: they say whose something is, or what it says';
+    'Returns the columns that errand_monitor may not read: they say whose something is, or what it says';

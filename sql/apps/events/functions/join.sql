@@ -2,7 +2,7 @@
 --
 --   select events.join('6c1d…', 'user-18');
 --
--- Answers joined; already_joined; ended; no_event, where there is none or it was purged. Before its start one may join.
+-- Returns joined; already_joined; ended; no_event if there is none or it was purged. A user may join before the start.
 -- Raises ER422 without a user.
 create or replace function events.join(event_id uuid, user_id text) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
@@ -11,7 +11,7 @@ declare
     held events.event;
 begin
     perform events.check_user('join', $2);
-    -- A purge that has begun is waited for, and finds it gone.
+    -- Waits for a running purge, and then finds no event.
     select * into held from events.event where id = $1 for key share;
     if not found then
         return 'no_event';

@@ -1,10 +1,10 @@
--- leave: takes a user out of an event. His photos stay for the others, unless he takes them along.
+-- leave: removes a user from an event. The user's photos stay unless with_photos is true.
 --
 --   select status, photos from events.leave('6c1d…', 'user-18');
 --   select status, photos from events.leave('6c1d…', 'user-18', with_photos => true);
 --
--- status is left, with the number of photos that were deleted; not_joined; no_event. Photos that stayed count when he joins
--- again. Raises ER422 without a user; above READ COMMITTED, 40001 where the event has changed since the transaction's
+-- status is left, with the number of deleted photos; not_joined; no_event. Photos that stayed count if the user joins
+-- again. Raises ER422 without a user; above READ COMMITTED, 40001 if the event has changed since the transaction's
 -- snapshot.
 create or replace function events.leave(event_id uuid, user_id text, with_photos boolean default false)
 returns table (status text, photos int)
@@ -36,5 +36,5 @@ begin
 end
 $$;
 comment on function events.leave(uuid, text, boolean) is
-    'Takes a user out of an event, with his photos if he wants. '
-    'Example: select status, photos from events.leave(''6c1d…'', ''user-18'')';
+    'Removes a user from an event, with or without their photos. Example: select status, photos from '
+    'events.leave(''6c1d…'', ''user-18'')';

@@ -1,9 +1,9 @@
--- purge_due_v1: deletes all rows of one event whose time is over, and in the same transaction puts its objects on the list
--- of those that are to go: its photos' originals and results, and whatever else lies below its folder.
+-- purge_due_v1: deletes all rows of one event that is due, and lists its objects for removal in the same transaction:
+-- originals and results of its photos, and all other objects below its folder.
 --
--- kept_from says from when on the 8 days are counted: end, or start, but never before the end. Answers the receipt, and how
--- many people and photos it was; no row where no event is due. An event that somebody is writing to in this moment is for
--- the next call; several that call at once get an event each. Raises ER422 for another word.
+-- kept_from says from when the 8 days count: end, or start, but never before the end. Returns the receipt and the
+-- numbers of people and photos; no row if no event is due. An event to which another session writes is left for the
+-- next call; several calls at once get an event each. Raises ER422 for another word.
 create or replace function events.purge_due_v1(kept_from text) returns table (receipt bigint, people int, photos int)
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column

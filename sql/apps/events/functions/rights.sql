@@ -1,4 +1,4 @@
--- rights: what each role may call and read of this app, for errand.apply_rights.
+-- rights: returns what each role may call and read of this app, for errand.apply_rights.
 create or replace function events.rights() returns table (role text, what text, names text)
 language sql immutable set search_path = pg_catalog, events, pg_temp as $$
     values
@@ -7,4 +7,5 @@ language sql immutable set search_path = pg_catalog, events, pg_temp as $$
         ('errand_ops', 'function', 'events.create events.join events.leave events.add_photo events.delete_photo'),
         ('errand_ops', 'view', 'events.event_status events.event_photo_status')
 $$;
-comment on function events.rights() is 'What each role may call and read of this app; errand.apply_rights gives it to them';
+comment on function events.rights() is
+    'Returns what each role may call and read of this app; errand.apply_rights grants it';

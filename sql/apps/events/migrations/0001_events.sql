@@ -1,8 +1,8 @@
 -- 0001_events: shared disposable cameras.
 --
--- Why     an event's photos, rows and objects, go 8 days after its end.
--- Locks   nothing: everything is new.
--- Before  nothing was released before.
+-- Why     An event's photos, rows and objects, are deleted 8 days after its end.
+-- Locks   Nothing: all objects are new.
+-- Before  No version was released before this one.
 -- errand: needs media
 create schema events;
 comment on schema events is 'Shared disposable cameras: written by the API servers, purged by the job event_purge';
@@ -26,17 +26,18 @@ create table events.event (
 ) with (fillfactor = 70);
 create index event_ends_at_index on events.event (ends_at, id);
 comment on table events.event is
-    'One row an event that was not purged. A transaction that adds or deletes photos locks it first, and updates it';
-comment on column events.event.id is 'names the event; not to be guessed, so that who knows it may join';
-comment on column events.event.created_at is 'when it was made';
-comment on column events.event.starts_at is 'from when on photos are taken';
-comment on column events.event.ends_at is 'until when';
+    'One row for each event that was not purged. A transaction that adds or deletes photos locks it first and updates '
+    'it';
+comment on column events.event.id is 'the event''s id; hard to guess: a user who knows it may join';
+comment on column events.event.created_at is 'when it was created';
+comment on column events.event.starts_at is 'start of the time for photos';
+comment on column events.event.ends_at is 'end of the time for photos';
 comment on column events.event.photos_each is 'photos that a participant may have in it at a time';
-comment on column events.event.photos_in_all is 'photos that all together may have in it at a time';
+comment on column events.event.photos_in_all is 'photos that it may have at a time';
 comment on column events.event.changes is
-    'how often photos were added or deleted: at REPEATABLE READ a transaction that would count an older state raises 40001';
-comment on column events.event.host is 'who made it, in the words of the app';
-comment on column events.event.title is 'what it is called';
+    'number of changes of its photos: at REPEATABLE READ, a transaction with an older snapshot raises 40001';
+comment on column events.event.host is 'its creator, in the words of the app';
+comment on column events.event.title is 'its title';
 
 create table events.participant (
     joined_at timestamptz not null default clock_timestamp(),
@@ -46,10 +47,10 @@ create table events.participant (
     constraint participant_of_event foreign key (event_id) references events.event (id) on delete cascade,
     constraint participant_user_id check (length(user_id) between 1 and 200)
 );
-comment on table events.participant is 'One row a person in an event';
-comment on column events.participant.joined_at is 'since when';
+comment on table events.participant is 'One row for each person in an event';
+comment on column events.participant.joined_at is 'when they joined';
 comment on column events.participant.event_id is 'the event';
-comment on column events.participant.user_id is 'who it is, in the words of the app';
+comment on column events.participant.user_id is 'the user, in the words of the app';
 
 create table events.photo (
     added_at timestamptz not null default clock_timestamp(),
@@ -61,16 +62,16 @@ create table events.photo (
     constraint photo_source_key unique (source_key),
     constraint photo_in_media foreign key (photo) references media.photo (id) on delete cascade,
     constraint photo_of_event foreign key (event_id) references events.event (id) on delete cascade,
-    -- A key that lies elsewhere could be somebody else's object, which a purge would take along.
+    -- A key elsewhere could be another user's object, which a purge would remove too.
     constraint photo_below_event check (starts_with(source_key, 'events/' || event_id::text || '/'))
 );
 create index photo_event_index on events.photo (event_id, user_id);
-comment on table events.photo is 'One row a photo in an event';
+comment on table events.photo is 'One row for each photo in an event';
 comment on column events.photo.added_at is 'when it was added';
 comment on column events.photo.photo is 'the photo, in media.photo';
 comment on column events.photo.event_id is 'the event';
-comment on column events.photo.user_id is 'who took it';
-comment on column events.photo.source_key is 'where its original lies: below events/, the event''s id and a slash';
+comment on column events.photo.user_id is 'the user who took it';
+comment on column events.photo.source_key is 'key of its original: below events/, the event''s id and a slash';
 
 create table events.rule (
     is_only boolean not null default true,
@@ -80,8 +81,9 @@ create table events.rule (
     constraint rule_only check (is_only),
     constraint rule_kept_from check (kept_from in ('end', 'start'))
 );
-comment on table events.rule is 'One row: from when on the 8 days are counted, as the workers were last told (ERRAND_EVENTS_KEPT_FROM)';
-comment on column events.rule.is_only is 'keeps it one row';
-comment on column events.rule.told_at is 'since when it is this';
+comment on table events.rule is
+    'One row: from when the 8 days count, as last told by the workers (ERRAND_EVENTS_KEPT_FROM)';
+comment on column events.rule.is_only is 'true: allows one row';
+comment on column events.rule.told_at is 'when it last changed';
 comment on column events.rule.kept_from is 'end or start of the event';
 insert into events.rule (kept_from) values ('end');

@@ -1,17 +1,17 @@
--- event_photo_status: the photos of events, and what has become of each.
+-- event_photo_status: the photos of events and their states.
 create or replace view events.event_photo_status as
 select
     known.event_id, known.photo, known.user_id, status.state, known.source_key, status.result_key, status.bytes,
     status.width, status.height, known.added_at, status.delivered_at, status.error
 from events.photo as known
 join media.photo_status as status on status.id = known.photo;
-comment on view events.event_photo_status is 'The photos of events, and what has become of each';
+comment on view events.event_photo_status is 'The photos of events and their states';
 comment on column events.event_photo_status.event_id is 'the event';
-comment on column events.event_photo_status.photo is 'names the photo';
-comment on column events.event_photo_status.user_id is 'who took it';
+comment on column events.event_photo_status.photo is 'the photo''s id';
+comment on column events.event_photo_status.user_id is 'the user who took it';
 comment on column events.event_photo_status.state is 'submitted, compressed, delivered or failed';
-comment on column events.event_photo_status.source_key is 'where the original lies';
-comment on column events.event_photo_status.result_key is 'where the result lies';
+comment on column events.event_photo_status.source_key is 'key of the original';
+comment on column events.event_photo_status.result_key is 'key of the result';
 comment on column events.event_photo_status.bytes is 'size of the result';
 comment on column events.event_photo_status.width is 'width of the result, in pixels';
 comment on column events.event_photo_status.height is 'height of the result, in pixels';

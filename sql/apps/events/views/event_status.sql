@@ -1,4 +1,4 @@
--- event_status: events that were not purged, with their figures.
+-- event_status: the events that were not purged, with their numbers.
 create or replace view events.event_status as
 select
     event.id, event.title, event.host,
@@ -18,17 +18,17 @@ select
     event.photos_each, event.photos_in_all, event.created_at
 from events.event
 cross join events.rule;
-comment on view events.event_status is 'Events that were not purged, with their figures';
-comment on column events.event_status.id is 'names the event';
-comment on column events.event_status.title is 'what it is called';
-comment on column events.event_status.host is 'who made it';
+comment on view events.event_status is 'The events that were not purged, with their numbers';
+comment on column events.event_status.id is 'the event''s id';
+comment on column events.event_status.title is 'its title';
+comment on column events.event_status.host is 'its creator';
 comment on column events.event_status.state is 'planned, live or ended';
-comment on column events.event_status.starts_at is 'from when on photos are taken';
-comment on column events.event_status.ends_at is 'until when';
-comment on column events.event_status.purge_at is 'when all of it is deleted';
-comment on column events.event_status.participants is 'people in it';
-comment on column events.event_status.photos is 'photos in it';
-comment on column events.event_status.photographers is 'people who have a photo in it';
+comment on column events.event_status.starts_at is 'start of the time for photos';
+comment on column events.event_status.ends_at is 'end of the time for photos';
+comment on column events.event_status.purge_at is 'when it is purged';
+comment on column events.event_status.participants is 'number of participants';
+comment on column events.event_status.photos is 'number of photos';
+comment on column events.event_status.photographers is 'number of people with a photo in it';
 comment on column events.event_status.photos_each is 'photos that a participant may have in it';
-comment on column events.event_status.photos_in_all is 'photos that all together may have in it';
-comment on column events.event_status.created_at is 'when it was made';
+comment on column events.event_status.photos_in_all is 'photos that it may have';
+comment on column events.event_status.created_at is 'when it was created';

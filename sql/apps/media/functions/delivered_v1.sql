@@ -1,12 +1,12 @@
--- delivered_v1: records that the store has an upload, and lets its bytes go. Photos of which it is the original, and
--- which failed before it was handed over, are compressed again.
+-- delivered_v1: records that the store has an upload, and deletes its bytes here. Photos that failed because they
+-- lacked this original are compressed again.
 --
--- Returns kept; unwanted where neither the upload nor anything else of that key is on record any more: then the object
--- is nobody's, and the caller removes it.
+-- Returns kept; unwanted if neither the upload nor another record of that key exists any more: then the caller removes
+-- the object.
 create or replace function media.delivered_v1(upload uuid, key text) returns text
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 begin
-    -- Photos before uploads, as those who remove them.
+    -- Photos before uploads, as in removals.
     perform from media.photo where source_key = delivered_v1.key order by id for update;
     update media.upload as known
     set delivered_at = coalesce(known.delivered_at, clock_timestamp()), bytes = null
@@ -22,4 +22,4 @@ begin
 end
 $$;
 comment on function media.delivered_v1(uuid, text) is
-    'For the job upload_retry: records that the store has it; returns kept or unwanted';
+    'For the job upload_retry: records that the store has an upload; returns kept or unwanted';

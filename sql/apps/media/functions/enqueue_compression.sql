@@ -1,5 +1,5 @@
--- enqueue_compression: enqueues the job that compresses a photo, and records it with the photo. Returns the job's id;
--- where the photo has an unfinished job, that one's.
+-- enqueue_compression: enqueues the job that compresses a photo, and records it with the photo. Returns the job's id,
+-- or that of the photo's unfinished job.
 create or replace function media.enqueue_compression(photo uuid) returns bigint
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare

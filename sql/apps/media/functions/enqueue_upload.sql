@@ -1,5 +1,5 @@
--- enqueue_upload: puts the job in line that stores what was handed over: one attempt, and three more by themselves. Where it
--- has an unfinished one, that is the answer.
+-- enqueue_upload: enqueues the job that stores an upload: one attempt and three automatic ones. Returns the job's id,
+-- or that of the upload's unfinished job.
 create or replace function media.enqueue_upload(upload uuid) returns bigint
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 begin
@@ -10,4 +10,4 @@ begin
             unique_key => 'upload_retry/' || enqueue_upload.upload));
 end
 $$;
-comment on function media.enqueue_upload(uuid) is 'Enqueues the job that stores an object; answers its id';
+comment on function media.enqueue_upload(uuid) is 'Enqueues the job that stores an upload; returns its id';

@@ -1,6 +1,6 @@
--- folder_found_v1: lists what lies below a folder that is to go for removal, on its receipt, and counts there how many
--- objects were swept: removed at once, because their names are no keys. The folder itself stays on the list until
--- nothing is found there: it is looked at again after 1 s where something new was found or swept, else after 10 s.
+-- folder_found_v1: lists the objects below a removed folder for removal, on its receipt, and counts the swept objects
+-- there: those were removed at once because their names are no keys. The folder itself stays on the list until nothing
+-- is found there. It is checked again after 1 s if something new was found or swept, else after 10 s.
 create or replace function media.folder_found_v1(id bigint, keys text[], swept int) returns void
 language sql security definer set search_path = pg_catalog, media, pg_temp as $$
     with folder as (
@@ -27,4 +27,4 @@ language sql security definer set search_path = pg_catalog, media, pg_temp as $$
     where held.id = folder_found_v1.id
 $$;
 comment on function media.folder_found_v1(bigint, text[], int) is
-    'For the job object_removal: lists what lies below a folder for removal, and counts what was removed at once';
+    'For the job object_removal: lists the objects below a folder for removal, and counts those removed at once';

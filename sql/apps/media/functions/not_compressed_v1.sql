@@ -1,7 +1,7 @@
--- not_compressed_v1: records why a photo can't be compressed. A photo that has its result keeps it.
+-- not_compressed_v1: records why a photo can't be compressed. A photo that has a result keeps it.
 --
--- is_original_missing says that neither the store nor the database had the original when the job looked for it: where
--- an app has handed it over since then, nothing is recorded. Returns whether the photo has failed.
+-- is_original_missing: neither the store nor the database had the original when the job looked for it. If an app has
+-- submitted it since then, nothing is recorded. Returns whether the photo has failed.
 create or replace function media.not_compressed_v1(
     photo uuid, error text, is_original_missing boolean default false
 ) returns boolean

@@ -1,5 +1,5 @@
--- not_removed_v1: records why objects could not be removed. Each is tried again after a pause that doubles, from 2 s to 5
--- minutes; with is_store_down at once, when somebody asks again: then it was no fault of theirs.
+-- not_removed_v1: records why objects could not be removed. Each is retried after a delay that doubles, from 2 s to 5
+-- minutes. With is_store_down they are retried by the next job: the failure is not theirs.
 create or replace function media.not_removed_v1(ids bigint[], errors text[], is_store_down boolean) returns void
 language sql security definer set search_path = pg_catalog, media, pg_temp as $$
     update media.removal as held
@@ -11,4 +11,4 @@ language sql security definer set search_path = pg_catalog, media, pg_temp as $$
     where held.id = failed.id
 $$;
 comment on function media.not_removed_v1(bigint[], text[], boolean) is
-    'For the job object_removal: records why objects could not be removed, and when they are tried again';
+    'For the job object_removal: records why objects could not be removed, and when they are retried';

@@ -1,7 +1,7 @@
--- photo_to_compress_v1: what the job needs to know of a photo. No row where there is no such photo.
+-- photo_to_compress_v1: returns what the job needs to know of a photo; no row if there is no such photo.
 --
--- bytes are those of the original where it was handed over and the store doesn't have it yet; is_delivered says that
--- the store has it, because an upload has put it there.
+-- bytes are those of the original if it was submitted here and the store doesn't have it yet. is_delivered: an upload
+-- has put it into the store.
 create or replace function media.photo_to_compress_v1(photo uuid)
 returns table (source_key text, state text, bytes bytea, is_delivered boolean)
 language sql stable security definer set search_path = pg_catalog, media, pg_temp as $$
@@ -11,4 +11,4 @@ language sql stable security definer set search_path = pg_catalog, media, pg_tem
     where known.id = photo_to_compress_v1.photo
 $$;
 comment on function media.photo_to_compress_v1(uuid) is
-    'For the job image_compression: where the original lies, or its bytes where they wait for the store';
+    'For the job image_compression: returns the key of the original, or its bytes if they wait for the store';

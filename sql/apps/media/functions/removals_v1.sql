@@ -1,9 +1,9 @@
--- removals_v1: takes up to `most` objects that are to be removed now, those that wait longest first. For a minute nobody
--- else gets them: then whoever has them is taken to be lost.
+-- removals_v1: takes up to `most` objects for removal, those that wait longest first. No other call gets them for a
+-- minute: after that the caller counts as lost.
 --
--- What may be on its way is to be removed now, and once more 90 s later: an upload that had begun when its row was deleted
--- has ended by then, because an attempt ends after 60 s. try is to be told with what came of it. is_ready is false for a folder
--- that is not to be looked at yet.
+-- An object that may be on its way is removed now, and once more 90 s later. An upload that had begun when its row was
+-- deleted has ended by then, because an attempt ends after 60 s. The caller returns try with the result. is_ready is
+-- false for a folder that is not to be checked yet.
 create or replace function media.removals_v1(most int)
 returns table (id bigint, try int, key text, is_folder boolean, is_ready boolean)
 language sql security definer set search_path = pg_catalog, media, pg_temp as $$
@@ -17,13 +17,13 @@ language sql security definer set search_path = pg_catalog, media, pg_temp as $$
     )
     update media.removal as held
     set tries = tries + 1, tried_at = clock_timestamp(),
-        settles_at = case when in_flight then coalesce(settles_at, clock_timestamp() + interval '90 seconds') end,
+        final_at = case when in_flight then coalesce(final_at, clock_timestamp() + interval '90 seconds') end,
         try_at = case
-            when held.is_folder and settles_at is null then clock_timestamp() + interval '90 seconds'
+            when held.is_folder and final_at is null then clock_timestamp() + interval '90 seconds'
             else clock_timestamp() + interval '60 seconds'
         end
     from due
     where held.id = due.id
-    returning held.id, held.tries, held.key, held.is_folder, not held.is_folder or held.settles_at <= held.tried_at
+    returning held.id, held.tries, held.key, held.is_folder, not held.is_folder or held.final_at <= held.tried_at
 $$;
-comment on function media.removals_v1(int) is 'For the job object_removal: takes objects that are to be removed now';
+comment on function media.removals_v1(int) is 'For the job object_removal: takes objects for removal';

@@ -1,10 +1,10 @@
--- remove_folder: lists all that lies below a key for removal, registered or not, such as what a phone has stored and never
--- told. It is looked at once, when what was on its way has arrived. Uploads to there that no photo belongs to come to
--- nothing: their jobs are cancelled, and their bytes deleted. Raises ER422 for a key without a slash at its end.
+-- remove_folder: lists all objects below a key for removal, whether or not the database knows them. The folder is
+-- checked once uploads on their way have arrived. Uploads without a photo there are cancelled, and their bytes deleted.
+-- Raises ER422 for a key without a slash at its end.
 create or replace function media.remove_folder(folder text, reason text, receipt bigint default null) returns void
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare
-    -- The first text behind all that begin with the folder: a slash comes right before a zero.
+    -- The first text after all that begin with the folder: a slash comes right before a zero.
     bound constant text := left(remove_folder.folder, -1) || '0';
     uploads uuid[];
     stored_by bigint[];
@@ -37,4 +37,4 @@ begin
 end
 $$;
 comment on function media.remove_folder(text, text, bigint) is
-    'Lists all that lies below a key for removal, and deletes uploads to there';
+    'Lists all objects below a key for removal, and deletes uploads to there';

@@ -1,9 +1,9 @@
--- remove_photos: deletes photos with all that belongs to them, and lists their objects for removal, in one transaction.
+-- remove_photos: deletes photos with all their rows, and lists their objects for removal, in one transaction.
 --
--- What is still on its way comes to nothing: jobs that compress or store them are cancelled, failed ones discarded, and bytes
--- that wait for the store are deleted. A job that runs is told to stop; what it may be storing in this moment is removed
--- once more when it can't be storing it any longer. Originals go, too: the caller answers for it that each is the photo's
--- alone. Nothing is enqueued here: the caller does that. Answers how many objects were listed.
+-- Jobs that compress or store them are cancelled, failed ones discarded, and bytes that wait for the store are deleted.
+-- A running job is told to stop; an object that it may be storing now is removed once more when no upload of it can
+-- still run. Originals are removed too: the caller guarantees that each belongs to its photo alone. The caller enqueues
+-- the removal. Returns the number of listed objects.
 create or replace function media.remove_photos(photos uuid[], reason text, receipt bigint default null) returns int
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -13,7 +13,8 @@ declare
     failed bigint[];
     listed int;
 begin
-    -- Photos, then uploads, then jobs: the order of those who compress and store. What they commit until then is seen below.
+    -- Photos, then uploads, then jobs: the order of compressions and uploads. What they commit until then is seen
+    -- below.
     perform from media.photo where id = any (remove_photos.photos) order by id for update;
     perform
     from media.upload
@@ -48,7 +49,8 @@ begin
     end if;
     select array_agg(id) into failed
     from errand.failed
-    where id = any (stored_by) or id = any (array(select job_id from media.photo where id = any (remove_photos.photos)));
+    where id = any (stored_by)
+        or id = any (array(select job_id from media.photo where id = any (remove_photos.photos)));
     if failed is not null then
         perform errand.discard(failed, remove_photos.reason);
     end if;
@@ -58,4 +60,4 @@ begin
 end
 $$;
 comment on function media.remove_photos(uuid[], text, bigint) is
-    'Deletes photos with all that belongs to them, and lists their objects for removal; answers how many';
+    'Deletes photos with all their rows, and lists their objects for removal; returns the number of objects';

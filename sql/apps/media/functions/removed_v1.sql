@@ -1,13 +1,13 @@
--- removed_v1: records that the store has no object under these keys (any more), and counts it on the receipts. What may be
--- on its way stays on the list until that has settled, and then takes a try that began after it: `tries` are those that
--- removals_v1 has answered. Answers how many are off the list.
+-- removed_v1: records that the store has no object under these keys any more, and counts them on the receipts. An
+-- object that may be on its way stays on the list until that time is over and a later try has removed it. `tries` are
+-- those that removals_v1 returned. Returns the number of objects that left the list.
 create or replace function media.removed_v1(ids bigint[], tries int[]) returns int
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
     receipts bigint[];
     gone int;
 begin
-    -- One after the other for each receipt: of two that remove its last objects, one has to see that none is left.
+    -- One after the other for each receipt: of two calls that remove its last objects, one must see that none is left.
     select array_agg(held.id) into receipts
     from (
         select receipt.id
@@ -17,15 +17,15 @@ begin
         for update
     ) as held;
     update media.removal as held
-    set try_at = settles_at, error = null
+    set try_at = final_at, error = null
     from unnest(removed_v1.ids, removed_v1.tries) as done (id, try)
-    where held.id = done.id and held.tries = done.try and held.in_flight and held.settles_at > held.tried_at;
+    where held.id = done.id and held.tries = done.try and held.in_flight and held.final_at > held.tried_at;
     with confirmed as (
         delete from media.removal as held
         using unnest(removed_v1.ids, removed_v1.tries) as done (id, try)
-        -- What is gone and can't come back is gone, though its try had taken too long and others are at it again.
+        -- An object that can't come back is removed, even if its try took too long and others try it again.
         where held.id = done.id
-            and (not held.in_flight or held.settles_at <= held.tried_at and held.tries = done.try)
+            and (not held.in_flight or held.final_at <= held.tried_at and held.tries = done.try)
         returning held.receipt_id, held.is_folder
     ),
     counted as (
@@ -45,4 +45,5 @@ begin
 end
 $$;
 comment on function media.removed_v1(bigint[], int[]) is
-    'For the job object_removal: records what the store has confirmed; answers how many are off the list';
+    'For the job object_removal: records what the store has confirmed; returns the number of objects that left the '
+    'list';

@@ -1,11 +1,11 @@
--- retry_photo: has a photo that failed compressed again, with all attempts to spend, for as long as the photo exists.
+-- retry_photo: compresses a failed photo again, with all attempts, for as long as the photo exists.
 --
 --   select media.retry_photo('6c1d…', reason => 'the original is there now');
 --   select media.retry_photo(id) from media.photo_status where state = 'failed';
 --
--- A job that waits for its next attempt is brought forward; one that is in line, parked or running stays as it is.
--- Works as well where the failed job is no longer on record. Returns the job's id. Raises ER404 where there is no such
--- photo, ER409 where it has its result.
+-- A job that waits for its next attempt becomes due now. An available, parked or running one stays as it is. Works also
+-- if the failed job is no longer on record. Returns the job's id. Raises ER404 for an unknown photo, ER409 for one that
+-- has its result.
 create or replace function media.retry_photo(id uuid, reason text default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -15,7 +15,8 @@ begin
     if not found then
         raise exception 'retry_photo: expected the id of a photo, got %', retry_photo.id using errcode = 'ER404';
     elsif asked.state = 'compressed' then
-        raise exception 'retry_photo: photo %: expected one without a result, got one that was compressed at %', asked.id,
+        raise exception 'retry_photo: photo %: expected one without a result, got one that was compressed at %',
+            asked.id,
             asked.compressed_at using errcode = 'ER409';
     end if;
     case coalesce(errand.state_of(asked.job_id), 'gone')
@@ -24,7 +25,7 @@ begin
         when 'available', 'parked' then
             null;
         when 'running' then
-            -- What it is about to record is its own.
+            -- The running job records the state itself.
             return asked.job_id;
         else
             asked.job_id := media.enqueue_compression(asked.id);
@@ -34,4 +35,4 @@ begin
 end
 $$;
 comment on function media.retry_photo(uuid, text) is
-    'Has a failed photo compressed again; returns its job. Example: select media.retry_photo(''6c1d…'')';
+    'Compresses a failed photo again; returns its job. Example: select media.retry_photo(''6c1d…'')';

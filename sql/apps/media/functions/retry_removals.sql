@@ -1,8 +1,8 @@
--- retry_removals: has objects that the store has refused to remove tried again now, such as when its rights were mended.
+-- retry_removals: retries objects now that the store has refused to remove, for example after its rights were fixed.
 --
---   select media.retry_removals('the bucket policy is mended');
+--   select media.retry_removals('the bucket policy is fixed');
 --
--- Returns how many. Raises ER422 without a reason.
+-- Returns their number. Raises ER422 without a reason.
 create or replace function media.retry_removals(reason text) returns int
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -14,9 +14,9 @@ begin
     where error is not null and try_at > clock_timestamp();
     get diagnostics moved = row_count;
     perform errand.enqueue('object_removal');
-    perform errand.acted('removal_retry', jsonb_build_object('removals', moved), retry_removals.reason);
+    perform errand.record_action('removal_retry', jsonb_build_object('removals', moved), retry_removals.reason);
     return moved;
 end
 $$;
 comment on function media.retry_removals(text) is
-    'Has objects that the store refused to remove tried again now. Example: select media.retry_removals(''rights mended'')';
+    'Retries objects now that the store has refused to remove. Example: select media.retry_removals(''rights fixed'')';

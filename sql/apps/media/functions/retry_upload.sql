@@ -1,11 +1,11 @@
--- retry_upload: tries a failed upload again, with all of its attempts to spend: one, and three more by themselves.
+-- retry_upload: retries a failed upload with all attempts: one and three automatic ones.
 --
 --   select media.retry_upload('6c1d…', reason => 'the bucket is back');
 --   select media.retry_upload(id) from media.upload_status where state = 'failed';
 --
--- The id is that of the upload or of its photo. One that waits for its next attempt is brought forward; one that is in line,
--- parked or running stays as it is. Works as well where the failed job is no longer on record. Returns the job's id.
--- Raises ER404 where there is no such upload, ER409 where the store has it or its bytes are gone.
+-- The id is that of the upload or of its photo. A job that waits for its next attempt becomes due now. An available,
+-- parked or running one stays as it is. Works also if the failed job is no longer on record. Returns the job's id.
+-- Raises ER404 for an unknown upload, ER409 if the store has it or its bytes are gone.
 create or replace function media.retry_upload(id uuid, reason text default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -37,4 +37,4 @@ begin
 end
 $$;
 comment on function media.retry_upload(uuid, text) is
-    'Tries a failed upload again with a fresh budget; answers its job. Example: select media.retry_upload(''6c1d…'')';
+    'Retries a failed upload with all attempts; returns its job. Example: select media.retry_upload(''6c1d…'')';

@@ -1,4 +1,4 @@
--- rights: what each role may call and read of this app, for errand.apply_rights.
+-- rights: returns what each role may call and read of this app, for errand.apply_rights.
 create or replace function media.rights() returns table (role text, what text, names text)
 language sql immutable set search_path = pg_catalog, media, pg_temp as $$
     values
@@ -9,4 +9,5 @@ language sql immutable set search_path = pg_catalog, media, pg_temp as $$
         ('errand_ops', 'view', 'media.photo_status media.upload_status media.removal_status media.receipt_status'),
         ('errand_monitor', 'view', 'media.receipt_status')
 $$;
-comment on function media.rights() is 'What each role may call and read of this app; errand.apply_rights gives it to them';
+comment on function media.rights() is
+    'Returns what each role may call and read of this app; errand.apply_rights grants it';

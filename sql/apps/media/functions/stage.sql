@@ -1,5 +1,5 @@
--- stage: keeps the bytes of an object until the store has them, and enqueues the job that stores them. Photos of which
--- it is the original, and which failed because it wasn't there, are compressed again.
+-- stage: stores the bytes of an object until the store has them, and enqueues the job that delivers them. Photos that
+-- failed because they lacked this original are compressed again.
 create or replace function media.stage(photo uuid, key text, type text, owner text, bytes bytea) returns uuid
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -14,4 +14,4 @@ begin
 end
 $$;
 comment on function media.stage(uuid, text, text, text, bytea) is
-    'Keeps the bytes of an object until the store has them, and enqueues the job that stores them';
+    'Stores the bytes of an object until the store has them, and enqueues the job that delivers them';

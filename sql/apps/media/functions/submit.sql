@@ -1,14 +1,14 @@
--- submit: records a photo that lies in the object store, and has it compressed and stored. Row and job commit together.
+-- submit: records a photo in the object store, and enqueues its compression. Row and job commit together.
 --
 --   select media.submit('uploads/2026/4711.heic', owner => 'user-17', idempotency_key => 'upload-4711');
 --
--- Returns the photo's id; media.photo_status says what has become of it. The original may also be one that was handed
--- over by media.submit_upload and is not stored yet. Without an idempotency_key each call makes a photo; with one, the
--- same call returns the same photo for as long as that exists.
+-- Returns the photo's id; media.photo_status shows its state. The original may also be an upload of media.submit_upload
+-- that is not stored yet. Without an idempotency_key each call creates a photo. With one, the same call returns the
+-- same photo for as long as that exists.
 --
--- Raises ER422 where the key is not of the form that keys have (parts of letters, digits and . _ - + @, joined by
--- slashes, none of them beginning with a dot), and for an owner or idempotency_key that is not of 1 to 200 characters;
--- ER409 for an idempotency_key that another submission has.
+-- Raises ER422 for an invalid key (keys are parts of letters, digits and . _ - + @, joined by slashes, none of them
+-- beginning with a dot), and for an owner or idempotency_key that is not 1 to 200 characters long; ER409 for an
+-- idempotency_key of another submission.
 create or replace function media.submit(
     source_key text, owner text default null, idempotency_key text default null
 ) returns uuid
@@ -40,4 +40,5 @@ begin
 end
 $$;
 comment on function media.submit(text, text, text) is
-    'Records a photo in the object store and enqueues its compression. Example: select media.submit(''uploads/4711.heic'')';
+    'Records a photo in the object store and enqueues its compression. Example: select '
+    'media.submit(''uploads/4711.heic'')';

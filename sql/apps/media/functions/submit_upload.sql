@@ -1,16 +1,15 @@
--- submit_upload: takes an object over from an app, such as one whose own upload has failed, and has it stored. Its bytes and
--- the job commit together; they are kept until the store has them.
+-- submit_upload: takes an object from an app, for example after the app's own upload has failed, and enqueues its
+-- delivery. Its bytes and the job commit together. The bytes stay here until the store has them.
 --
 --   select media.submit_upload('avatars/user-17.jpg', '\xffd8…', owner => 'user-17');
 --
--- The first try counts from here: what the app has tried before does not. An object that the key has already is never
--- replaced: the same bytes are success, others a failure. A photo of which it is the original may be submitted before
--- or after. Returns the upload's id; media.upload_status says what has become of it. The same call again returns the
--- same upload, delivered or not.
+-- The attempts count from here. An existing object of that key is never replaced: the same bytes are a success, others
+-- a failure. If it is the original of a photo, that may be submitted before or after. Returns the upload's id;
+-- media.upload_status shows its state. The same call again returns the same upload, delivered or not.
 --
--- type: image/…, video/…, audio/… or application/octet-stream; image/svg+xml, which a browser runs as a page, is none.
--- Raises ER422 for a key, type or owner that is none, ER413 for more than 16 MB, ER409 for a key that was handed over
--- before with other bytes, type or owner, and for one whose last object is about to be removed.
+-- type is image/…, video/…, audio/… or application/octet-stream, but not image/svg+xml, which a browser runs as a page.
+-- Raises ER422 for an invalid key, type or owner, ER413 for more than 16 MB, ER409 for a key that was submitted before
+-- with other bytes, type or owner, and for one whose last object is about to be removed.
 create or replace function media.submit_upload(
     key text, bytes bytea, type text default 'image/jpeg', owner text default null
 ) returns uuid
@@ -32,7 +31,7 @@ begin
         raise exception 'submit_upload: bytes: expected at most 16 MB, got %', length(submit_upload.bytes)
             using errcode = 'ER413';
     end if;
-    -- It would remove the new object together with the old one; so would that of a folder above.
+    -- The removal would remove the new object too, and so would that of a folder above.
     if exists (
         select from media.removal as held
         where held.key = any (
@@ -42,7 +41,7 @@ begin
     ) then
         raise exception 'submit_upload: key: expected one whose object is not about to be removed, got %',
             quote_literal(submit_upload.key)
-            using errcode = 'ER409', hint = 'Make part of the key unlike any other, such as by a UUID.';
+            using errcode = 'ER409', hint = 'Make the key unique, for example by a UUID.';
     end if;
     begin
         return media.stage(null, submit_upload.key, submit_upload.type, submit_upload.owner, submit_upload.bytes);
@@ -54,12 +53,12 @@ begin
         is distinct from (sha256(submit_upload.bytes), submit_upload.type, submit_upload.owner)
     then
         raise exception
-            'submit_upload: key: expected one that was not handed over with other bytes, type or owner, got %',
+            'submit_upload: key: expected one that was not submitted with other bytes, type or owner, got %',
             quote_literal(submit_upload.key)
-            using errcode = 'ER409', hint = 'media.upload_status says what became of that one.';
+            using errcode = 'ER409', hint = 'media.upload_status shows the state of that one.';
     end if;
     return known.id;
 end
 $$;
 comment on function media.submit_upload(text, bytea, text, text) is
-    'Takes an object over and has it stored. Example: select media.submit_upload(''avatars/17.jpg'', ''\xffd8'')';
+    'Takes an object and enqueues its delivery. Example: select media.submit_upload(''avatars/17.jpg'', ''\xffd8'')';

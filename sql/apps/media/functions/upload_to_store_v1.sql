@@ -1,4 +1,4 @@
--- upload_to_store_v1: what the job needs to know of an upload. No row where there is none.
+-- upload_to_store_v1: returns what the job needs to know of an upload; no row if there is none.
 create or replace function media.upload_to_store_v1(upload uuid)
 returns table (key text, type text, sha256 text, bytes bytea, is_delivered boolean)
 language sql stable security definer set search_path = pg_catalog, media, pg_temp as $$
@@ -6,4 +6,5 @@ language sql stable security definer set search_path = pg_catalog, media, pg_tem
     from media.upload as known
     where known.id = upload_to_store_v1.upload
 $$;
-comment on function media.upload_to_store_v1(uuid) is 'For the job upload_retry: what is to be stored, and where';
+comment on function media.upload_to_store_v1(uuid) is
+    'For the job upload_retry: returns the object to store, and its key';

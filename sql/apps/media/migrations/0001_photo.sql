@@ -1,8 +1,8 @@
 -- 0001_photo: photos, from their submission to their compressed form.
 --
--- Why     the API servers submit a photo with one call; its row and its job commit together.
--- Locks   nothing: everything is new.
--- Before  nothing was released before.
+-- Why     The API servers submit a photo with one call. Its row and its job commit together.
+-- Locks   Nothing: all objects are new.
+-- Before  No version was released before this one.
 create schema media;
 comment on schema media is 'Photos: submitted by the API servers, compressed by the job image_compression';
 insert into errand.app (name) values ('media');
@@ -37,18 +37,19 @@ create table media.photo (
 create index photo_owner_index on media.photo (owner, submitted_at) where owner is not null;
 create index photo_source_key_index on media.photo (source_key);
 
-comment on table media.photo is 'One row a photo that was submitted';
+comment on table media.photo is 'One row for each submitted photo';
 comment on column media.photo.job_id is 'the job that compresses it';
 comment on column media.photo.idempotency_key is
-    'what the app calls this submission: a second one with it is this photo; null where it gave none';
-comment on column media.photo.owner is 'whose it is, in the words of the app';
+    'the app''s name of this submission: a second one with it returns this photo; null = none';
+comment on column media.photo.owner is 'its owner, in the words of the app';
 comment on column media.photo.state is 'submitted, compressed or failed';
-comment on column media.photo.source_key is 'where the original lies in the object store; it is never changed or removed here';
-comment on column media.photo.result_key is 'where the compressed photo lies; null until there is one';
+comment on column media.photo.source_key is
+    'key of the original in the object store; never changed, and removed only together with the photo';
+comment on column media.photo.result_key is 'key of the result; null until there is one';
 comment on column media.photo.bytes is 'size of the result';
-comment on column media.photo.quality is 'encoder quality of the result; null where the original was good as it was';
-comment on column media.photo.encodes is 'how many times it was encoded to find that quality';
-comment on column media.photo.milliseconds is 'how long the compression took';
+comment on column media.photo.quality is 'encoder quality of the result; null if the original was good as it was';
+comment on column media.photo.encodes is 'number of encodings until that quality was found';
+comment on column media.photo.milliseconds is 'duration of the compression';
 comment on column media.photo.error is 'why it failed: a stable code, a colon, and details';
 
 create table media.store (
@@ -58,9 +59,9 @@ create table media.store (
     constraint store_pkey primary key (is_only),
     constraint store_only check (is_only)
 );
-comment on table media.store is 'One row: which object store is this database''s, by the id in its marker';
-comment on column media.store.is_only is 'keeps it one row';
-comment on column media.store.recorded_at is 'when that was recorded';
+comment on table media.store is 'One row: the object store of this database, by the id in its marker';
+comment on column media.store.is_only is 'true: allows one row';
+comment on column media.store.recorded_at is 'when it was recorded';
 comment on column media.store.id is 'the id in the marker of the store';
 comment on column media.photo.submitted_at is 'when it was submitted';
 comment on column media.photo.compressed_at is 'when its result was recorded';
@@ -70,4 +71,4 @@ comment on column media.photo.source_height is 'height of the original, in pixel
 comment on column media.photo.source_format is 'format of the original, by its bytes';
 comment on column media.photo.width is 'width of the result, in pixels';
 comment on column media.photo.height is 'height of the result, in pixels';
-comment on column media.photo.id is 'names the photo';
+comment on column media.photo.id is 'the photo''s id';

@@ -1,9 +1,9 @@
--- 0003_removal: how photos are removed for good, and the receipts of it.
+-- 0003_removal: objects to be removed from the store, and the receipts of removals.
 --
--- Why     a store may refuse a delete or be away: what is to go is kept in rows until it is gone, and what is left of it is a
---         receipt with counts.
--- Locks   media.photo, for milliseconds: its comments.
--- Before  nothing was released before.
+-- Why     A store may refuse a delete or be down. So objects are listed in rows until they are gone, and a receipt with
+--         counts remains.
+-- Locks   Nothing: all objects are new.
+-- Before  No version was released before this one.
 create table media.receipt (
     id bigint generated always as identity,
     asked_at timestamptz not null default clock_timestamp(),
@@ -15,14 +15,14 @@ create table media.receipt (
     constraint receipt_pkey primary key (id),
     constraint receipt_reason check (reason ~ '^[a-z][a-z_]{0,49}$')
 );
-comment on table media.receipt is 'One row a removal of many photos: counts, and nothing that says whose or which';
-comment on column media.receipt.id is 'names the receipt';
+comment on table media.receipt is 'One row for each removal of many photos: numbers only, without owners or keys';
+comment on column media.receipt.id is 'the receipt''s id';
 comment on column media.receipt.asked_at is 'when the rows were deleted';
 comment on column media.receipt.finished_at is 'when the store had confirmed the last object; null until then';
-comment on column media.receipt.people is 'how many people were part of it';
-comment on column media.receipt.photos is 'how many photos went';
-comment on column media.receipt.objects is 'how many keys the store has confirmed to be without an object, so far';
-comment on column media.receipt.reason is 'what it was about: event_purge';
+comment on column media.receipt.people is 'number of people';
+comment on column media.receipt.photos is 'number of photos';
+comment on column media.receipt.objects is 'number of keys without an object so far, as the store has confirmed';
+comment on column media.receipt.reason is 'the cause: event_purge';
 
 create table media.removal (
     id bigint generated always as identity,
@@ -30,7 +30,7 @@ create table media.removal (
     asked_at timestamptz not null default clock_timestamp(),
     try_at timestamptz not null default clock_timestamp(),
     tried_at timestamptz,
-    settles_at timestamptz,
+    final_at timestamptz,
     tries int not null default 0,
     in_flight boolean not null,
     is_folder boolean not null default false,
@@ -43,19 +43,17 @@ create table media.removal (
 create index removal_try_index on media.removal (try_at, id);
 create index removal_receipt_index on media.removal (receipt_id) where receipt_id is not null;
 comment on table media.removal is
-    'One row an object that is to go, written in the transaction that deletes its row, and kept until the store confirms';
-comment on column media.removal.id is 'names it';
-comment on column media.removal.receipt_id is 'the receipt that counts it; null where nobody counts';
-comment on column media.removal.asked_at is 'when it was asked for';
-comment on column media.removal.try_at is 'not to be tried before; while it is being tried, when another one may';
-comment on column media.removal.tried_at is 'when it was last tried';
-comment on column media.removal.settles_at is 'when nothing can be on its way under the key any more; null before the first try';
-comment on column media.removal.tries is 'how often it was tried';
+    'One row for each object to be removed, written in the transaction that deletes its row. It stays until the store '
+    'confirms';
+comment on column media.removal.id is 'the removal''s id';
+comment on column media.removal.receipt_id is 'the receipt that counts it; null if none does';
+comment on column media.removal.asked_at is 'when it was listed';
+comment on column media.removal.try_at is 'the earliest time of the next try';
+comment on column media.removal.tried_at is 'time of the last try';
+comment on column media.removal.final_at is 'when no upload of the key can still run; null before the first try';
+comment on column media.removal.tries is 'number of tries';
 comment on column media.removal.in_flight is
-    'whether somebody may be storing it just now: then it is removed once more when that has settled';
-comment on column media.removal.is_folder is 'whether the key is the beginning of many, all of which are to go';
-comment on column media.removal.key is 'where it lies in the object store';
-comment on column media.removal.error is 'why the last try failed';
-
-comment on column media.photo.source_key is
-    'where the original lies in the object store; it is never changed, and removed only together with the photo';
+    'whether an upload of it may be running: then it is removed once more at final_at';
+comment on column media.removal.is_folder is 'whether the key is a folder, all objects of which are to be removed';
+comment on column media.removal.key is 'its key in the object store';
+comment on column media.removal.error is 'error of the last try';

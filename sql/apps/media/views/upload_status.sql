@@ -1,4 +1,4 @@
--- upload_status: what has become of objects that were handed over to be stored.
+-- upload_status: the submitted objects and their states.
 create or replace view media.upload_status as
 select
     known.id, known.photo, known.owner, known.key,
@@ -17,25 +17,25 @@ select
 from media.upload as known
 left join errand.job as live on live.id = known.job_id and known.delivered_at is null
 left join errand.failed as failed on failed.id = known.job_id and known.delivered_at is null;
-comment on view media.upload_status is
-    'What has become of objects that were handed over to be stored: state, attempts, errors. Failed ones are kept';
-comment on column media.upload_status.id is 'names the upload, for media.retry_upload';
+comment on view media.upload_status is 'The submitted objects: state, attempts, errors. Failed ones stay';
+comment on column media.upload_status.id is 'the upload''s id, for media.retry_upload';
 comment on column media.upload_status.photo is 'the photo whose result it is';
-comment on column media.upload_status.owner is 'whose it is, in the words of the app';
-comment on column media.upload_status.key is 'where it goes in the object store';
+comment on column media.upload_status.owner is 'its owner, in the words of the app';
+comment on column media.upload_status.key is 'its key in the object store';
 comment on column media.upload_status.state is
-    'delivered, or its job''s: available, running, parked, scheduled (waits for its next attempt), failed, cancelled';
-comment on column media.upload_status.size is 'bytes';
-comment on column media.upload_status.type is 'what a reader is told that it is';
-comment on column media.upload_status.sha256 is 'of its bytes';
-comment on column media.upload_status.is_kept is 'whether its bytes are here: they are until the store has them';
-comment on column media.upload_status.attempt is 'attempts that were spent; waiting for the store spends none';
-comment on column media.upload_status.max_attempts is 'the attempt after which a failure is final';
+    'delivered, or the state of its job: available, running, parked, scheduled (waits for its next attempt), failed, '
+    'cancelled';
+comment on column media.upload_status.size is 'size in bytes';
+comment on column media.upload_status.type is 'its media type';
+comment on column media.upload_status.sha256 is 'hash of its bytes';
+comment on column media.upload_status.is_kept is 'whether its bytes are here: until the store has them';
+comment on column media.upload_status.attempt is 'number of attempts; waiting for the store spends none';
+comment on column media.upload_status.max_attempts is 'number of attempts: a failure of the last one is final';
 comment on column media.upload_status.due_at is 'when its next attempt is due';
-comment on column media.upload_status.waits_for is 'what it is parked for: dependency:storage';
+comment on column media.upload_status.waits_for is 'what it waits for while parked: dependency:storage';
 comment on column media.upload_status.error is 'the last error';
-comment on column media.upload_status.attempts is 'every attempt that failed, with its worker, times and error';
+comment on column media.upload_status.attempts is 'all failed attempts, each with its worker, times and error';
 comment on column media.upload_status.job_id is 'the job that stores it';
-comment on column media.upload_status.staged_at is 'when it was handed over';
+comment on column media.upload_status.staged_at is 'when it was submitted';
 comment on column media.upload_status.delivered_at is 'when the store had it';
 comment on column media.upload_status.failed_at is 'when its last attempt failed';

@@ -1,11 +1,11 @@
--- count_wrong_code: counts a code that was of no use: for its source, where there is one, and for all together.
+-- count_wrong_code: counts a wrong code, for its source if given, and for all sources together.
 create or replace function pairing.count_wrong_code(source text) returns void
 language plpgsql set search_path = pg_catalog, pairing, pg_temp as $$
 #variable_conflict use_column
 declare
     present constant timestamptz := clock_timestamp();
 begin
-    -- In the same order for everybody, so that no two wait for each other.
+    -- In the same order for all sessions, so that no two wait for each other.
     insert into pairing.wrong_code as known (source, since, tries)
     select name, present, 1
     from unnest(array['', count_wrong_code.source]) as name
@@ -16,4 +16,4 @@ begin
         since = case when known.since > present - interval '1 hour' then known.since else present end;
 end
 $$;
-comment on function pairing.count_wrong_code(text) is 'Counts a code that was of no use, for its source and for all together';
+comment on function pairing.count_wrong_code(text) is 'Counts a wrong code, for its source and for all together';

@@ -1,18 +1,18 @@
--- create_invite: makes a code that another user can redeem within 24 hours.
+-- create_invite: creates a code that another user can redeem within 24 hours.
 --
 --   select code, expires_at from pairing.create_invite('user-17');
 --
--- Six of A-Z and 2-9 without I and O, by lot, and like no other code that is live. A user may have several; when one of
--- them is redeemed the others are withdrawn. Raises ER409 where the user is in a pair, ER422 without a user; above READ
--- COMMITTED, 40001 where another transaction has changed what the user has since this one's snapshot.
+-- The code has six of A-Z and 2-9 without I and O, is random, and differs from all live codes. A user may have several;
+-- when one of them is redeemed, the others are withdrawn. Raises ER409 if the user is in a pair, ER422 without a user;
+-- above READ COMMITTED, 40001 if another transaction has changed the user's rows since this one's snapshot.
 create or replace function pairing.create_invite(user_id text) returns table (code text, expires_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
 #variable_conflict use_column
 declare
-    -- Not now(): in a long transaction that is when it began, and 24 hours are 24 hours.
+    -- Not now(): a long transaction may have begun much earlier.
     made constant timestamptz := clock_timestamp();
 begin
-    perform pairing.hold_people('create_invite', create_invite.user_id);
+    perform pairing.lock_people('create_invite', create_invite.user_id);
     if (select pair_id from pairing.person where person.user_id = create_invite.user_id) is not null then
         raise exception 'create_invite: the user is in a pair'
             using errcode = 'ER409', hint = 'select * from pairing.disconnect(user_id) ends it.';
@@ -34,4 +34,4 @@ begin
 end
 $$;
 comment on function pairing.create_invite(text) is
-    'Makes an invite code that is valid for 24 hours. Example: select code from pairing.create_invite(''user-17'')';
+    'Creates an invite code that is valid for 24 hours. Example: select code from pairing.create_invite(''user-17'')';

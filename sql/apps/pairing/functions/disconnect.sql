@@ -1,9 +1,9 @@
--- disconnect: ends the pair that a user is in. Both may then make and redeem codes again.
+-- disconnect: ends a user's pair. Both users may then create and redeem codes again.
 --
 --   select status, pair_id, partner from pairing.disconnect('user-17');
 --
--- status is disconnected, with the pair and the other one, or not_paired: calling it twice does no harm. Raises ER422
--- without a user.
+-- status is disconnected, with the pair and the partner, or not_paired: the call is idempotent. Raises ER422 without a
+-- user.
 create or replace function pairing.disconnect(user_id text) returns table (status text, pair_id uuid, partner text)
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
 #variable_conflict use_column
@@ -12,12 +12,12 @@ declare
 begin
     select mine.partner into known from pairing.partner_of(disconnect.user_id) as mine;
     loop
-        perform pairing.hold_people('disconnect', disconnect.user_id, known);
+        perform pairing.lock_people('disconnect', disconnect.user_id, known);
         pair_id := null;
         partner := null;
         select mine.pair_id, mine.partner into pair_id, partner from pairing.partner_of(disconnect.user_id) as mine;
         exit when partner is null or partner = known;
-        -- Before the rows were held the pair became another one.
+        -- The pair changed before the rows were locked.
         known := partner;
     end loop;
     if pair_id is null then
@@ -35,4 +35,4 @@ begin
 end
 $$;
 comment on function pairing.disconnect(text) is
-    'Ends the pair that a user is in. Example: select status from pairing.disconnect(''user-17'')';
+    'Ends a user''s pair. Example: select status from pairing.disconnect(''user-17'')';

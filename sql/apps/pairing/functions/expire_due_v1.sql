@@ -1,8 +1,8 @@
--- expire_due_v1: marks the next invites whose 24 hours are over, in the order in which they became due.
+-- expire_due_v1: marks the next invites that have expired, in the order of their expiry.
 --
--- Takes those behind the given place, and answers how many it has marked and the place of the last one: who hands that on
--- reads no row twice, even while somebody's old snapshot keeps the marked ones in the index. An invite that is being
--- redeemed in this moment is left for the next look. marked is less than max_invites when no more are due.
+-- Starts after the given expiry and id, and returns the number of marked invites and the last one's expiry and id. A
+-- caller that passes these on reads no row twice, even while an old snapshot keeps the marked ones in the index. An
+-- invite that is being redeemed is left for the next run. marked is less than max_invites if no more are due.
 create or replace function pairing.expire_due_v1(
     after timestamptz default '-infinity', after_id bigint default 0, max_invites int default 5000
 ) returns table (marked int, through timestamptz, through_id bigint)
@@ -10,7 +10,8 @@ language sql security definer set search_path = pg_catalog, pairing, pg_temp as 
     with due as (
         select id, expires_at
         from pairing.invite
-        where state = 'live' and expires_at <= now() and (expires_at, id) > (expire_due_v1.after, expire_due_v1.after_id)
+        where state = 'live' and expires_at <= now()
+            and (expires_at, id) > (expire_due_v1.after, expire_due_v1.after_id)
         order by expires_at, id
         limit max_invites
         for update skip locked
@@ -18,7 +19,7 @@ language sql security definer set search_path = pg_catalog, pairing, pg_temp as 
     expired as (
         update pairing.invite
         set state = 'expired', ended_at = now()
-        -- By an array: of a join the planner would expect a tenth of the table, and read all of it for every set.
+        -- By an array: for a join the planner would expect a tenth of the table, and read all of it for every set.
         where id = any (array(select id from due))
         returning id
     )
@@ -27,4 +28,4 @@ language sql security definer set search_path = pg_catalog, pairing, pg_temp as 
     left join (select expires_at, id from due order by expires_at desc, id desc limit 1) as last on true
 $$;
 comment on function pairing.expire_due_v1(timestamptz, bigint, int) is
-    'For the job invite_expiry: marks the next invites whose time is over';
+    'For the job invite_expiry: marks the next invites that have expired';

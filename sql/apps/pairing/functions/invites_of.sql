@@ -1,8 +1,9 @@
--- invites_of: the codes that a user has made, newest first, and what has become of them: for 30 days after their end.
+-- invites_of: returns the codes that a user has created, newest first, with their states, until 30 days after their
+-- end.
 --
 --   select code, state, expires_at from pairing.invites_of('user-17');
 --
--- The one place where a live code is shown again: to the user who made it. state is as of pairing.invite_status.
+-- Only this call shows a live code again, to the user who created it. state is as in pairing.invite_status.
 create or replace function pairing.invites_of(user_id text)
 returns table (
     id bigint, code text, state text, created_at timestamptz, expires_at timestamptz, ended_at timestamptz,
@@ -18,4 +19,5 @@ language sql stable security definer set search_path = pg_catalog, pairing, pg_t
     order by known.id desc
 $$;
 comment on function pairing.invites_of(text) is
-    'The codes that a user has made, live ones included. Example: select code, state from pairing.invites_of(''user-17'')';
+    'Returns the codes that a user has created, including live ones. Example: select code, state from '
+    'pairing.invites_of(''user-17'')';

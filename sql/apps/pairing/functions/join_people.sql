@@ -1,4 +1,5 @@
--- join_people: makes a pair of two users whose rows are held, ends the invite as used, and withdraws their other ones.
+-- join_people: creates a pair of two users whose rows are locked, marks the invite as used, and withdraws their other
+-- invites.
 create or replace function pairing.join_people(invite bigint, inviter text, invitee text) returns uuid
 language plpgsql set search_path = pg_catalog, pairing, pg_temp as $$
 #variable_conflict use_column
@@ -25,4 +26,4 @@ begin
 end
 $$;
 comment on function pairing.join_people(bigint, text, text) is
-    'Makes a pair of two users whose rows are held, and withdraws their other invites';
+    'Creates a pair of two users whose rows are locked, and withdraws their other invites';

@@ -1,7 +1,8 @@
--- new_code: six letters and digits by lot, each as likely as any other. It may be taken: create_invite asks.
+-- new_code: returns six random letters and digits, each equally likely. The code may be taken: create_invite checks.
 --
--- The lot is gen_random_uuid's, which the server draws from its cryptographic source: of its first 32 bits, all of which
--- are random, 30 give five each for one of 32 signs, so that nothing has to be cut down to size. I, O, 0 and 1 are left out.
+-- The randomness is gen_random_uuid's, which the server draws from its cryptographic source. Its first 32 bits are all
+-- random. 30 of them select five bits each for one of 32 characters, so no value is more likely. I, O, 0 and 1 are left
+-- out.
 create or replace function pairing.new_code() returns text
 language plpgsql volatile set search_path = pg_catalog, pairing, pg_temp as $$
 declare
@@ -9,9 +10,10 @@ declare
     bits constant bigint := ('x' || left(gen_random_uuid()::text, 8))::bit(32)::bigint;
 begin
     return (
-        select string_agg(substr(signs, ((bits >> 5 * place) & 31)::int + 1, 1), '')
-        from generate_series(0, 5) as place
+        select string_agg(substr(signs, ((bits >> 5 * index) & 31)::int + 1, 1), '')
+        from generate_series(0, 5) as index
     );
 end
 $$;
-comment on function pairing.new_code() is 'Six letters and digits from a cryptographic source, each equally likely';
+comment on function pairing.new_code() is
+    'Returns six letters and digits from a cryptographic source, each equally likely';

@@ -1,4 +1,4 @@
--- partner_of: whom a user is in a pair with. No row where with nobody.
+-- partner_of: returns a user's partner; no row if the user is in no pair.
 --
 --   select pair_id, partner, paired_at from pairing.partner_of('user-17');
 create or replace function pairing.partner_of(user_id text)
@@ -10,4 +10,4 @@ language sql stable security definer set search_path = pg_catalog, pairing, pg_t
     where person.user_id = partner_of.user_id
 $$;
 comment on function pairing.partner_of(text) is
-    'Whom a user is in a pair with. Example: select partner from pairing.partner_of(''user-17'')';
+    'Returns a user''s partner. Example: select partner from pairing.partner_of(''user-17'')';

@@ -1,24 +1,27 @@
--- redeem_invite: makes a pair of the one who enters a code and the one who made it, and says what became of the code.
+-- redeem_invite: pairs the user who enters a code with the user who created it, and returns the status of the code.
 --
 --   select status, pair_id, partner, tries_left, retry_at
 --   from pairing.redeem_invite('7KX2QM', 'user-18', source => '203.0.113.7');
 --
--- Spaces, hyphens and small letters are no mistakes. status is one of
+-- Spaces, hyphens and lower case are accepted. status is one of
 --   paired           they are a pair now
 --   invalid          there is no such code
 --   expired          its 24 hours are over
---   already_used     somebody was faster; where that was this user himself, pair_id and partner are his
+--   already_used     it was redeemed; if by this user, pair_id and partner are theirs
 --   own_code         it is the user's own
---   withdrawn        who made it is in a pair by now
---   already_paired   the user himself is in one: pair_id and partner
---   too_many_tries   too many codes within an hour were of no use; before retry_at none is looked at
+--   withdrawn        its creator is in a pair by now
+--   already_paired   the user is in a pair: pair_id and partner
+--   too_many_tries   too many wrong codes within an hour; no code is checked before retry_at
+--
 -- An hour has room for ten wrong codes of one user, for 100 from one source, and for 10,000 from all together: see
--- pairing.set_bounds. source is optional, and says where the code was entered, such as the address of the phone.
--- tries_left counts the user's own. The bounds of source and all may be passed by as many as are under way at once. Of
--- any number who redeem one code at once, one is paired. A code is dead at its 24 hours by the database's clock,
--- whether or not somebody has marked it. A try counts when the transaction commits. Raises ER422 without a user, or for
--- a source that is not of 1 to 200 characters; above READ COMMITTED, 40001 where another transaction has changed what
--- one of the two has, or has counted a wrong code, since this one's snapshot: retry the transaction.
+-- pairing.set_bounds. source is optional, for example the phone's address. tries_left counts the user's own tries.
+-- Calls that run at the same time may exceed the bounds of source and all by their number. If several users redeem one
+-- code at once, one is paired. A code is dead after 24 hours by the database's clock, whether or not it is marked. A
+-- try counts when the transaction commits.
+--
+-- Raises ER422 without a user, or for a source that is not 1 to 200 characters long. Above READ COMMITTED, raises 40001
+-- if another transaction has changed the rows of one of the two, or has counted a wrong code, since this one's
+-- snapshot: retry the transaction.
 create or replace function pairing.redeem_invite(code text, user_id text, source text default null)
 returns table (status text, pair_id uuid, partner text, tries_left int, retry_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
@@ -35,13 +38,13 @@ begin
         raise exception 'redeem_invite: source: expected 1 to 200 characters, got %', length(redeem_invite.source)
             using errcode = 'ER422';
     end if;
-    -- Who made it, before anything is locked: the two are locked in order, and then all is looked at again.
+    -- The creator first, without a lock. Both users are then locked in order, and everything is read again.
     select * into invite
     from pairing.invite as known
     where known.code = wanted
     order by state = 'live' desc, id desc
     limit 1;
-    perform pairing.hold_people('redeem_invite', redeem_invite.user_id, invite.inviter);
+    perform pairing.lock_people('redeem_invite', redeem_invite.user_id, invite.inviter);
     select * into me from pairing.person where person.user_id = redeem_invite.user_id;
     if me.wrong_since <= clock_timestamp() - window_of_tries then
         me.wrong_tries := 0;
@@ -55,11 +58,12 @@ begin
         retry_at := greatest(retry_at, me.wrong_since + window_of_tries);
     end if;
     if retry_at is not null then
-        return query select 'too_many_tries', null::uuid, null::text, greatest(0, most_tries - me.wrong_tries), retry_at;
+        return query
+        select 'too_many_tries', null::uuid, null::text, greatest(0, most_tries - me.wrong_tries), retry_at;
         return;
     end if;
     if invite.id is not null then
-        -- The job may be about to mark it, which takes milliseconds.
+        -- The job may be marking it, which takes milliseconds.
         select * into invite from pairing.invite as known where known.id = invite.id for update;
         select * into other from pairing.person where person.user_id = invite.inviter;
     end if;
@@ -102,5 +106,5 @@ begin
 end
 $$;
 comment on function pairing.redeem_invite(text, text, text) is
-    'Pairs the user with the one who made the code; status says what became of it. '
-    'Example: select status, partner from pairing.redeem_invite(''7KX2QM'', ''user-18'')';
+    'Pairs the user with the creator of the code; returns a status. Example: select status, partner from '
+    'pairing.redeem_invite(''7KX2QM'', ''user-18'')';

@@ -1,4 +1,4 @@
--- rights: what each role may call and read of this app, for errand.apply_rights.
+-- rights: returns what each role may call and read of this app, for errand.apply_rights.
 create or replace function pairing.rights() returns table (role text, what text, names text)
 language sql immutable set search_path = pg_catalog, pairing, pg_temp as $$
     values
@@ -10,4 +10,5 @@ language sql immutable set search_path = pg_catalog, pairing, pg_temp as $$
             'pairing.set_bounds'),
         ('errand_ops', 'view', 'pairing.invite_status pairing.pair_status')
 $$;
-comment on function pairing.rights() is 'What each role may call and read of this app; errand.apply_rights gives it to them';
+comment on function pairing.rights() is
+    'Returns what each role may call and read of this app; errand.apply_rights grants it';

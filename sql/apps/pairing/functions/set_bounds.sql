@@ -1,11 +1,12 @@
--- set_bounds: sets how many wrong codes are looked at within an hour, from one source and from all users together.
+-- set_bounds: sets how many wrong codes are accepted within an hour, from one source and from all users together.
 --
 --   select pairing.set_bounds(from_source => 100, in_all => 50000, reason => 'we have grown');
 --
--- 100 and 10,000 to begin with. What is null stays as it is. Raises ER422 for less than 1, for more than 1,000,000,000,
+-- The defaults are 100 and 10,000. Null keeps the old value. Raises ER422 for less than 1, for more than 1,000,000,000,
 -- or without a reason.
-create or replace function pairing.set_bounds(from_source int default null, in_all int default null, reason text default null)
-returns void
+create or replace function pairing.set_bounds(
+    from_source int default null, in_all int default null, reason text default null
+) returns void
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
 begin
     perform errand.check_reason('set_bounds', set_bounds.reason);
@@ -18,10 +19,11 @@ begin
     update pairing.setting as known
     set wrong_from_source = coalesce(set_bounds.from_source, known.wrong_from_source),
         wrong_in_all = coalesce(set_bounds.in_all, known.wrong_in_all);
-    perform errand.acted(
+    perform errand.record_action(
         'pairing.set_bounds',
         jsonb_build_object('from_source', set_bounds.from_source, 'in_all', set_bounds.in_all), set_bounds.reason);
 end
 $$;
 comment on function pairing.set_bounds(int, int, text) is
-    'How many wrong codes an hour are looked at. Example: select pairing.set_bounds(in_all => 50000, reason => ''growth'')';
+    'Sets how many wrong codes an hour are accepted. Example: select pairing.set_bounds(in_all => 50000, reason => '
+    '''growth'')';

@@ -1,8 +1,8 @@
--- 0001_pairing: invites, and the pairs that they make.
+-- 0001_pairing: invites, and the pairs of users.
 --
--- Why     an app's user makes a code, tells it to another one, and the two are a pair: each step is one call.
--- Locks   nothing: everything is new.
--- Before  nothing was released before.
+-- Why     A user creates a code and tells it to another one, who redeems it: each step is one call.
+-- Locks   Nothing: all objects are new.
+-- Before  No version was released before this one.
 create schema pairing;
 comment on schema pairing is 'Invite codes and pairs: written by the API servers, kept by the job invite_expiry';
 insert into errand.app (name) values ('pairing');
@@ -18,13 +18,13 @@ create table pairing.person (
     constraint person_wrong_tries check (wrong_tries >= 0 and (wrong_tries = 0 or wrong_since is not null))
 ) with (fillfactor = 80);
 comment on table pairing.person is
-    'One row a user who has made or tried a code. A transaction that changes what a user has locks it first, of two users in '
-    'order, and updates it: another one with an older snapshot raises 40001';
-comment on column pairing.person.user_id is 'who it is, in the words of the app';
-comment on column pairing.person.pair_id is 'the pair that the user is in now; null where in none';
-comment on column pairing.person.invites_made is 'how many codes the user has made';
-comment on column pairing.person.wrong_tries is 'codes that were of no use, in the hour from wrong_since on';
-comment on column pairing.person.wrong_since is 'when that hour began';
+    'One row for each user who has created or tried a code. A change of a user''s rows locks it first (of two users in '
+    'order) and updates it, so an older snapshot raises 40001';
+comment on column pairing.person.user_id is 'the user, in the words of the app';
+comment on column pairing.person.pair_id is 'the user''s pair; null if in none';
+comment on column pairing.person.invites_made is 'number of created codes';
+comment on column pairing.person.wrong_tries is 'number of wrong codes in the hour from wrong_since on';
+comment on column pairing.person.wrong_since is 'start of that hour';
 
 create table pairing.setting (
     is_only boolean not null default true,
@@ -34,8 +34,8 @@ create table pairing.setting (
     constraint setting_once check (is_only),
     constraint setting_bounds check (wrong_from_source >= 1 and wrong_in_all >= 1)
 );
-comment on table pairing.setting is 'One row: how many wrong codes an hour are looked at';
-comment on column pairing.setting.is_only is 'true: there is one row';
+comment on table pairing.setting is 'One row: how many wrong codes an hour are accepted';
+comment on column pairing.setting.is_only is 'true: allows one row';
 comment on column pairing.setting.wrong_from_source is 'wrong codes an hour from one source';
 comment on column pairing.setting.wrong_in_all is 'wrong codes an hour from all users together';
 insert into pairing.setting default values;
@@ -47,10 +47,11 @@ create table pairing.wrong_code (
     constraint wrong_code_pkey primary key (source),
     constraint wrong_code_source check (length(source) <= 200)
 ) with (fillfactor = 70);
-comment on table pairing.wrong_code is 'One row a source of wrong codes, and one for all; gone within an hour after its hour';
-comment on column pairing.wrong_code.source is 'where they came from, in the words of the app; empty: from anywhere';
-comment on column pairing.wrong_code.since is 'when its hour began';
-comment on column pairing.wrong_code.tries is 'codes that were of no use, in that hour';
+comment on table pairing.wrong_code is
+    'One row for each source of wrong codes, and one for all; deleted within an hour after its hour';
+comment on column pairing.wrong_code.source is 'the source, in the words of the app; empty = all';
+comment on column pairing.wrong_code.since is 'start of its hour';
+comment on column pairing.wrong_code.tries is 'number of wrong codes in that hour';
 
 create table pairing.invite (
     id bigint generated always as identity,
@@ -67,20 +68,21 @@ create table pairing.invite (
     constraint invite_used check ((state = 'used') = (redeemed_by is not null)),
     constraint invite_code check (code ~ '^[A-HJ-NP-Z2-9]{6}$')
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 10000);
--- Of the codes that can be redeemed no two are the same.
+-- No two codes that can be redeemed are the same.
 create unique index invite_live_code_index on pairing.invite (code) where state = 'live';
 create index invite_code_index on pairing.invite (code, id);
 create index invite_due_index on pairing.invite (expires_at, id) where state = 'live';
 create index invite_inviter_index on pairing.invite (inviter, id);
-comment on table pairing.invite is 'One row a code that was made; gone 30 days after its end';
-comment on column pairing.invite.id is 'names the invite, in the order in which they were made';
-comment on column pairing.invite.created_at is 'when it was made';
+comment on table pairing.invite is 'One row for each code, until 30 days after its end';
+comment on column pairing.invite.id is 'the invite''s id, in the order of creation';
+comment on column pairing.invite.created_at is 'when it was created';
 comment on column pairing.invite.expires_at is '24 hours later: from then on it is dead, marked or not';
 comment on column pairing.invite.ended_at is 'when it was used, withdrawn or marked as expired';
-comment on column pairing.invite.state is 'live, used, expired or withdrawn; one that is live and past its time counts as expired';
+comment on column pairing.invite.state is
+    'live, used, expired or withdrawn; a live one after expires_at counts as expired';
 comment on column pairing.invite.code is 'six of A-Z and 2-9 without I and O';
-comment on column pairing.invite.inviter is 'who made it';
-comment on column pairing.invite.redeemed_by is 'who used it';
+comment on column pairing.invite.inviter is 'its creator';
+comment on column pairing.invite.redeemed_by is 'the user who redeemed it';
 
 create table pairing.pair (
     id uuid not null default gen_random_uuid(),
@@ -94,11 +96,11 @@ create table pairing.pair (
     constraint pair_of_two check (inviter <> invitee),
     constraint pair_ended check ((ended_at is null) = (ended_by is null))
 );
-comment on table pairing.pair is 'One row a pair, kept after its end';
-comment on column pairing.pair.id is 'names the pair';
+comment on table pairing.pair is 'One row for each pair; it stays after its end';
+comment on column pairing.pair.id is 'the pair''s id';
 comment on column pairing.pair.paired_at is 'when the code was redeemed';
-comment on column pairing.pair.ended_at is 'when one of the two disconnected; null while they are a pair';
-comment on column pairing.pair.invite_id is 'the invite that made it, which may be gone by now';
-comment on column pairing.pair.inviter is 'who made the code';
-comment on column pairing.pair.invitee is 'who redeemed it';
-comment on column pairing.pair.ended_by is 'which of the two disconnected';
+comment on column pairing.pair.ended_at is 'when one user disconnected; null = still a pair';
+comment on column pairing.pair.invite_id is 'its invite, which may be deleted by now';
+comment on column pairing.pair.inviter is 'creator of the code';
+comment on column pairing.pair.invitee is 'the user who redeemed it';
+comment on column pairing.pair.ended_by is 'the user who disconnected';

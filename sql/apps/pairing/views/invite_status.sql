@@ -1,6 +1,6 @@
--- invite_status: codes that were made, and what has become of them. One that is past its time is expired, marked or not.
+-- invite_status: the codes and their states. A code after its expiry is expired, marked or not.
 --
--- A live code is not shown here: who reads it could redeem it. pairing.invites_of shows a user's own.
+-- A live code is hidden: its reader could redeem it. pairing.invites_of shows a user's own codes.
 create or replace view pairing.invite_status as
 select
     id, case when is_live then null else code end as code, inviter,
@@ -8,12 +8,12 @@ select
     created_at, expires_at, ended_at, redeemed_by
 from pairing.invite
 cross join lateral (select state = 'live' and expires_at > clock_timestamp() as is_live) as present;
-comment on view pairing.invite_status is 'Codes that were made, and what has become of them; live codes are not shown';
-comment on column pairing.invite_status.id is 'names the invite, in the order in which they were made';
-comment on column pairing.invite_status.code is 'what the other user enters; null while it is live';
-comment on column pairing.invite_status.inviter is 'who made it';
-comment on column pairing.invite_status.state is 'live, used, expired or withdrawn (who made it was paired by another)';
-comment on column pairing.invite_status.created_at is 'when it was made';
-comment on column pairing.invite_status.expires_at is 'from when on it is dead';
+comment on view pairing.invite_status is 'The codes and their states; live codes are hidden';
+comment on column pairing.invite_status.id is 'the invite''s id, in the order of creation';
+comment on column pairing.invite_status.code is 'the code; null while it is live';
+comment on column pairing.invite_status.inviter is 'its creator';
+comment on column pairing.invite_status.state is 'live, used, expired or withdrawn (its creator is in another pair)';
+comment on column pairing.invite_status.created_at is 'when it was created';
+comment on column pairing.invite_status.expires_at is 'its expiry';
 comment on column pairing.invite_status.ended_at is 'when it was used, withdrawn or marked as expired';
-comment on column pairing.invite_status.redeemed_by is 'who used it';
+comment on column pairing.invite_status.redeemed_by is 'the user who redeemed it';

@@ -1,7 +1,8 @@
--- cycle_on: the cycle that a day belongs to: as it is written down, or else as the rule goes on from the last that is.
+-- cycle_on: returns the cycle of a day: the stored one, or else the one that the rule derives from the last stored
+-- cycle.
 --
--- Null where there is no quote at all, and before 2020-01-01, when the first cycle began. A cycle that isn't written costs
--- about a millisecond. Raises ER422 for a day more than 20 years ahead.
+-- Null if there is no quote, and before 2020-01-01, when the first cycle began. A cycle that is not stored costs about
+-- a millisecond. Raises ER422 for a day more than 20 years ahead.
 create or replace function quotes.cycle_on(day date) returns quotes.cycle
 language plpgsql stable set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
@@ -32,4 +33,4 @@ begin
     return found;
 end
 $$;
-comment on function quotes.cycle_on(date) is 'The cycle that a day belongs to: as written down, or by the rule';
+comment on function quotes.cycle_on(date) is 'Returns the cycle of a day: the stored one, or by the rule';

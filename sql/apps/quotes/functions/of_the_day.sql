@@ -1,10 +1,11 @@
--- of_the_day: the quote of a calendar day, today's in UTC by default. The same for everybody who has that date.
+-- of_the_day: returns the quote of a calendar day, by default today's in UTC. It is the same for all users with that
+-- date.
 --
 --   select text, author from quotes.of_the_day();
 --   select text, author from quotes.of_the_day((now() at time zone 'Asia/Tokyo')::date);
 --
--- It needs no row and no worker: where none is written the rule gives the same. No row before 2020, and where there are no
--- quotes. Raises ER422 for a day more than 20 years ahead.
+-- It needs no row and no worker: without a stored row the rule returns the same quote. No row before 2020, and if there
+-- are no quotes. Raises ER422 for a day more than 20 years ahead.
 create or replace function quotes.of_the_day(day date default (now() at time zone 'UTC')::date)
 returns table (quote_id int, text text, author text, source text, category text)
 language plpgsql stable security definer set search_path = pg_catalog, quotes, pg_temp as $$
@@ -26,4 +27,5 @@ begin
 end
 $$;
 comment on function quotes.of_the_day(date) is
-    'The quote of a calendar day, today''s in UTC by default. Example: select text, author from quotes.of_the_day()';
+    'Returns the quote of a calendar day, by default today''s in UTC. Example: select text, author from '
+    'quotes.of_the_day()';

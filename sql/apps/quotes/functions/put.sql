@@ -1,18 +1,18 @@
--- put: adds a quote, or with an id corrects that one and brings it back if it was retired.
+-- put: adds a quote. With an id it corrects that quote, and returns it to the rotation if it was retired.
 --
 --   select quotes.put('Know thyself.', 'Inscription at Delphi', 'Wisdom', source => 'Plato, Protagoras');
 --   select quotes.put('Know thyself.', 'Inscription at Delphi', 'Wisdom', id => 1001);
 --
--- Returns its id. A correction shows at once. A new one joins the rotation with the next cycle: the days that are given out
--- stay as they are. Raises ER404 where there is no such id, ER409 where another quote has the same text, ER422 for what is
--- missing or too long.
+-- Returns its id. A correction shows at once. A new quote joins the rotation with the next cycle: stored days stay as
+-- they are. Raises ER404 for an unknown id, ER409 if another quote has the same text, ER422 for missing or too long
+-- values.
 create or replace function quotes.put(
     text text, author text, category text, source text default null, id int default null
 ) returns int
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
 declare
-    place int := put.id;
+    quote_id int := put.id;
 begin
     if coalesce(length(put.text), 0) not between 1 and 500 then
         raise exception 'put: text: expected 1 to 500 characters, got %', coalesce(length(put.text), 0)
@@ -27,14 +27,14 @@ begin
             quote_nullable(left(put.category, 100))
             using errcode = 'ER422', hint = 'Motivation, Love, Success, Wisdom, Humor, or another one.';
     end if;
-    -- What it joins must not be a cycle that people have seen a part of.
+    -- The quote must not join a cycle that users have seen a part of.
     perform quotes.write_days((now() at time zone 'UTC')::date);
     if exists (select from quotes.quote as known where known.text = put.text and known.id is distinct from put.id) then
         raise exception 'put: there is a quote with this text' using errcode = 'ER409';
     elsif put.id is null then
         insert into quotes.quote as new (text, author, category, source)
         values (put.text, put.author, put.category, put.source)
-        returning new.id into place;
+        returning new.id into quote_id;
     else
         update quotes.quote as known
         set text = put.text, author = put.author, category = put.category, source = put.source, retired_at = null
@@ -43,9 +43,11 @@ begin
             raise exception 'put: there is no quote %', put.id using errcode = 'ER404';
         end if;
     end if;
-    perform errand.acted('quote_put', jsonb_build_object('quote', place, 'text', put.text, 'author', put.author));
-    return place;
+    perform errand.record_action(
+        'quote_put', jsonb_build_object('quote', quote_id, 'text', put.text, 'author', put.author));
+    return quote_id;
 end
 $$;
 comment on function quotes.put(text, text, text, text, int) is
-    'Adds a quote, or corrects one. Example: select quotes.put(''Know thyself.'', ''Inscription at Delphi'', ''Wisdom'')';
+    'Adds a quote, or corrects one. Example: select quotes.put(''Know thyself.'', ''Inscription at Delphi'', '
+    '''Wisdom'')';

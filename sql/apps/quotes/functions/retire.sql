@@ -1,20 +1,20 @@
--- retire: takes a quote out of the rotation, from the next day on at which it is tomorrow everywhere on Earth.
+-- retire: removes a quote from the rotation, from the first day on that has not begun anywhere on Earth.
 --
 --   select quotes.retire(17, 'it is not by Voltaire');
 --
--- Where its day was still to come, the last quote of the cycle takes that, and no other day changes. Only in the last
--- days of a cycle, when the next one is written already, those behind it move a day ahead. Retiring it again does no
--- harm. Raises ER404 where there is no such quote, ER409 where it is the last one, ER422 without a reason; above READ
--- COMMITTED, 40001 where another one was retired since the transaction's snapshot.
+-- If its day was still to come, the last quote of the cycle takes that day, and no other day changes. Only in the last
+-- days of a cycle, when the next one is stored already, the days of that one move forward by one. The call is
+-- idempotent. Raises ER404 for an unknown quote, ER409 for the last quote, ER422 without a reason; above READ
+-- COMMITTED, 40001 if another quote was retired since the transaction's snapshot.
 create or replace function quotes.retire(id int, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
 declare
     today constant date := (now() at time zone 'UTC')::date;
-    -- At UTC+14 it is this day already.
+    -- The day at UTC+14.
     latest_today constant date := (now() at time zone 'UTC' + interval '14 hours')::date;
     cycle quotes.cycle;
-    place int;
+    index int;
     size int;
 begin
     perform errand.check_reason('retire', retire.reason);
@@ -24,7 +24,8 @@ begin
     if not exists (select from quotes.quote as known where known.id = retire.id) then
         raise exception 'retire: there is no quote %', retire.id using errcode = 'ER404';
     elsif not exists (select from quotes.quote as known where known.id <> retire.id and retired_at is null) then
-        raise exception 'retire: % is the last quote', retire.id using errcode = 'ER409', hint = 'Add another one first.';
+        raise exception 'retire: % is the last quote', retire.id using errcode = 'ER409',
+            hint = 'Add another one first.';
     end if;
     update quotes.quote as known
     set retired_at = coalesce(retired_at, now())
@@ -35,7 +36,7 @@ begin
             and known.first_day + array_position(known.quote_ids, retire.id) - 1 > latest_today
         order by number desc
     loop
-        place := array_position(cycle.quote_ids, retire.id);
+        index := array_position(cycle.quote_ids, retire.id);
         size := cardinality(cycle.quote_ids);
         if size = 1 then
             delete from quotes.cycle as known where known.number = cycle.number;
@@ -44,7 +45,7 @@ begin
             set quote_ids = array_remove(quote_ids, retire.id)
             where known.number = cycle.number;
         else
-            cycle.quote_ids[place] := cycle.quote_ids[size];
+            cycle.quote_ids[index] := cycle.quote_ids[size];
             update quotes.cycle as known
             set quote_ids = cycle.quote_ids[1:size - 1]
             where known.number = cycle.number;
@@ -55,8 +56,8 @@ begin
     end loop;
     delete from quotes.day as written where written.day > latest_today;
     perform quotes.write_days(today);
-    perform errand.acted('quote_retire', jsonb_build_object('quote', retire.id), retire.reason);
+    perform errand.record_action('quote_retire', jsonb_build_object('quote', retire.id), retire.reason);
 end
 $$;
 comment on function quotes.retire(int, text) is
-    'Takes a quote out of the rotation. Example: select quotes.retire(17, ''it is not by Voltaire'')';
+    'Removes a quote from the rotation. Example: select quotes.retire(17, ''it is not by Voltaire'')';

@@ -1,4 +1,4 @@
--- rights: what each role may call and read of this app, for errand.apply_rights.
+-- rights: returns what each role may call and read of this app, for errand.apply_rights.
 create or replace function quotes.rights() returns table (role text, what text, names text)
 language sql immutable set search_path = pg_catalog, quotes, pg_temp as $$
     values
@@ -8,4 +8,5 @@ language sql immutable set search_path = pg_catalog, quotes, pg_temp as $$
         ('errand_ops', 'view', 'quotes.quote_days quotes.quote_status'),
         ('errand_monitor', 'view', 'quotes.quote_days quotes.quote_status')
 $$;
-comment on function quotes.rights() is 'What each role may call and read of this app; errand.apply_rights gives it to them';
+comment on function quotes.rights() is
+    'Returns what each role may call and read of this app; errand.apply_rights grants it';

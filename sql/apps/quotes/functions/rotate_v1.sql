@@ -1,7 +1,7 @@
--- rotate_v1: writes the quotes from yesterday to 8 days ahead, those that are missing; answers how many it has written.
+-- rotate_v1: stores the missing quotes from yesterday to 8 days ahead; returns their number.
 -- errand: after write_days
 create or replace function quotes.rotate_v1(today date default (now() at time zone 'UTC')::date) returns int
 language sql security definer set search_path = pg_catalog, quotes, pg_temp as $$
     select quotes.write_days(today)
 $$;
-comment on function quotes.rotate_v1(date) is 'For the job quote_rotation: writes the quotes of the days to come';
+comment on function quotes.rotate_v1(date) is 'For the job quote_rotation: stores the quotes of the coming days';

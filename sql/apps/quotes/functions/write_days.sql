@@ -1,7 +1,8 @@
--- write_days: writes down the quotes of all days that are not written yet, from the day before `today` to 8 days after it.
+-- write_days: stores the missing quotes of all days from the day before `today` to 8 days after it. Returns their
+-- number.
 --
--- Eight, so that seven are there until the next run, wherever on Earth it is later already. After a downtime the days of
--- that are written too. Answers how many were written. One at a time: it holds the table of cycles.
+-- Eight days, so that seven are stored until the next run in every time zone. After a downtime the days of the downtime
+-- are stored too. One session at a time: it locks the table of cycles.
 create or replace function quotes.write_days(today date) returns int
 language plpgsql set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
@@ -12,7 +13,7 @@ declare
 begin
     lock table quotes.cycle in share row exclusive mode;
     loop
-        -- The last that is written, or none: from there the rule goes on.
+        -- The last stored cycle, or none: the rule continues from there.
         select * into cycle from quotes.cycle order by number desc limit 1;
         exit when cycle.first_day + cardinality(cycle.quote_ids) > last_day;
         cycle := quotes.cycle_on(coalesce(cycle.first_day + cardinality(cycle.quote_ids), date '2020-01-01'));
@@ -35,4 +36,5 @@ begin
     return written;
 end
 $$;
-comment on function quotes.write_days(date) is 'Writes down the quotes of the days around the given one; answers how many';
+comment on function quotes.write_days(date) is
+    'Stores the quotes of the days around the given one; returns their number';

@@ -1,10 +1,11 @@
--- 0001_quotes: quotes, and which of them is whose day's.
+-- 0001_quotes: quotes, and the quote of each day.
 --
--- Why     each calendar day has a quote, the same for everybody, and none comes again before all have been shown.
--- Locks   nothing: everything is new.
--- Before  nothing was released before.
+-- Why     Each calendar day has a quote, the same for all users. No quote is shown again before all others.
+-- Locks   Nothing: all objects are new.
+-- Before  No version was released before this one.
 create schema quotes;
-comment on schema quotes is 'The quote of the day: edited by ops, read by the API servers, kept ahead by the job quote_rotation';
+comment on schema quotes is
+    'The quote of the day: edited by operators, read by the API servers, stored ahead by the job quote_rotation';
 insert into errand.app (name) values ('quotes');
 
 create table quotes.quote (
@@ -22,14 +23,14 @@ create table quotes.quote (
     constraint quote_author check (length(author) between 1 and 200),
     constraint quote_source check (length(source) between 1 and 300)
 );
-comment on table quotes.quote is 'One row a quote, kept after it was retired';
-comment on column quotes.quote.id is 'names the quote for ever; below 1001 those that the installation brings along';
-comment on column quotes.quote.added_at is 'when it came';
-comment on column quotes.quote.retired_at is 'when it was taken out; null while it is in the rotation';
+comment on table quotes.quote is 'One row for each quote; it stays after its retirement';
+comment on column quotes.quote.id is 'the quote''s id; below 1001 for the installed ones';
+comment on column quotes.quote.added_at is 'when it was added';
+comment on column quotes.quote.retired_at is 'when it was retired; null = it is in the rotation';
 comment on column quotes.quote.category is 'Motivation, Love, Success, Wisdom, Humor, or another one';
-comment on column quotes.quote.text is 'what is shown';
-comment on column quotes.quote.author is 'who said or wrote it';
-comment on column quotes.quote.source is 'where it stands; null where that is not known';
+comment on column quotes.quote.text is 'its text';
+comment on column quotes.quote.author is 'its author';
+comment on column quotes.quote.source is 'where it is from; null if unknown';
 
 create table quotes.cycle (
     number int not null,
@@ -39,10 +40,10 @@ create table quotes.cycle (
     constraint cycle_not_empty check (cardinality(quote_ids) > 0)
 );
 comment on table quotes.cycle is
-    'One row a time round all quotes, written when its first day comes within reach: it keeps its order whatever is added';
-comment on column quotes.cycle.number is 'counted from 1, which began on 2020-01-01';
+    'One row for each cycle through all quotes, stored when its first day comes near: new quotes don''t change it';
+comment on column quotes.cycle.number is 'number of the cycle; 1 began on 2020-01-01';
 comment on column quotes.cycle.first_day is 'the day of its first quote';
-comment on column quotes.cycle.quote_ids is 'a quote a day, in order';
+comment on column quotes.cycle.quote_ids is 'the quotes of its days, in order';
 
 create table quotes.day (
     day date not null,
@@ -51,7 +52,7 @@ create table quotes.day (
     constraint day_pkey primary key (day),
     constraint day_quote foreign key (quote_id) references quotes.quote (id)
 );
-comment on table quotes.day is 'One row a calendar day: its quote, written ahead and kept';
-comment on column quotes.day.day is 'the calendar day, wherever on Earth it is just now';
+comment on table quotes.day is 'One row for each calendar day: its quote, stored ahead';
+comment on column quotes.day.day is 'the calendar day, in any time zone';
 comment on column quotes.day.quote_id is 'its quote';
-comment on column quotes.day.written_at is 'when the row was written';
+comment on column quotes.day.written_at is 'when the row was stored';

@@ -1,9 +1,10 @@
--- quotes: what an installation shows from its first day on; by authors long dead, where it stands as far as it is known.
+-- quotes: the quotes of a new installation, by authors long dead, each with its source as far as known.
 --
--- By number, and only those that are missing: what ops correct or retire stays so. A quote that is added here gets the next
--- number, and none is ever used again. Translations are in the public domain, or the project's own where none is named.
+-- Only missing numbers are inserted: corrections and retirements of operators stay. A quote that is added here gets the
+-- next number, and no number is used again. Translations are in the public domain, or the project's own if none is
+-- named.
 --
--- What is added must not change the days that are given out, so those are written first; then those to come.
+-- New quotes must not change stored days, so the days up to now are stored first, and the coming ones last.
 select quotes.rotate_v1();
 
 insert into quotes.quote (id, category, author, source, text)
@@ -23,19 +24,24 @@ values
     (7, 'Motivation', 'Ralph Waldo Emerson', 'Education',
         'Adopt the pace of nature: her secret is patience.'),
     (8, 'Motivation', 'Henry David Thoreau', 'Walden, Conclusion',
-        'If you have built castles in the air, your work need not be lost; that is where they should be. Now put the foundations under them.'),
+        'If you have built castles in the air, your work need not be lost; that is where they should be. Now put the '
+        'foundations under them.'),
     (9, 'Motivation', 'Benjamin Franklin', 'Poor Richard''s Almanack, 1750',
         'Little strokes fell great oaks.'),
     (10, 'Motivation', 'Benjamin Franklin', 'The Way to Wealth',
         'One today is worth two tomorrows.'),
     (11, 'Motivation', 'Theodore Roosevelt', 'Citizenship in a Republic, 1910',
-        'It is not the critic who counts; not the man who points out how the strong man stumbles, or where the doer of deeds could have done them better.'),
+        'It is not the critic who counts; not the man who points out how the strong man stumbles, or where the doer of '
+        'deeds could have done them better.'),
     (12, 'Motivation', 'Theodore Roosevelt', 'The Strenuous Life, 1899',
-        'Far better it is to dare mighty things, to win glorious triumphs, even though checkered by failure, than to take rank with those poor spirits who neither enjoy much nor suffer much, because they live in the gray twilight that knows not victory nor defeat.'),
+        'Far better it is to dare mighty things, to win glorious triumphs, even though checkered by failure, than to '
+        'take rank with those poor spirits who neither enjoy much nor suffer much, because they live in the gray '
+        'twilight that knows not victory nor defeat.'),
     (13, 'Motivation', 'William Ernest Henley', 'Invictus',
         'I am the master of my fate: I am the captain of my soul.'),
     (14, 'Motivation', 'Henry Wadsworth Longfellow', 'A Psalm of Life',
-        'Let us, then, be up and doing, with a heart for any fate; still achieving, still pursuing, learn to labor and to wait.'),
+        'Let us, then, be up and doing, with a heart for any fate; still achieving, still pursuing, learn to labor and '
+        'to wait.'),
     (15, 'Motivation', 'Robert Browning', 'Andrea del Sarto',
         'Ah, but a man''s reach should exceed his grasp, or what''s a heaven for?'),
     (16, 'Motivation', 'Lao Tzu', 'Tao Te Ching 64, translated by James Legge',
@@ -43,11 +49,13 @@ values
     (17, 'Motivation', 'Horace', 'Epistles I, 2',
         'He who has begun has half done. Dare to be wise; begin!'),
     (18, 'Motivation', 'Marcus Aurelius', 'Meditations V, 1, translated by George Long',
-        'In the morning when thou risest unwillingly, let this thought be present: I am rising to the work of a human being.'),
+        'In the morning when thou risest unwillingly, let this thought be present: I am rising to the work of a human '
+        'being.'),
     (19, 'Motivation', 'Virgil', 'Aeneid X, 284',
         'Fortune favors the bold.'),
     (20, 'Motivation', 'Seneca', 'Letters to Lucilius 104',
-        'It is not because things are difficult that we do not dare; it is because we do not dare that they are difficult.'),
+        'It is not because things are difficult that we do not dare; it is because we do not dare that they are '
+        'difficult.'),
     (21, 'Motivation', 'Samuel Johnson', 'Rasselas, chapter 13',
         'Great works are performed not by strength, but by perseverance.'),
     (22, 'Motivation', 'Emily Dickinson', 'Hope is the thing with feathers',
@@ -55,7 +63,8 @@ values
     (23, 'Motivation', 'Alexander Pope', 'An Essay on Man',
         'Hope springs eternal in the human breast.'),
     (24, 'Motivation', 'Rudyard Kipling', 'If',
-        'If you can fill the unforgiving minute with sixty seconds'' worth of distance run, yours is the Earth and everything that''s in it.'),
+        'If you can fill the unforgiving minute with sixty seconds'' worth of distance run, yours is the Earth and '
+        'everything that''s in it.'),
     (25, 'Motivation', 'Mark Twain', 'Pudd''nhead Wilson, chapter 12',
         'Courage is resistance to fear, mastery of fear, not absence of fear.'),
     (26, 'Motivation', 'Oliver Wendell Holmes Sr.', 'The Autocrat of the Breakfast-Table',
@@ -67,7 +76,8 @@ values
     (29, 'Motivation', 'Henry George', 'Social Problems',
         'Let no man imagine that he has no influence.'),
     (30, 'Motivation', 'Thomas Carlyle', 'Sartor Resartus',
-        'Do the duty which lies nearest thee, which thou knowest to be a duty! Thy second duty will already have become clearer.'),
+        'Do the duty which lies nearest thee, which thou knowest to be a duty! Thy second duty will already have '
+        'become clearer.'),
     (31, 'Love', 'William Shakespeare', 'All''s Well That Ends Well, act 1, scene 1',
         'Love all, trust a few, do wrong to none.'),
     (32, 'Love', 'William Shakespeare', 'A Midsummer Night''s Dream, act 1, scene 1',
@@ -75,11 +85,13 @@ values
     (33, 'Love', 'William Shakespeare', 'A Midsummer Night''s Dream, act 1, scene 1',
         'Love looks not with the eyes, but with the mind, and therefore is winged Cupid painted blind.'),
     (34, 'Love', 'William Shakespeare', 'Hamlet, act 2, scene 2',
-        'Doubt thou the stars are fire; doubt that the sun doth move; doubt truth to be a liar; but never doubt I love.'),
+        'Doubt thou the stars are fire; doubt that the sun doth move; doubt truth to be a liar; but never doubt I '
+        'love.'),
     (35, 'Love', 'William Shakespeare', 'Sonnet 116',
         'Love is not love which alters when it alteration finds.'),
     (36, 'Love', 'William Shakespeare', 'Romeo and Juliet, act 2, scene 2',
-        'My bounty is as boundless as the sea, my love as deep; the more I give to thee, the more I have, for both are infinite.'),
+        'My bounty is as boundless as the sea, my love as deep; the more I give to thee, the more I have, for both are '
+        'infinite.'),
     (37, 'Love', 'William Shakespeare', 'Twelfth Night, act 2, scene 3',
         'Journeys end in lovers meeting, every wise man''s son doth know.'),
     (38, 'Love', 'William Shakespeare', 'Twelfth Night, act 3, scene 1',
@@ -105,7 +117,8 @@ values
     (48, 'Love', 'Blaise Pascal', 'Pensées 277, translated by W. F. Trotter',
         'The heart has its reasons, which reason does not know.'),
     (49, 'Love', 'Victor Hugo', 'Les Misérables, translated by Isabel F. Hapgood',
-        'The supreme happiness of life consists in the conviction that one is loved; loved for one''s own sake, let us say rather, loved in spite of one''s self.'),
+        'The supreme happiness of life consists in the conviction that one is loved; loved for one''s own sake, let us '
+        'say rather, loved in spite of one''s self.'),
     (50, 'Love', 'Lord Byron', 'She Walks in Beauty',
         'She walks in beauty, like the night of cloudless climes and starry skies.'),
     (51, 'Love', 'John Keats', 'Endymion',
@@ -131,7 +144,8 @@ values
     (61, 'Love', 'Samuel Taylor Coleridge', 'The Rime of the Ancient Mariner',
         'He prayeth best, who loveth best all things both great and small.'),
     (62, 'Success', 'Henry David Thoreau', 'Walden, Conclusion',
-        'If one advances confidently in the direction of his dreams, and endeavors to live the life which he has imagined, he will meet with a success unexpected in common hours.'),
+        'If one advances confidently in the direction of his dreams, and endeavors to live the life which he has '
+        'imagined, he will meet with a success unexpected in common hours.'),
     (63, 'Success', 'Ralph Waldo Emerson', 'New England Reformers',
         'The reward of a thing well done is to have done it.'),
     (64, 'Success', 'Emily Dickinson', 'Success is counted sweetest',
@@ -161,15 +175,18 @@ values
     (76, 'Success', 'William Shakespeare', 'Twelfth Night, act 2, scene 5',
         'Some are born great, some achieve greatness, and some have greatness thrust upon ''em.'),
     (77, 'Success', 'Henry Wadsworth Longfellow', 'The Ladder of St. Augustine',
-        'The heights by great men reached and kept were not attained by sudden flight, but they, while their companions slept, were toiling upward in the night.'),
+        'The heights by great men reached and kept were not attained by sudden flight, but they, while their '
+        'companions slept, were toiling upward in the night.'),
     (78, 'Success', 'Henry Wadsworth Longfellow', 'Hyperion',
-        'The talent of success is nothing more than doing what you can do well; and doing well whatever you do, without a thought of fame.'),
+        'The talent of success is nothing more than doing what you can do well; and doing well whatever you do, '
+        'without a thought of fame.'),
     (79, 'Success', 'Henry Wadsworth Longfellow', 'Drift-Wood',
         'Most people would succeed in small things, if they were not troubled with great ambitions.'),
     (80, 'Success', 'Robert Louis Stevenson', 'El Dorado',
         'To travel hopefully is a better thing than to arrive, and the true success is to labour.'),
     (81, 'Success', 'Plutarch', 'Life of Sertorius',
-        'Perseverance is more prevailing than violence; and many things which cannot be overcome when they are together, yield themselves up when taken little by little.'),
+        'Perseverance is more prevailing than violence; and many things which cannot be overcome when they are '
+        'together, yield themselves up when taken little by little.'),
     (82, 'Success', 'Publilius Syrus', 'Sentences, translated by Darius Lyman',
         'No one knows what he can do till he tries.'),
     (83, 'Success', 'Lord Chesterfield', 'Letters to His Son, 10 March 1746',
@@ -221,7 +238,8 @@ values
     (106, 'Wisdom', 'Francis Bacon', 'Of Ceremonies and Respects',
         'A wise man will make more opportunities than he finds.'),
     (107, 'Wisdom', 'Francis Bacon', 'The Advancement of Learning, book 1',
-        'If a man will begin with certainties, he shall end in doubts; but if he will be content to begin with doubts, he shall end in certainties.'),
+        'If a man will begin with certainties, he shall end in doubts; but if he will be content to begin with doubts, '
+        'he shall end in certainties.'),
     (108, 'Wisdom', 'Blaise Pascal', 'Pensées 347, translated by W. F. Trotter',
         'Man is but a reed, the most feeble thing in nature; but he is a thinking reed.'),
     (109, 'Wisdom', 'Michel de Montaigne', 'Essays I, 38, translated by Charles Cotton',
@@ -241,9 +259,11 @@ values
     (116, 'Wisdom', 'George Eliot', 'Middlemarch, chapter 72',
         'What do we live for, if it is not to make life less difficult to each other?'),
     (117, 'Wisdom', 'William Blake', 'Auguries of Innocence',
-        'To see a World in a Grain of Sand, and a Heaven in a Wild Flower, hold Infinity in the palm of your hand, and Eternity in an hour.'),
+        'To see a World in a Grain of Sand, and a Heaven in a Wild Flower, hold Infinity in the palm of your hand, and '
+        'Eternity in an hour.'),
     (118, 'Wisdom', 'William Blake', 'Letter to John Trusler, 23 August 1799',
-        'The tree which moves some to tears of joy is in the eyes of others only a green thing which stands in the way.'),
+        'The tree which moves some to tears of joy is in the eyes of others only a green thing which stands in the '
+        'way.'),
     (119, 'Wisdom', 'Leo Tolstoy', 'Anna Karenina, translated by Constance Garnett',
         'Happy families are all alike; every unhappy family is unhappy in its own way.'),
     (120, 'Wisdom', 'Thomas Jefferson', 'Letter to Nathaniel Macon, 12 January 1819',
@@ -301,7 +321,8 @@ values
     (146, 'Humor', 'Jane Austen', 'Pride and Prejudice, chapter 57',
         'For what do we live, but to make sport for our neighbours, and laugh at them in our turn?'),
     (147, 'Humor', 'Jane Austen', 'Pride and Prejudice, chapter 1',
-        'It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in want of a wife.'),
+        'It is a truth universally acknowledged, that a single man in possession of a good fortune, must be in want of '
+        'a wife.'),
     (148, 'Humor', 'William Shakespeare', 'A Midsummer Night''s Dream, act 3, scene 2',
         'Lord, what fools these mortals be!'),
     (149, 'Humor', 'William Shakespeare', 'Much Ado About Nothing, act 5, scene 1',

@@ -1,8 +1,8 @@
--- adopt: lets a copy of a database claim and schedule, once the original runs no jobs any more.
+-- adopt: lets a copy of a database claim and schedule. Call it when the original runs no jobs any more.
 --
 --   select errand.adopt('the old server is gone');
 --
--- Returns whether it was a copy. Does nothing where it was none. Raises ER422 without a reason.
+-- Returns whether the database was a copy. Does nothing if it was none. Raises ER422 without a reason.
 create or replace function errand.adopt(reason text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -12,10 +12,10 @@ begin
     if original is null then
         return false;
     end if;
-    perform errand.settle_here();
-    -- The numbers of transactions mean nothing here: all that a copied worker ever ended would look uncounted.
+    perform errand.record_home();
+    -- Transaction ids of the original mean nothing here: all completions of a copied worker would look uncounted.
     delete from errand.counted;
-    perform errand.acted('adopt', jsonb_build_object('copy_of', original), reason);
+    perform errand.record_action('adopt', jsonb_build_object('copy_of', original), reason);
     perform errand.wake();
     return true;
 end

@@ -1,6 +1,6 @@
--- copy_of: what this database is a copy of, in words; null where it is the one that the queue was made or adopted in.
+-- copy_of: describes the database of which this one is a copy; null if the queue was created or adopted here.
 --
--- A database is told by its cluster, its oid and its name. A promoted standby and a point-in-time recovery keep all
+-- A database is identified by its cluster, oid and name. A promoted standby and a point-in-time recovery keep all
 -- three. A dump restored elsewhere, createdb --template, pg_upgrade and a rename change at least one of them.
 create or replace function errand.copy_of() returns text
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -27,4 +27,5 @@ begin
 end
 $$;
 comment on function errand.copy_of() is
-    'What this database is a copy of; null where it is none. A copy claims and schedules nothing: see errand.adopt';
+    'Describes the database of which this one is a copy; null if it is none. A copy claims and schedules nothing: see '
+    'errand.adopt';

@@ -1,6 +1,7 @@
--- is_home: whether this database is the one that the queue was made or adopted in, and no copy: see errand.copy_of.
+-- is_home: returns whether the queue was created or adopted in this database, so that it is no copy: see
+-- errand.copy_of.
 --
--- A session stays with its database, so yes is remembered for its length: a call takes 1 us, the first one 100 us.
+-- A session stays in its database, so the session remembers a yes: a call takes 1 us, the first one 100 us.
 create or replace function errand.is_home() returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -13,5 +14,4 @@ begin
     return false;
 end
 $$;
-comment on function errand.is_home() is
-    'Whether this database is the one that the queue was made or adopted in, and no copy';
+comment on function errand.is_home() is 'Returns whether the queue was created or adopted in this database';

@@ -1,12 +1,13 @@
--- drop_partition_v1: goes one step towards dropping the history's partitions that are older than keep_history days, and
--- those of payloads to which nothing refers any more. Returns whether there is more to do, so call it until it returns
+-- drop_partition_v1: makes one step towards dropping the history's partitions that are older than keep_history days,
+-- and the partitions of payloads without references. Returns whether there is more to do: call it until it returns
 -- false.
 --
--- A step detaches a partition, or moves up to 10,000 rows of kinds that are kept for longer from a detached one to
--- history_default, with their payloads, or drops it; or it is one of errand.drop_payloads. Each is a short transaction,
--- and a run that was interrupted goes on where it stopped.
--- Detaching locks the whole history for a moment. Raises 55P03 where somebody reads it for longer than 40 ms:
--- completions would wait behind the lock. Raises ER422 for less than a day.
+-- A step detaches a partition. Or it moves up to 10,000 rows of kinds with a longer retention from a detached partition
+-- to history_default, with their payloads. Or it drops the partition, or is one of errand.drop_payloads. Each is a
+-- short transaction, and an interrupted run continues where it stopped.
+--
+-- Detaching locks the whole history for a moment. Raises 55P03 if a session reads the history for longer than 40 ms,
+-- because completions would wait behind the lock. Raises ER422 for less than a day.
 create or replace function errand.drop_partition_v1(keep_history int default 7) returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
@@ -32,7 +33,7 @@ begin
         execute format('alter table errand.history detach partition errand.%I', part);
         return true;
     end if;
-    -- Without its partition, history_default takes what is kept for longer.
+    -- Without its partition, history_default takes the rows with a longer retention.
     if exists (select from errand.kind where keep_ended > keep_history * interval '1 day') then
         execute format(
             'with moved as ('
@@ -52,4 +53,4 @@ begin
 end
 $$;
 comment on function errand.drop_partition_v1(int) is
-    'Housekeeping: goes one step towards dropping old partitions; returns whether there is more to do';
+    'Housekeeping: makes one step towards dropping old partitions; returns whether there is more to do';

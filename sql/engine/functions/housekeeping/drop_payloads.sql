@@ -1,10 +1,10 @@
--- drop_payloads: goes one step towards dropping the partitions of errand.payload that are older than keep_history days.
--- Returns whether there is more to do.
+-- drop_payloads: makes one step towards dropping the partitions of errand.payload that are older than keep_history
+-- days. Returns whether there is more to do.
 --
--- Jobs that still wait or run take their payloads along, up to 1,000 in a step, so that one of them doesn't keep a day.
--- A partition to which neither they nor the history refer any more is detached, then dropped. New references are to
--- today, so there is none by then; who is about to store an older one has the partition locked. Raises 55P03 where
--- somebody reads payloads for longer than 40 ms: enqueues and claims of such jobs would wait behind the lock.
+-- Unfinished jobs take their payloads into their rows, up to 1,000 in a step, so that one job does not keep a day. A
+-- partition without references from jobs and the history is detached, then dropped. New references are to today, so
+-- none appears meanwhile; a session that is about to store an older one has locked the partition. Raises 55P03 if a
+-- session reads payloads for longer than 40 ms, because enqueues and claims of such jobs would wait behind the lock.
 create or replace function errand.drop_payloads(keep_history int) returns boolean
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
@@ -26,7 +26,7 @@ begin
             execute format('drop table errand.%I', part.name);
             return true;
         end if;
-        -- By the ids, since an index of the days would take 8 us of each enqueue: few jobs are unfinished for so long.
+        -- By the ids: an index of the days would take 8 us of each enqueue. Few jobs are unfinished for so long.
         unfinished := array(
             select id
             from errand.job
@@ -47,4 +47,4 @@ begin
 end
 $$;
 comment on function errand.drop_payloads(int) is
-    'For errand.drop_partition_v1: goes one step towards dropping the partitions of errand.payload';
+    'For errand.drop_partition_v1: makes one step towards dropping the partitions of errand.payload';

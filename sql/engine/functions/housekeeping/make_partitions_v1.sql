@@ -1,13 +1,13 @@
--- make_partitions_v1: makes the partitions of errand.history and errand.payload for today and days_ahead days after it.
--- Returns how many it made.
+-- make_partitions_v1: creates the partitions of errand.history and errand.payload for today and days_ahead days after
+-- it. Returns the number that it created.
 --
--- Days are days in UTC. Jobs are enqueued and complete meanwhile: a table is made by itself and then attached, which
--- locks the default partition alone, for as long as a scan of it takes (it is empty as a rule). Raises 55P03 and
--- changes nothing where somebody reads the whole of one of them for longer than 40 ms; call it again later.
+-- Days are days in UTC. Jobs are enqueued and completed meanwhile: a table is created alone and then attached. That
+-- locks only the default partition, for as long as its scan takes; it is empty as a rule. Raises 55P03 and changes
+-- nothing if a session reads one of the tables as a whole for longer than 40 ms: call it again later.
 --
--- Where maintenance comes late, jobs of today have ended in history_default. Those stay there, and are removed row by
--- row when their time is over; the partition holds the rest of the day, from the next full hour on. Payloads of a day
--- of which payload_default holds any all go there.
+-- If maintenance comes late, jobs of today have ended in history_default. Those stay there and are deleted row by row
+-- when their time is over. The partition has the rest of the day, from the next full hour on. If payload_default holds
+-- payloads of a day, all payloads of that day go there.
 create or replace function errand.make_partitions_v1(days_ahead int default 3) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
@@ -21,7 +21,7 @@ begin
     for part_day in select now()::date + ahead from generate_series(0, days_ahead) as ahead loop
         part := 'history_' || to_char(part_day, 'YYYYMMDD');
         continue when to_regclass('errand.' || part) is not null;
-        -- What is in history_default already can't have a partition of its own. Until the next hour more may go there.
+        -- Rows in history_default can't be in a partition of their own. Until the next hour more may go there.
         select case
                 when max(finished_at) is null then part_day
                 else date_trunc('hour', greatest(max(finished_at), now() + interval '1 minute')) + interval '1 hour'
@@ -52,4 +52,4 @@ begin
 end
 $$;
 comment on function errand.make_partitions_v1(int) is
-    'Housekeeping: makes the partitions of history and payload for today and the days ahead; returns how many';
+    'Housekeeping: creates the partitions of history and payload for today and the days ahead; returns their number';

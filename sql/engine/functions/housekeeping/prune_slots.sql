@@ -1,8 +1,8 @@
--- prune_slots: removes slots of limits whose jobs have ended, for errand.prune_v1: up to 10,000 in a call. Returns how
--- many.
+-- prune_slots: for errand.prune_v1: deletes slots of limits whose jobs have ended, up to 10,000 in a call. Returns
+-- their number.
 --
--- 100,000 slots are looked at in a call, 3 us each, from one on that is picked by chance: the cost has a bound however
--- many jobs have slots, and each slot has its turn.
+-- A call reads 100,000 slots, at 3 us each, from a random one on. So the cost has a bound however many jobs have slots,
+-- and each slot is read in time.
 create or replace function errand.prune_slots() returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -25,8 +25,10 @@ begin
             where near.admitted_at < now() - interval '1 minute'
                 -- No join: the planner might read all of errand.job for it.
                 and (
-                    select job.line from errand.job where job.id = near.job_id and job.state in ('available', 'running')
-                ) is distinct from near.line
+                    select job.queue_position
+                    from errand.job
+                    where job.id = near.job_id and job.state in ('available', 'running')
+                ) is distinct from near.queue_position
             limit 10000))
         for update skip locked));
     get diagnostics removed = row_count;
@@ -34,4 +36,4 @@ begin
 end
 $$;
 comment on function errand.prune_slots() is
-    'Housekeeping: removes slots of limits whose jobs have ended, up to 10,000 in a call; returns how many';
+    'Housekeeping: deletes slots of limits whose jobs have ended, up to 10,000 in a call; returns their number';

@@ -1,14 +1,14 @@
--- prune_v1: removes records whose time is over, up to 10,000 of each sort in a call. Returns the most that it removed
--- of one sort: 10,000 means that there may be more.
+-- prune_v1: deletes old records, up to 10,000 of each sort in a call. Returns the largest number of one sort: 10,000
+-- means that there may be more.
 --
--- Ended jobs of the usual retention (keep_history days) go with their day's partition and cost nothing here. Jobs of
--- kinds with a shorter one are looked for in the whole history; payloads of theirs that lie in errand.payload go with
--- them. Failed jobs stay for keep_failed days, or as long as
--- their kind says. Failures of jobs that were retried stay for keep_history days (the newest 5,000), actions of
--- operators for a year. Totals of ended attempts stay for a year, of queues that are not their kind's for 90 days;
--- dependencies that are up and that nobody needs for 30 days after their last failure; the marks of workers that have
--- left for keep_history days (the newest 100). What another session has locked stays until the next call. Raises ER422
--- for less than a day.
+-- Ended jobs with the usual retention (keep_history days) go with their day's partition and cost nothing here. Jobs of
+-- kinds with a shorter retention are searched in the whole history, and their payloads in errand.payload go with them.
+-- Failed jobs stay for keep_failed days, or for their kind's retention. Failures of jobs that were retried stay for
+-- keep_history days (the newest 5,000), actions of operators for a year. Totals of completed attempts stay for a year,
+-- or for 90 days if the queue is not their kind's. Dependencies that are up and unused stay for 30 days after their
+-- last failure. The marks of workers that have left stay for keep_history days (the newest 100).
+--
+-- What another session has locked stays until the next call. Raises ER422 for less than a day.
 create or replace function errand.prune_v1(keep_history int default 7, keep_failed int default 30) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set timezone = 'UTC'
@@ -62,7 +62,7 @@ begin
     select count(*), (select count(*) from freed) into removed from gone;
     total := total + removed;
     most := greatest(most, removed);
-    -- Payloads that were stored while the partition of their day was missing.
+    -- Payloads that were stored while their day had no partition.
     delete from errand.payload_default
     where ctid = any (array(
         select old.ctid
@@ -122,10 +122,14 @@ begin
     removed := errand.prune_slots();
     total := total + removed;
     most := greatest(most, removed);
-    -- Marks of limits that released nothing lately.
+    -- Marks of limits without a recent release.
     delete from errand.limit_mark
     where ctid = any (array(
-        select ctid from errand.limit_mark where marked_at < now() - interval '1 hour' limit 10000 for update skip locked));
+        select ctid
+        from errand.limit_mark
+        where marked_at < now() - interval '1 hour'
+        limit 10000
+        for update skip locked));
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);
@@ -156,7 +160,7 @@ begin
             and greatest(unused.failed_at, unused.closed_at, unused.released_at) < now() - interval '30 days'
             and not exists (select from errand.kind where kind.dependency = unused.name)
             and not exists (select from errand.job where parked_for = 'dependency:' || unused.name)
-            -- What ops have set stays.
+            -- What operators have set stays.
             and (unused.threshold, unused.threshold_window, unused.probe_every)
                 = (3, interval '10 seconds', interval '1 second')
         limit 10000
@@ -176,9 +180,9 @@ begin
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);
-    perform errand.note_duty('maintain', began, format('%s records removed', total));
+    perform errand.record_maintenance_task('maintain', began, format('%s records removed', total));
     return most;
 end
 $$;
 comment on function errand.prune_v1(int, int) is
-    'Housekeeping: removes records whose time is over, 10,000 of each sort in a call; returns the most of one sort';
+    'Housekeeping: deletes old records, up to 10,000 of each sort in a call; returns the largest number of one sort';

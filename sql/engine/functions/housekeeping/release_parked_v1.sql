@@ -1,12 +1,12 @@
--- release_parked_v1: lets parked jobs go whose dependency is up or whose limit has room. Returns whether any are
+-- release_parked_v1: releases parked jobs whose dependency is up or whose limit has room. Returns whether any job is
 -- parked.
 --
--- An open dependency that a job tries closes after that has succeeded, though none is parked any more.
+-- The circuit of a dependency closes after its probe has succeeded, even if no job is parked any more.
 --
--- Dependencies come first, since completions lock in that order too. Of the limits as many are looked at as 50
--- ms allow; the next call goes on behind the last one. Finished jobs make room at once by errand.release_v1, so this
--- finds what a crash has left, a job that was parked as its limit got room, or a limit that was raised. Costs one look
--- at an empty index while nothing is parked.
+-- Dependencies come first, since completions lock in that order too. Limits are checked for 50 ms; the next call goes
+-- on behind the last one. Completions release jobs themselves by errand.release_v1. So this finds what a crash has
+-- left, a job that was parked while its limit got room, and a limit that was raised. Costs a scan of an empty index
+-- while no job is parked.
 create or replace function errand.release_parked_v1() returns boolean
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -21,7 +21,7 @@ begin
     then
         return false;
     end if;
-    -- One at a time is enough; two would do no harm.
+    -- One session at a time is enough; two do no harm.
     if not errand.try_lock('release') then
         return some_wait;
     end if;
@@ -50,9 +50,9 @@ begin
             exit;
         end if;
         key := substr(waits_for, length('limit:') + 1);
-        -- Without the lock, which would hold up claims, where there is no room.
+        -- Not under the lock if there is no room: the lock would delay claims.
         if (errand.limit_of(key) <= (select count(*) from errand.taken_slots(key))) is not true then
-            perform errand.look_below_mark(key);
+            perform errand.scan_below_mark(key);
             exit when not errand.lock_limits();
             perform errand.release_limit(key);
         end if;
@@ -63,4 +63,5 @@ begin
 end
 $$;
 comment on function errand.release_parked_v1() is
-    'Housekeeping: lets parked jobs go whose dependency is up or whose limit has room; returns whether any are parked';
+    'Housekeeping: releases parked jobs whose dependency is up or whose limit has room; returns whether any job is '
+    'parked';

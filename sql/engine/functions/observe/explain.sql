@@ -1,17 +1,19 @@
--- explain: why is this job not running? Every reason that holds, what stops it first; or how it ended, or where it runs.
+-- explain: returns why a job is not running: every reason that applies, the first obstacle first. For other jobs: how
+-- the job ended, or where it runs.
 --
 --   select * from errand.explain(4711);
 --
 -- code is one of
 --   unknown, succeeded, failed, cancelled, obsolete   it is not waiting
 --   unique_conflict                                   it can't be retried: another unfinished job has its key
---   running, worker_lost, stopping                    it runs, or nobody knows
---   not_due, retry_later, not_promoted                its time has not come; or has, and nobody put it in line
---   paused, no_worker, unknown_kind, too_late         nobody would take it
+--   running, worker_lost                              it runs, or its worker is lost
+--   not_due, retry_later, not_promoted                its time has not come; or has, and housekeeping is late
+--   paused, no_worker, unknown_kind, too_late         no worker would claim it
 --   dependency_open, limit_full, rate, guard          it may not run now
---   behind, next                                      it waits for its turn
--- Errors are left out for those who have errand_monitor only (errand.sees_content). hint is the call that fixes it, to
--- be pasted, or else says what to do. Costs some milliseconds: what lies ahead is counted up to 10,000.
+--   crashed                                           it was in two crashes of its worker, and will run alone
+--   behind, next                                      it waits in the queue
+-- Errors are hidden from roles with errand_monitor only (errand.sees_content). hint is the call that fixes the problem,
+-- or says what to do. Costs some milliseconds: jobs ahead are counted up to 10,000.
 create or replace function errand.explain(job_id bigint)
 returns table (rank int, code text, detail text, hint text)
 language plpgsql stable security definer
@@ -32,7 +34,7 @@ begin
     for reason in
         select * from errand.explain_running(held) where held.state = 'running'
         union all
-        select * from errand.explain_held(held) where held.state <> 'running'
+        select * from errand.explain_job(held) where held.state <> 'running'
         union all
         select * from errand.explain_queue(held) where held.state <> 'running'
         union all
@@ -45,10 +47,10 @@ begin
         return next;
     end loop;
     if held.state = 'available' then
-        select turn.code, turn.detail, turn.hint
+        select ahead.code, ahead.detail, ahead.hint
         into code, detail, hint
-        from errand.explain_turn(held) as turn;
-        -- Nobody is told to be patient with what is held back.
+        from errand.explain_position(held) as ahead;
+        -- A blocked job is not said to be the next one.
         if code <> 'next' or rank = 0 then
             rank := rank + 1;
             return next;
@@ -57,5 +59,5 @@ begin
 end
 $$;
 comment on function errand.explain(bigint) is
-    'Why a job isn''t running: the reasons, what stops it first, each with the call that mends it. '
-    'Example: select * from errand.explain(4711)';
+    'Returns why a job isn''t running, the first obstacle first, each with the call that fixes it. Example: select * '
+    'from errand.explain(4711)';

@@ -1,4 +1,4 @@
--- explain_limits: what the fleet may not do now, for errand.explain: dependencies, limits, rates, guards.
+-- explain_limits: for errand.explain: dependencies, limits, rates and guards that keep a job from running.
 create or replace function errand.explain_limits(job errand.job) returns table (code text, detail text, hint text)
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -7,7 +7,7 @@ declare
     needed text;
     key text;
     bound errand.limit;
-    pace errand.rate;
+    rate errand.rate;
     used bigint;
     holders text;
 begin
@@ -17,24 +17,24 @@ begin
     if down.opened_at is not null then
         code := 'dependency_open';
         detail := format(
-            '%s counts as down since %s (%s)%s%s', needed, down.opened_at, down.opened_by,
+            '%s is down since %s (%s)%s%s', needed, down.opened_at, down.opened_by,
             case when down.opened_by = 'ops' or errand.sees_content() then ': ' || down.reason end,
             case
-                when down.probe_job_id is not null then format('; job %s tries it', down.probe_job_id)
-                when down.until is null then '; nobody tries it before it is closed'
-                else format('; it is tried at %s', down.until)
+                when down.probe_job_id is not null then format('; job %s probes it', down.probe_job_id)
+                when down.until is null then '; it stays down until an operator closes it'
+                else format('; a job probes it at %s', down.until)
             end);
         hint := format('select errand.dependency_close(%L)', needed);
         return next;
     elsif job.parked_for like 'dependency:%' then
         code := 'dependency_open';
-        detail := format('%s is up again; parked jobs go back in line bit by bit, oldest first', needed);
+        detail := format('%s is up again; parked jobs are released step by step, oldest first', needed);
         hint := null;
         return next;
     end if;
     key := coalesce(job.limit_key, defaults.limit_key, substring(job.parked_for from '^limit:(.*)$'));
     if key is not null then
-        -- The key itself, else the longest pattern that fits it.
+        -- The key's own limit, else the longest pattern that matches it.
         select * into bound
         from errand.limit as known
         where known.limit_key = key
@@ -49,45 +49,48 @@ begin
             from (
                 select live.id, live.worker_id, row_number() over (order by live.id) as nth
                 from errand.limit_slot as slot
-                join errand.job as live on live.id = slot.job_id and coalesce(live.line, 0) = slot.line
+                join errand.job as live on live.id = slot.job_id
+                    and coalesce(live.queue_position, 0) = slot.queue_position
                 where slot.limit_key = key
             ) as holder
             left join errand.worker on worker.id = holder.worker_id;
             if used >= bound.max_running then
                 code := 'limit_full';
                 detail := format(
-                    'the limit %s allows %s at once and %s run%s', quote_literal(key), bound.max_running, used, ': ' || holders);
+                    'the limit %s allows %s at once and %s run%s', quote_literal(key), bound.max_running, used, ': '
+                        || holders);
                 hint := format('select errand.set_limit(%L, %s)', bound.limit_key, bound.max_running + 1);
                 return next;
             elsif job.parked_for like 'limit:%' then
                 code := 'limit_full';
-                detail := format('the limit %s has room again (%s of %s): it goes back in line by its turn',
+                detail := format('the limit %s has room again (%s of %s): the job is released after older ones',
                     quote_literal(key), used, bound.max_running);
                 hint := null;
                 return next;
             end if;
         end if;
     end if;
-    select * into pace from errand.rate where queue = job.queue;
+    select * into rate from errand.rate where queue = job.queue;
     if found then
         select coalesce(sum(started.jobs), 0) into used
         from errand.rate_log as log
         cross join lateral unnest(log.last_at, log.jobs) as started(last_at, jobs)
-        where log.queue = job.queue and started.last_at > clock_timestamp() - pace.per;
-        if used >= pace.allowed then
+        where log.queue = job.queue and started.last_at > clock_timestamp() - rate.per;
+        if used >= rate.allowed then
             code := 'rate';
-            detail := format('%s jobs of the queue %s were started within %s, and no more may be', used, job.queue, pace.per);
-            hint := format('select errand.set_rate(%L, %L, %s)', job.queue, pace.per, pace.allowed * 2);
+            detail := format('%s jobs of the queue %s started within %s, and no more may start', used, job.queue,
+                rate.per);
+            hint := format('select errand.set_rate(%L, %L, %s)', job.queue, rate.per, rate.allowed * 2);
             return next;
         end if;
     end if;
     if job.guard is not null then
         code := 'guard';
         select
-            'its guard ' || name || ' (' || function || ') is asked at the claim; if it says no, the job is obsolete'
+            'the claim calls its guard ' || name || ' (' || function || '); if it says no, the job is obsolete'
             || case
                 when slow_at > now() - interval '5 minutes'
-                    then format('. It takes %s ms a call, so a claim asks few jobs', round(slow_ms))
+                    then format('. A call takes %s ms, so a claim checks few jobs', round(slow_ms))
                 else ''
             end
         into detail
@@ -102,4 +105,4 @@ begin
 end
 $$;
 comment on function errand.explain_limits(errand.job) is
-    'For errand.explain: what the fleet may not do now: dependencies, limits, rates, guards';
+    'For errand.explain: dependencies, limits, rates and guards that keep a job from running';

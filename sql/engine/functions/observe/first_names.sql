@@ -1,4 +1,4 @@
--- first_names: the first ten of many names as one text, and how many more there are; null for none.
+-- first_names: returns the first ten of many names as one text, and the number of the others; null for none.
 --
 --   select errand.first_names('{a, b}');    -- a, b
 create or replace function errand.first_names(names text[]) returns text
@@ -6,4 +6,5 @@ language sql immutable parallel safe set search_path = pg_catalog, errand, pg_te
     select array_to_string(names[1:10], ', ')
         || case when cardinality(names) > 10 then format(' and %s more', cardinality(names) - 10) else '' end
 $$;
-comment on function errand.first_names(text[]) is 'The first ten of many names as one text, and how many more there are';
+comment on function errand.first_names(text[]) is
+    'Returns the first ten of many names as one text, and the number of the others';

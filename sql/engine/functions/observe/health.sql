@@ -1,8 +1,8 @@
--- health: what an operator would look at first, a row a check. ok = false wants somebody; the hint says what to do.
+-- health: returns the checks of an operator, one row each. ok = false needs attention, and hint says what to do.
 --
 --   select * from errand.health() where not ok;
 --
--- A detail names ten things at most, and says how many more there are.
+-- A detail names ten things at most, and the number of the others.
 create or replace function errand.health() returns table (check_name text, ok boolean, detail text, hint text)
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
 #variable_conflict use_column
@@ -17,10 +17,10 @@ begin
     select
         'scheduler', coalesce(max(done_at) > now() - interval '1 minute', false),
         coalesce(
-            'last looked at the schedules ' || round(extract(epoch from now() - max(done_at))) || ' s ago',
+            'last read the schedules ' || round(extract(epoch from now() - max(done_at))) || ' s ago',
             'none has ever run: no schedule ticks'),
         case when coalesce(max(done_at) <= now() - interval '1 minute', true) then 'start `errand scheduler`' end
-    from errand.duty
+    from errand.maintenance_task
     where name = 'schedule'
     union all
     select
@@ -28,7 +28,7 @@ begin
         coalesce('last done ' || round(extract(epoch from now() - max(done_at))) || ' s ago', 'never done'),
         case when coalesce(max(done_at) <= now() - interval '5 minutes', true)
             then 'start `errand worker` or `errand scheduler`: each does it' end
-    from errand.duty
+    from errand.maintenance_task
     where name <> 'schedule'
     union all
     select
@@ -37,7 +37,7 @@ begin
             'nothing is claimed or scheduled here: this database is a copy of ' || errand.copy_of(),
             'this database is no copy of another'),
         case when errand.copy_of() is not null
-            then 'once the original runs no jobs any more: select errand.adopt(''…'')' end
+            then 'when the original runs no jobs any more: select errand.adopt(''…'')' end
     union all
     select
         'overdue', count(*) = 0,
@@ -49,8 +49,8 @@ begin
     select
         'kinds', count(*) = 0,
         coalesce(
-            'no live worker takes ' || errand.first_names(array_agg(name order by name)),
-            'none waits for a worker that knows it'),
+            'no live worker has ' || errand.first_names(array_agg(name order by name)),
+            'none waits for a worker that has it'),
         case when count(*) > 0 then 'select * from errand.overdue where what = ''kind''' end
     from errand.overdue
     where what = 'kind'
@@ -88,15 +88,15 @@ begin
         'guards', count(*) = 0,
         coalesce(
             errand.first_names(array_agg(
-                format('%s takes %s ms a call: jobs wait in line for it', name, round(slow_ms)) order by slow_ms desc)),
-            'none holds up a claim'),
-        case when count(*) > 0 then 'a guard reads by an index or two, in a millisecond: explain analyze what it reads' end
+                format('%s takes %s ms a call and delays jobs', name, round(slow_ms)) order by slow_ms desc)),
+            'none delays a claim'),
+        case when count(*) > 0 then 'a guard should take a millisecond: use explain analyze on its query' end
     from errand.guard
     where slow_at > now() - interval '5 minutes'
     union all
     select
-        'partitions', count(*) = 2, 'history and payload are to have a partition of tomorrow today',
-        case when count(*) < 2 then 'select errand.make_partitions_v1() makes it; does housekeeping run?' end
+        'partitions', count(*) = 2, 'history and payload need a partition for tomorrow',
+        case when count(*) < 2 then 'select errand.make_partitions_v1() creates it; does housekeeping run?' end
     from unnest('{history,payload}'::text[]) as parted
     where to_regclass(
         'errand.' || parted || to_char((now() at time zone 'UTC') + interval '1 day', '_YYYYMMDD')) is not null
@@ -104,7 +104,8 @@ begin
     select
         'vacuum horizon', coalesce(bool_and(transactions < 1000000 and since > now() - interval '1 hour'), true),
         case when count(*) = 0 then 'held by nobody'
-            else format('held for %s by %s', date_trunc('second', now() - min(since)), errand.first_names(array_agg(what || ' ' || name)))
+            else format('held for %s by %s', date_trunc('second', now() - min(since)),
+                errand.first_names(array_agg(what || ' ' || name)))
         end,
         case when not bool_and(transactions < 1000000 and since > now() - interval '1 hour')
             then 'select * from errand.horizon_blockers' end
@@ -113,15 +114,18 @@ begin
     select
         'locks', count(*) = 0,
         coalesce(string_agg(format(
-            'session %s of %s has held %s for %s', pid, who, objects, date_trunc('second', now() - since)), ', '), 'none held for long'),
+            'session %s of %s has held %s for %s', pid, who, objects, date_trunc('second', now() - since)), ', '),
+                'none held for long'),
         case when count(*) > 0 then string_agg(format('select pg_terminate_backend(%s)', pid), '; ') end
     from errand.lock_holders('30 seconds')
     union all
     select
         'notifications', pg_notification_queue_usage() < 0.5,
         format('their queue is %s %% full', round((pg_notification_queue_usage() * 100)::numeric, 1)),
-        case when pg_notification_queue_usage() >= 0.5 then 'a session listens and doesn''t read: see pg_stat_activity' end;
+        case when pg_notification_queue_usage() >= 0.5
+            then 'a session listens and does not read: see pg_stat_activity' end;
 end
 $$;
 comment on function errand.health() is
-    'What an operator would look at first, a row a check; ok = false wants somebody. Example: select * from errand.health()';
+    'Returns the checks of an operator, one row each; ok = false needs attention. Example: select * from '
+    'errand.health()';

@@ -1,9 +1,11 @@
--- lock_holders: the sessions whose open transaction has written to Errand's tables, or locked rows or duties of theirs,
--- for longer than that; the longest first. Workers pass by what such a session has locked, and wait for none of it.
+-- lock_holders: returns the sessions whose open transaction has written to Errand's tables, or locked their rows or a
+-- maintenance task, for longer than the given time; the longest first. Workers skip what such a session has locked, and
+-- wait for none of it.
 create or replace function errand.lock_holders(longer_than interval)
 returns table (pid int, who text, since timestamptz, objects text)
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
-    select session.pid, coalesce(session.usename::text, '?'), session.xact_start, string_agg(distinct class.relname, ' and ')
+    select session.pid, coalesce(session.usename::text, '?'), session.xact_start,
+        string_agg(distinct class.relname, ' and ')
     from pg_locks as held
     join pg_class as class on class.oid = held.relation and class.relnamespace = 'errand'::regnamespace
     join pg_stat_activity as session on session.pid = held.pid
@@ -15,4 +17,4 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     order by session.xact_start
 $$;
 comment on function errand.lock_holders(interval) is
-    'For errand.health: sessions that have had Errand''s rows or duties locked for long';
+    'For errand.health: returns sessions that have locked Errand''s rows or maintenance tasks for long';

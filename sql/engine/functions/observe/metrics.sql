@@ -1,15 +1,15 @@
--- metrics: numbers for a monitoring system, a row a sample, as Prometheus names them. One scrape costs some
+-- metrics: returns the samples for a monitoring system, one row each, with Prometheus' names. One scrape costs some
 -- milliseconds.
 --
 --   select * from errand.metrics();
 --
--- type is counter or gauge. What is counted never goes down as long as the database lives, except under `other`.
+-- type is counter or gauge. Counters never decrease as long as the database lives, except under `other`.
 --
--- Whoever may enqueue makes up names of queues and kinds. Of each 200 have samples of their own: those that workers
--- serve first, then the largest. The others are added up under the name `other`, where queue_workers and kind_workers
--- are the smallest of theirs; errand_folded_names says how many they are. What is said of these queues, and which
--- queues are the largest, is of the last count (errand.take_stock_v1): 5,000 queues would be 20,000 probes of the
--- index.
+-- An application that may enqueue can make up names of queues and kinds. So 200 queues and 200 kinds have samples of
+-- their own: first those that workers serve, then the largest. The others are added up under the name `other`, with the
+-- smallest of their queue_workers and kind_workers; errand_folded_names has their number. Their numbers, and the order
+-- of queues by size, are from the last statistics (errand.refresh_statistics_v1): 5,000 queues would take 20,000 probes
+-- of the index.
 create or replace function errand.metrics() returns table (name text, type text, labels jsonb, value double precision)
 language plpgsql stable security definer
 set search_path = pg_catalog, errand, pg_temp set jit = off
@@ -70,7 +70,8 @@ begin
     select 'errand_jobs', 'gauge', jsonb_build_object('queue', label, 'state', depth.state), sum(depth.jobs)::float8
     from queues
     cross join lateral (
-        values ('available', waiting), ('running', running), ('scheduled', scheduled), ('parked', parked), ('failed', failed)
+        values ('available', waiting), ('running', running), ('scheduled', scheduled), ('parked', parked),
+            ('failed', failed)
     ) as depth(state, jobs)
     group by label, depth.state
     union all
@@ -103,18 +104,22 @@ begin
     ) as time(name, quantile, ms)
     where time.ms is not null and not is_folded
     union all
-    select 'errand_attempts_total', 'counter', jsonb_build_object('queue', queue, 'kind', kind, 'outcome', outcome), jobs::float8
+    select 'errand_attempts_total', 'counter', jsonb_build_object('queue', queue, 'kind', kind, 'outcome', outcome),
+        jobs::float8
     from ended
     union all
-    select 'errand_wait_seconds_total', 'counter', jsonb_build_object('queue', queue, 'kind', kind), sum(wait_ms)::float8 / 1000
-    from ended
-    group by queue, kind
-    union all
-    select 'errand_run_seconds_total', 'counter', jsonb_build_object('queue', queue, 'kind', kind), sum(run_ms)::float8 / 1000
+    select 'errand_wait_seconds_total', 'counter', jsonb_build_object('queue', queue, 'kind', kind),
+        sum(wait_ms)::float8 / 1000
     from ended
     group by queue, kind
     union all
-    select 'errand_workers', 'gauge', jsonb_build_object('version', version), count(*) filter (where not is_lost)::float8
+    select 'errand_run_seconds_total', 'counter', jsonb_build_object('queue', queue, 'kind', kind),
+        sum(run_ms)::float8 / 1000
+    from ended
+    group by queue, kind
+    union all
+    select 'errand_workers', 'gauge', jsonb_build_object('version', version),
+        count(*) filter (where not is_lost)::float8
     from errand.worker_status
     group by version
     union all
@@ -132,7 +137,8 @@ begin
         (problem is not null and paused_at is null)::int::float8
     from errand.schedule_status
     union all
-    select 'errand_dependency_up', 'gauge', jsonb_build_object('dependency', dependency.name), (opened_at is null)::int::float8
+    select 'errand_dependency_up', 'gauge', jsonb_build_object('dependency', dependency.name),
+        (opened_at is null)::int::float8
     from errand.dependency
     union all
     select
@@ -143,7 +149,8 @@ begin
     union all
     select 'errand_scheduler_up', 'gauge', '{}',
         exists (
-            select from errand.duty where duty.name = 'schedule' and done_at > now() - interval '1 minute'
+            select from errand.maintenance_task where maintenance_task.name = 'schedule'
+                and done_at > now() - interval '1 minute'
         )::int::float8
     union all
     select 'errand_stuck_jobs', 'gauge', '{}', count(*)::float8
@@ -152,12 +159,13 @@ begin
     select 'errand_horizon_transactions', 'gauge', '{}', coalesce(max(transactions), 0)::float8
     from errand.horizon()
     union all
-    select 'errand_duty_age_seconds', 'gauge', jsonb_build_object('duty', duty.name),
+    select 'errand_maintenance_age_seconds', 'gauge', jsonb_build_object('task', maintenance_task.name),
         extract(epoch from now() - done_at)::float8
-    from errand.duty
+    from errand.maintenance_task
     union all
     select 'errand_schema_version', 'gauge', '{}', errand.schema_version()::float8;
     perform set_config('errand.queues_to_show', '', true);
 end
 $$;
-comment on function errand.metrics() is 'Numbers for a monitoring system, a row a sample, as Prometheus names them';
+comment on function errand.metrics() is
+    'Returns the samples for a monitoring system, one row each, with Prometheus'' names';

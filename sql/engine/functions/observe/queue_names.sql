@@ -1,11 +1,11 @@
--- queue_names: the names of all queues that jobs, kinds or ops have named: a probe of the index each, however many
--- jobs. Of more than 1,000 queues the others are those of the last count.
+-- queue_names: returns the names of all queues of jobs, kinds and pauses, with one probe of the index each, however
+-- many jobs there are. Beyond 1,000 queues the names are those of the last statistics.
 --
--- The views start from here. A function rather than a view, so that the planner knows that queues are few: else it
--- would expect thousands, and start its compiler (100 ms) for a look at a handful.
+-- The views start from here. This is a function and not a view, so that the planner expects few queues. Otherwise it
+-- would expect thousands, and start the JIT compiler (100 ms) for a handful.
 --
--- errand.metrics has asked once when it reads errand.queue_status: the names that it wants from there are in
--- errand.queues_to_show then.
+-- errand.metrics calls it once before it reads errand.queue_status. The names that it wants from there are then in
+-- errand.queues_to_show.
 create or replace function errand.queue_names() returns setof text
 language plpgsql stable security definer rows 8
 set search_path = pg_catalog, errand, pg_temp
@@ -23,7 +23,7 @@ begin
     loop
         select job.queue into latest
         from errand.job
-        where job.line is not null and job.queue > latest
+        where job.queue_position is not null and job.queue > latest
         order by job.queue
         limit 1;
         exit when not found or cardinality(names) >= 1000;
@@ -36,11 +36,12 @@ begin
     union
     select queue from errand.kind
     union
-    select queue from errand.stock
+    select queue from errand.job_count
     union
-    select name from errand.pace where subject = 'queue'
+    select name from errand.throughput where subject = 'queue'
     union
-    select queue from (select queue from errand.job where line is null and parked_for is null order by run_at limit 1000) as later;
+    select queue from (select queue from errand.job where queue_position is null and parked_for is null order by run_at
+        limit 1000) as later;
 end
 $$;
-comment on function errand.queue_names() is 'The names of all queues that jobs, kinds or ops have named; for the views';
+comment on function errand.queue_names() is 'For the views: returns the names of all queues of jobs, kinds and pauses';

@@ -1,5 +1,5 @@
--- ranked_queues: for errand.metrics: all queues as they were counted last, and which of them are beyond the first so
--- many (is_folded): first those that workers serve, then those that are paused, then the largest.
+-- ranked_queues: for errand.metrics: returns all queues by the last statistics, and whether a queue is beyond the first
+-- `shown` (is_folded). First come queues with workers, then paused ones, then the largest.
 --
 -- The planner can't know how many queues there are, and would join them by nested loops.
 create or replace function errand.ranked_queues(shown int) returns table (
@@ -11,7 +11,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp set enable_nes
         select queue, count(*) as workers
         from errand.worker
         cross join unnest(queues) as queue
-        where beat_at + lease > now()
+        where heartbeat_at + lease > now()
         group by queue
     ),
     counted as (
@@ -21,7 +21,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp set enable_nes
             sum(jobs) filter (where state = 'scheduled') as scheduled,
             sum(jobs) filter (where state = 'parked') as parked, sum(jobs) filter (where state = 'failed') as failed,
             min(oldest_due_at) as oldest_due_at
-        from errand.stock
+        from errand.job_count
         group by queue
     )
     select
@@ -38,4 +38,4 @@ language sql stable set search_path = pg_catalog, errand, pg_temp set enable_nes
     left join errand.queue as held on held.name = named.queue and held.paused_at is not null
 $$;
 comment on function errand.ranked_queues(int) is
-    'For errand.metrics: all queues as they were counted last, and which are beyond the first so many';
+    'For errand.metrics: returns all queues by the last statistics, and which are beyond the first ones';

@@ -1,6 +1,6 @@
--- schema_version: the number of the engine's newest migration that this database has.
+-- schema_version: returns the number of the engine's newest migration in this database.
 create or replace function errand.schema_version() returns int
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select max(left(name, 4)::int) from errand.migration where name not like '%/%'
 $$;
-comment on function errand.schema_version() is 'The number of the engine''s newest migration that this database has';
+comment on function errand.schema_version() is 'Returns the number of the engine''s newest migration in this database';

@@ -1,8 +1,8 @@
--- sees_content: whether the caller may read what jobs hold: payloads, outputs, errors and logs.
+-- sees_content: returns whether the caller may read the content of jobs: payloads, outputs, errors and logs.
 --
--- True for members of errand_ops, for the owner of the tables and for superusers; false for a monitor. It asks for the
--- role of the session (set role, or else the user who logged in), so that it returns the same within a security definer
--- function as in a view.
+-- True for members of errand_ops, for the owner of the tables and for superusers; false for a monitor. It checks the
+-- role of the session (SET ROLE, or else the login), so it returns the same in a security definer function as in a
+-- view.
 create or replace function errand.sees_content() returns boolean
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select coalesce(bool_or(pg_has_role(caller.role, allowed.role, 'USAGE')), false)
@@ -16,4 +16,4 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
     ) as allowed
 $$;
 comment on function errand.sees_content() is
-    'Whether the caller may read payloads, outputs, errors and logs of jobs: errand_ops may, errand_monitor may not';
+    'Returns whether the caller may read payloads, outputs, errors and logs: errand_ops may, errand_monitor may not';

@@ -1,9 +1,9 @@
--- cancel: ends jobs that have not ended yet. A running one is told to stop within a second; its late end changes nothing.
+-- cancel: cancels unfinished jobs. A running job is told to stop within a second; its late completion changes nothing.
 --
 --   select * from errand.cancel('{4711, 4712}', reason => 'wrong customer');
 --
--- Returns a row for each id: its state before and now; nulls where there is no such job. Ended jobs stay as they are.
--- Raises ER422 without a reason.
+-- Returns a row for each id with its state before and now, nulls for an unknown id. Ended jobs stay as they are. Raises
+-- ER422 without a reason.
 create or replace function errand.cancel(ids bigint[], reason text)
 returns table (job_id bigint, was text, now text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -13,7 +13,7 @@ declare
     cancelled bigint[] := '{}';
 begin
     perform errand.check_reason('cancel', cancel.reason);
-    -- In the order in which everybody locks keys and jobs.
+    -- In the order in which all sessions lock keys and jobs.
     perform from errand.job where id = any (ids) order by unique_key, id for update;
     for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
         select * into held from errand.job where id = job_id for update;
@@ -26,7 +26,7 @@ begin
                     held, (select name from errand.worker where id = held.worker_id), 'cancelled', reason);
                 perform pg_notify('errand_cancel', job_id::text);
             end if;
-            perform errand.end_in_history(held, 'cancelled', null, reason);
+            perform errand.move_to_history(held, 'cancelled', null, reason);
         else
             was := errand.state_of(job_id);
             now := was;
@@ -34,9 +34,9 @@ begin
         return next;
     end loop;
     if cancelled <> '{}' then
-        perform errand.acted('cancel', jsonb_build_object('ids', cancelled[1:100]), cancel.reason, cancelled);
+        perform errand.record_action('cancel', jsonb_build_object('ids', cancelled[1:100]), cancel.reason, cancelled);
     end if;
 end
 $$;
 comment on function errand.cancel(bigint[], text) is
-    'Ends jobs that have not ended yet, running ones too. Example: select * from errand.cancel(''{4711}'', ''a mistake'')';
+    'Cancels unfinished jobs, including running ones. Example: select * from errand.cancel(''{4711}'', ''a mistake'')';

@@ -1,12 +1,12 @@
--- cancel_where: ends the jobs that a filter names: shows them first, and does it with dry_run => false.
+-- cancel_where: cancels the jobs that match a filter. By default it only shows them; dry_run => false cancels them.
 --
 --   select * from errand.cancel_where('{"kind": "newsletter"}', reason => 'wrong text');
 --   select * from errand.cancel_where('{"kind": "newsletter"}', reason => 'wrong text', dry_run => false);
 --
--- The filter's keys stand in errand.job_filter; state is scheduled, available, parked or running. Oldest ids first, at
--- most max_jobs in a call (1 to 100,000): call it again until it answers nothing. A job that a worker is just claiming
--- or ending is passed over. Returns a row for each job: its state before, and now or as it would be; and in a dry run,
--- in each row and as a notice, how many more match beyond max_jobs. Raises ER422.
+-- errand.job_filter has the filter's keys; state is scheduled, available, parked or running. Lowest ids first, at most
+-- max_jobs in a call (1 to 100,000): call it until it returns no row. A job that a worker is claiming or completing is
+-- skipped. Returns a row for each job with its state before and now, or as it would be. In a dry run, beyond and a
+-- notice have the number of further matches. Raises ER422.
 create or replace function errand.cancel_where(
     filter jsonb, reason text, dry_run boolean default true, max_jobs int default 10000
 ) returns table (job_id bigint, was text, now text, beyond bigint)
@@ -40,9 +40,9 @@ begin
             and choice.ended_after is null and choice.ended_before is null
         order by job.id
         limit case when not dry_run then max_jobs end) as found;
-    perform errand.tell_beyond('cancel_where', max_jobs, more);
+    perform errand.report_truncation('cancel_where', max_jobs, more);
     if not dry_run and chosen is not null then
-        -- A look locks nothing; from here on nobody claims or ends what is left of the choice.
+        -- A dry run locks nothing. From here on no worker claims or completes these jobs.
         select array_agg(id), array_agg(state) into chosen, states
         from (
             select job.id, job.state
@@ -61,8 +61,7 @@ begin
             unique_key, payload, payload_day, attempts, reason, not_after, limit_key, guard, tags, traceparent)
         select
             id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'cancelled', queue,
-            kind, unique_key, payload, payload_day,
-            case
+            kind, unique_key, payload, payload_day, case
                 when state = 'running' then errand.attempt_record(
                     ended, (select name from errand.worker where worker.id = ended.worker_id), 'cancelled',
                     cancel_where.reason)
@@ -70,7 +69,8 @@ begin
             end,
             left(cancel_where.reason, 4000), not_after, limit_key, guard, tags, traceparent
         from ended;
-        perform errand.acted('cancel_where', jsonb_build_object('filter', filter), cancel_where.reason, coalesce(chosen, '{}'));
+        perform errand.record_action('cancel_where', jsonb_build_object('filter', filter), cancel_where.reason,
+            coalesce(chosen, '{}'));
     end if;
     return query
     select id, state, 'cancelled', more
@@ -78,5 +78,5 @@ begin
 end
 $$;
 comment on function errand.cancel_where(jsonb, text, boolean, int) is
-    'Ends the jobs that a filter names; shows them only, unless dry_run => false. '
-    'Example: select * from errand.cancel_where(''{"kind": "newsletter"}'', ''wrong text'', dry_run => false)';
+    'Cancels the jobs that match a filter; only shows them, unless dry_run => false. Example: select * from '
+    'errand.cancel_where(''{"kind": "newsletter"}'', ''wrong text'', dry_run => false)';

@@ -1,9 +1,9 @@
--- dependency_close: what jobs need from outside counts as up again: those that parked go, oldest first, 100 in the first
--- second and more in each that follows.
+-- dependency_close: closes the circuit of a dependency: it is up again. Parked jobs are released oldest first, 100 in
+-- the first second and more in each next one.
 --
 --   select errand.dependency_close('storage');
 --
--- Answers whether it was open. Raises ER422 for a name out of bounds.
+-- Returns whether the circuit was open. Raises ER422 for a name that no dependency can have.
 create or replace function errand.dependency_close(name text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -17,10 +17,10 @@ begin
     for update;
     if coalesce(was_open, false) then
         perform errand.dependency_closed(dependency_close.name);
-        perform errand.acted('dependency_close', jsonb_build_object('name', dependency_close.name));
+        perform errand.record_action('dependency_close', jsonb_build_object('name', dependency_close.name));
     end if;
     return coalesce(was_open, false);
 end
 $$;
 comment on function errand.dependency_close(text) is
-    'Lets jobs go that a dependency has parked. Example: select errand.dependency_close(''storage'')';
+    'Closes a dependency''s circuit and releases its jobs. Example: select errand.dependency_close(''storage'')';

@@ -1,9 +1,9 @@
--- discard: gives up failed jobs: they leave the failures and stay in the history, as cancelled, until its day is dropped.
+-- discard: gives up failed jobs. They move to the history as cancelled, and stay there until their day is dropped.
 --
 --   select * from errand.discard('{4711}', reason => 'the customer has left');
 --
--- Returns a row for each id: its state before and now; nulls where there is no such job. Other jobs stay as they are.
--- Raises ER422 without a reason.
+-- Returns a row for each id with its state before and now, nulls for an unknown id. Other jobs stay as they are. Raises
+-- ER422 without a reason.
 create or replace function errand.discard(ids bigint[], reason text)
 returns table (job_id bigint, was text, now text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -12,7 +12,7 @@ declare
     discarded bigint[];
 begin
     perform errand.check_reason('discard', discard.reason);
-    -- In the order in which everybody locks jobs.
+    -- In the order in which all sessions lock jobs.
     perform from errand.failed where id = any (ids) order by id for update;
     with gone as (
         delete from errand.failed where id = any (ids) returning *
@@ -23,14 +23,15 @@ begin
             unique_key, payload, attempts, reason, not_after, limit_key, guard, tags, traceparent)
         select
             id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'cancelled', queue,
-            kind, unique_key, payload, attempts, left('discarded: ' || discard.reason, 4000), not_after, limit_key, guard,
+            kind, unique_key, payload, attempts, left('discarded: ' || discard.reason, 4000), not_after, limit_key,
+                guard,
             tags, traceparent
         from gone
         returning id
     )
     select array_agg(id order by id) into discarded from kept;
     if discarded is not null then
-        perform errand.acted('discard', jsonb_build_object('ids', discarded[1:100]), discard.reason, discarded);
+        perform errand.record_action('discard', jsonb_build_object('ids', discarded[1:100]), discard.reason, discarded);
     end if;
     return query
     select
@@ -42,4 +43,4 @@ begin
 end
 $$;
 comment on function errand.discard(bigint[], text) is
-    'Gives up failed jobs; the history keeps them as cancelled. Example: select * from errand.discard(''{4711}'', ''left'')';
+    'Gives up failed jobs: they become cancelled. Example: select * from errand.discard(''{4711}'', ''left'')';

@@ -1,8 +1,8 @@
--- guard_drop: a guard is asked no more. Jobs that name it fail when they are claimed, so drop it when there are none.
+-- guard_drop: removes a guard. Jobs that name it then fail at their claim, so remove it when no job does.
 --
 --   select errand.guard_drop('invite_is_open');
 --
--- Answers whether there was one.
+-- Returns whether the guard existed.
 create or replace function errand.guard_drop(name text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -10,4 +10,4 @@ begin
     return found;
 end
 $$;
-comment on function errand.guard_drop(text) is 'Removes a guard; answers whether there was one';
+comment on function errand.guard_drop(text) is 'Removes a guard; returns whether it existed';

@@ -1,13 +1,14 @@
--- guard_put: registers a function that may be asked whether a job is still wanted.
+-- guard_put: registers a guard: a function that says whether a job is still wanted.
 --
 --   select errand.guard_put('invite_is_open', 'pairing.invite_is_open');
 --   select errand.enqueue('invite_reminder', '{"code": "X7K2QP"}', guard => 'invite_is_open');
 --
--- The function takes the payload (jsonb), answers boolean (false and null are a no), and is stable or immutable. It is
--- called with the rights of errand_owner, so it is security definer where it reads tables of the application's; and in
--- the claim, and again where the job ends, so it reads by an index or two. A claim asks for 250 ms and leaves other
--- jobs with a guard in line; errand.health() names a guard that is so slow. Raises ER404 where there is no such
--- function, ER422 for a name out of bounds or a function that won't do.
+-- The function takes the payload (jsonb), returns boolean (false and null mean no), and is stable or immutable. It runs
+-- with the rights of errand_owner, so make it security definer if it reads the application's tables. The claim calls
+-- it, and the completion once more, so it should read by an index or two. A claim spends 250 ms on guards and leaves
+-- other guarded jobs in the queue; errand.health() names a guard that is so slow.
+--
+-- Raises ER404 for an unknown function, ER422 for a name out of bounds or a function of another kind.
 create or replace function errand.guard_put(name text, function text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -19,7 +20,7 @@ begin
     begin
         found_oid := to_regprocedure(guard_put.function || '(jsonb)');
     exception
-        -- No name at all.
+        -- The text is no name.
         when others then found_oid := null;
     end;
     if guard_put.name is null or guard_put.name !~ '^[a-z][a-z0-9_.-]{0,99}$' then
@@ -30,12 +31,13 @@ begin
             coalesce(quote_literal(left(guard_put.function, 120)), 'null') using errcode = 'ER404';
     end if;
     select * into routine from pg_proc where oid = found_oid;
-    if routine.prorettype <> 'boolean'::regtype or routine.proretset or routine.provolatile = 'v' or routine.prokind <> 'f' then
-        raise exception 'guard_put: function: expected one that is stable or immutable and answers boolean, got %, % %',
+    if routine.prorettype <> 'boolean'::regtype or routine.proretset or routine.provolatile = 'v'
+        or routine.prokind <> 'f' then
+        raise exception 'guard_put: function: expected one that is stable or immutable and returns boolean, got %, % %',
             found_oid::regprocedure,
             case routine.provolatile when 'v' then 'volatile' when 's' then 'stable' else 'immutable' end,
             format_type(routine.prorettype, null)
-            using errcode = 'ER422', hint = 'A guard only looks: the job''s handler acts.';
+            using errcode = 'ER422', hint = 'A guard only reads: the job''s handler writes.';
     end if;
     select format('%I.%I', nspname, routine.proname) into quoted from pg_namespace where oid = routine.pronamespace;
     insert into errand.guard as known (name, function)
@@ -45,4 +47,5 @@ begin
 end
 $$;
 comment on function errand.guard_put(text, text) is
-    'Registers a function that says whether a job is still wanted. Example: select errand.guard_put(''open'', ''app.is_open'')';
+    'Registers a function that says whether a job is still wanted. Example: select errand.guard_put(''open'', '
+    '''app.is_open'')';

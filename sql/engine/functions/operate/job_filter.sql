@@ -1,11 +1,11 @@
--- job_filter: what cancel_where and retry_where understand: says so where it gets something else.
+-- job_filter: reads the filter of cancel_where and retry_where.
 --
 --   {"queue": "images", "kind": "image_compression", "state": "failed", "tag": "import", "unique_key": "photo/17",
 --    "limit_key": "tenant/4", "error": "bucket", "created_after": "2026-03-01", "created_before": "2026-03-02T12:00Z",
 --    "ended_after": "2026-03-01", "ended_before": "2026-03-02"}
 --
--- All that is given must hold. error is a part of the last error's text; the times are any that PostgreSQL reads. Raises
--- ER422 for a key that is none of these, for a value of another type, and for a filter that is empty: it would be all.
+-- A job must match all keys. error is a part of the last error's text; times are any that PostgreSQL reads. Raises
+-- ER422 for another key, for a value of another type, and for an empty filter, which would match every job.
 create or replace function errand.job_filter(action text, filter jsonb, states text[]) returns errand.job_choice
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -20,7 +20,7 @@ begin
     if jsonb_typeof(filter) is distinct from 'object' or filter = '{}' then
         raise exception '%: filter: expected a JSON object with at least one of %, got %',
             action, array_to_string(known, ', '), coalesce(left(filter::text, 100), 'null')
-            using errcode = 'ER422', hint = 'An empty filter would be every job: name a queue at least.';
+            using errcode = 'ER422', hint = 'An empty filter would match every job: name a queue at least.';
     end if;
     for entry in select key, value from jsonb_each(filter) order by key loop
         if entry.key <> all (known) then
@@ -35,7 +35,8 @@ begin
         choice := jsonb_populate_record(null::errand.job_choice, filter);
     exception
         when data_exception then
-            raise exception '%: filter: expected times such as 2026-03-01T12:00Z, got %', action, left(filter::text, 300)
+            raise exception '%: filter: expected times such as 2026-03-01T12:00Z, got %', action,
+                left(filter::text, 300)
                 using errcode = 'ER422';
     end;
     if choice.state <> all (states) then
@@ -46,4 +47,4 @@ begin
 end
 $$;
 comment on function errand.job_filter(text, jsonb, text[]) is
-    'Reads the filter of cancel_where and retry_where: ER422 for a key or value that is none of its';
+    'Reads the filter of cancel_where and retry_where; raises ER422 for another key or value';

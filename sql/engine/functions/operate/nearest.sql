@@ -1,4 +1,4 @@
--- nearest: the names that are most like one that was mistyped, by the pairs of letters that they have in common.
+-- nearest: returns the names most similar to a mistyped one, by the pairs of letters that they share.
 create or replace function errand.nearest(mistyped text, names text[], most int) returns text[]
 language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     select array_agg(name order by nth)
@@ -7,9 +7,9 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         from unnest(names) as name
         cross join lateral (
             select count(*) * 2.0 / (length(name) + length(mistyped)) as likeness
-            from generate_series(1, length(mistyped)) as place
-            where strpos(name, substr(mistyped, place, 2)) > 0) as compared
+            from generate_series(1, length(mistyped)) as index
+            where strpos(name, substr(mistyped, index, 2)) > 0) as compared
     ) as ranked
     where nth <= most
 $$;
-comment on function errand.nearest(text, text[], int) is 'The names that are most like a mistyped one, for hints';
+comment on function errand.nearest(text, text[], int) is 'Returns the names most similar to a mistyped one, for hints';

@@ -1,10 +1,10 @@
--- reschedule: gives jobs that wait another time, another priority, or both. Null leaves what it is.
+-- reschedule: gives waiting jobs another time, another priority, or both. Null keeps the old value.
 --
 --   select * from errand.reschedule('{4711}', run_at => now() + interval '2 hours', reason => 'after the maintenance');
 --   select * from errand.reschedule('{4712}', priority => 1);
 --
--- A job that moves to another priority joins the end of that line. Running and ended jobs stay as they are. Returns a row
--- for each id: its state before and now; nulls where there is no such job. Raises ER422.
+-- A job that moves to another priority gets the last position there. Running and ended jobs stay as they are. Returns a
+-- row for each id with its state before and now, nulls for an unknown id. Raises ER422.
 create or replace function errand.reschedule(
     ids bigint[], run_at timestamptz default null, priority int default null, reason text default null
 ) returns table (job_id bigint, was text, now text)
@@ -23,9 +23,9 @@ begin
         raise exception 'reschedule: priority: expected 1 (first) to 4 (last), got %', reschedule.priority
             using errcode = 'ER422';
     end if;
-    -- The transaction id comes before the line: see errand.requeue.
+    -- The transaction id comes before the position: see errand.requeue.
     perform pg_current_xact_id();
-    -- In the order in which everybody locks keys and jobs.
+    -- In the order in which all sessions lock keys and jobs.
     perform from errand.job where id = any (ids) order by unique_key, id for update;
     for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
         select * into held from errand.job where id = job_id for update;
@@ -43,15 +43,15 @@ begin
                 run_at = coalesce(reschedule.run_at, held.run_at),
                 priority = coalesce(reschedule.priority, held.priority),
                 parked_for = case when reschedule.now = 'parked' then held.parked_for end,
-                -- errand.requeue draws a new one where the job moves.
-                line = case when reschedule.now = 'available' then held.line end
+                -- errand.requeue draws a new one if the job moves.
+                queue_position = case when reschedule.now = 'available' then held.queue_position end
             where id = job_id;
             moved := moved || job_id;
         end if;
         return next;
     end loop;
     if moved <> '{}' then
-        perform errand.acted(
+        perform errand.record_action(
             'reschedule',
             jsonb_strip_nulls(jsonb_build_object(
                 'ids', moved[1:100], 'run_at', reschedule.run_at, 'priority', reschedule.priority)),

@@ -1,8 +1,8 @@
--- resume: lets workers claim from a paused queue again.
+-- resume: ends the pause of a queue.
 --
 --   select errand.resume('images');
 --
--- Changes nothing where it isn't paused.
+-- Does nothing if the queue is not paused.
 create or replace function errand.resume(queue text, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -10,9 +10,9 @@ begin
     set paused_at = null, paused_reason = null, paused_until = null, paused_by = null
     where name = resume.queue and paused_at is not null;
     if found then
-        perform errand.acted('resume', jsonb_build_object('queue', resume.queue), resume.reason);
+        perform errand.record_action('resume', jsonb_build_object('queue', resume.queue), resume.reason);
         perform errand.wake();
     end if;
 end
 $$;
-comment on function errand.resume(text, text) is 'Lets workers claim from the queue again. Example: select errand.resume(''images'')';
+comment on function errand.resume(text, text) is 'Ends the pause of a queue. Example: select errand.resume(''images'')';

@@ -1,10 +1,12 @@
--- retry: puts failed and cancelled jobs back in line, with all their attempts to spend again and their record kept.
+-- retry: makes failed and cancelled jobs available again, with all attempts to spend. Their record of past attempts
+-- stays.
 --
 --   select * from errand.retry('{4711}', reason => 'the bucket is back');
---   select * from errand.retry(array(select id from errand.job_status where state = 'failed' and kind = 'noop' limit 100));
+--   select * from errand.retry(
+--       array(select id from errand.job_status where state = 'failed' and kind = 'noop' limit 100));
 --
--- A scheduled job is brought forward to run_at. Returns a row for each id: its state before and now; nulls where there is
--- no such job. Jobs that are in line, run or succeeded stay as they are. Raises ER409, and changes nothing, where another
+-- A scheduled job moves to run_at. Returns a row for each id with its state before and now, nulls for an unknown id.
+-- Available, parked, running and succeeded jobs stay as they are. Raises ER409 and changes nothing if another
 -- unfinished job has the unique key of one of them.
 create or replace function errand.retry(ids bigint[], run_at timestamptz default now(), reason text default null)
 returns table (job_id bigint, was text, now text)
@@ -15,12 +17,12 @@ declare
     target text := case when due <= now() then 'available' else 'scheduled' end;
     asked constant bigint[] := array(select distinct id from unnest(ids) as id where id is not null order by id);
     states constant text[] := array(
-        select errand.state_of(id) from unnest(asked) with ordinality as one(id, place) order by place);
+        select errand.state_of(id) from unnest(asked) with ordinality as one(id, index) order by index);
     retried bigint[] := '{}';
     held record;
 begin
     perform errand.check_run_at(retry.run_at, 'retry');
-    -- Ended jobs first, then keys and jobs together, in the order in which everybody locks them.
+    -- Ended jobs first, then keys and jobs together, in the order in which all sessions lock them.
     perform from errand.failed where id = any (asked) order by id for update;
     perform from errand.history where id = any (asked) and state = 'cancelled' order by id for update;
     for held in
@@ -39,7 +41,7 @@ begin
                 retried := retried || held.id;
             end if;
         else
-            retried := retried || errand.bring_back('retry', array[held.id], array[due]);
+            retried := retried || errand.requeue_jobs('retry', array[held.id], array[due]);
         end if;
     end loop;
     for job_id, was in select * from unnest(asked, states) loop
@@ -47,11 +49,12 @@ begin
         return next;
     end loop;
     if retried <> '{}' then
-        perform errand.acted(
+        perform errand.record_action(
             'retry', jsonb_build_object('ids', retried[1:100], 'run_at', due), retry.reason, retried);
         perform errand.wake();
     end if;
 end
 $$;
 comment on function errand.retry(bigint[], timestamptz, text) is
-    'Puts failed and cancelled jobs back in line with a fresh budget. Example: select * from errand.retry(''{4711}'')';
+    'Makes failed and cancelled jobs available again, with all attempts. Example: select * from '
+    'errand.retry(''{4711}'')';

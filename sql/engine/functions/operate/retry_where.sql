@@ -1,14 +1,15 @@
--- retry_where: puts the failed or cancelled jobs that a filter names back in line: shows them first, and does it with
--- dry_run => false. per_minute spreads them, so that what was down is not run over when it is back.
+-- retry_where: makes the failed or cancelled jobs that match a filter available again. By default it only shows them;
+-- dry_run => false retries them. per_minute spreads them, so that a service that is just back is not overloaded.
 --
---   select count(*), max(run_at) from errand.retry_where('{"kind": "image_compression", "error": "bucket"}', per_minute => 600);
+--   select count(*), max(run_at)
+--   from errand.retry_where('{"kind": "image_compression", "error": "bucket"}', per_minute => 600);
 --   select count(*) from errand.retry_where(
---       '{"kind": "image_compression", "error": "bucket"}', per_minute => 600, dry_run => false, reason => 'bucket is back');
+--       '{"kind": "image_compression", "error": "bucket"}', per_minute => 600, dry_run => false, reason => 'it is up');
 --
--- The filter's keys stand in errand.job_filter; state is failed (the default) or cancelled. Those that ended first come
--- first, at most max_jobs in a call (1 to 100,000). A job whose unique key an unfinished job has is passed over, and of
--- several with one key the newest comes back. Returns a row for each job, with the time at which it is due; and in a
--- dry run, in each row and as a notice, how many more match beyond max_jobs. Raises ER422.
+-- errand.job_filter has the filter's keys; state is failed (the default) or cancelled. Jobs that ended first come
+-- first, at most max_jobs in a call (1 to 100,000). A job whose unique key an unfinished job has is skipped, and of
+-- several with one key the newest is retried. Returns a row for each job with the time at which it is due. In a dry
+-- run, beyond and a notice have the number of further matches. Raises ER422.
 create or replace function errand.retry_where(
     filter jsonb, per_minute int default null, dry_run boolean default true, reason text default null,
     max_jobs int default 10000
@@ -39,7 +40,8 @@ begin
     matching as (
         select
             ended.id, ended.finished_at,
-            row_number() over (partition by coalesce(ended.unique_key, ended.id::text) order by ended.finished_at desc) as nth
+            row_number() over (partition by coalesce(ended.unique_key,
+                ended.id::text) order by ended.finished_at desc) as nth
         from ended
         where (choice.queue is null or ended.queue = choice.queue)
             and (choice.kind is null or ended.kind = choice.kind)
@@ -54,21 +56,21 @@ begin
             and not exists (select from errand.job as live where live.unique_key = ended.unique_key)
     ),
     placed as (
-        select id, place, now() + coalesce((place - 1) * interval '1 minute' / per_minute, interval '0') as due_at
+        select id, index, now() + coalesce((index - 1) * interval '1 minute' / per_minute, interval '0') as due_at
         from (
-            select id, row_number() over (order by finished_at, id) as place from matching where nth = 1
+            select id, row_number() over (order by finished_at, id) as index from matching where nth = 1
         ) as in_order
     )
     select
-        array_agg(id order by due_at, id) filter (where place <= max_jobs),
-        array_agg(due_at order by due_at, id) filter (where place <= max_jobs),
-        case when dry_run then count(*) filter (where place > max_jobs) end
+        array_agg(id order by due_at, id) filter (where index <= max_jobs),
+        array_agg(due_at order by due_at, id) filter (where index <= max_jobs),
+        case when dry_run then count(*) filter (where index > max_jobs) end
     into chosen, due, more
     from placed;
-    perform errand.tell_beyond('retry_where', max_jobs, more);
+    perform errand.report_truncation('retry_where', max_jobs, more);
     if not dry_run and chosen is not null then
-        back := errand.bring_back('retry_where', chosen, due);
-        perform errand.acted(
+        back := errand.requeue_jobs('retry_where', chosen, due);
+        perform errand.record_action(
             'retry_where', jsonb_build_object('filter', filter, 'per_minute', per_minute), retry_where.reason, back);
         perform errand.wake();
     end if;
@@ -79,5 +81,5 @@ begin
 end
 $$;
 comment on function errand.retry_where(jsonb, int, boolean, text, int) is
-    'Puts the failed jobs that a filter names back in line, spread by per_minute; shows them only, unless '
-    'dry_run => false. Example: select count(*) from errand.retry_where(''{"kind": "noop"}'', 600, dry_run => false)';
+    'Makes the failed jobs that match a filter available again, spread by per_minute; only shows them, unless dry_run '
+    '=> false. Example: select count(*) from errand.retry_where(''{"kind": "noop"}'', 600, dry_run => false)';

@@ -1,10 +1,10 @@
--- set_limit: at most max_running jobs with this limit_key run at once, over all workers; null lifts the limit.
+-- set_limit: sets how many jobs with this limit_key run at once, over all workers; null removes the limit.
 --
 --   select errand.set_limit('tenant/42', 5);
---   select errand.set_limit('tenant/*', 2);   -- each tenant that has no limit of its own
+--   select errand.set_limit('tenant/*', 2);   -- each tenant without a limit of its own
 --   select errand.set_limit('tenant/42', null);
 --
--- 0 holds all of them. What runs already goes on. Raises ER422 for a key or a number out of bounds.
+-- 0 parks all of them. Running jobs go on. Raises ER422 for a key or a number out of bounds.
 create or replace function errand.set_limit(limit_key text, max_running int) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -13,7 +13,8 @@ begin
         raise exception 'set_limit: limit_key: expected 1 to 500 characters, got %',
             coalesce(quote_literal(left(set_limit.limit_key, 120)), 'null') using errcode = 'ER422';
     elsif set_limit.max_running not between 0 and 1000000 then
-        raise exception 'set_limit: max_running: expected 0 to 1000000, or null for no limit, got %', set_limit.max_running
+        raise exception 'set_limit: max_running: expected 0 to 1000000, or null for no limit, got %',
+            set_limit.max_running
             using errcode = 'ER422';
     elsif set_limit.max_running is null then
         delete from errand.limit as known where known.limit_key = set_limit.limit_key;
@@ -22,9 +23,10 @@ begin
         values (set_limit.limit_key, set_limit.max_running)
         on conflict on constraint limit_pkey do update set max_running = excluded.max_running, set_at = now();
     end if;
-    perform errand.acted(
+    perform errand.record_action(
         'set_limit', jsonb_build_object('limit_key', set_limit.limit_key, 'max_running', set_limit.max_running));
 end
 $$;
 comment on function errand.set_limit(text, int) is
-    'At most so many jobs with this limit_key run at once; null lifts it. Example: select errand.set_limit(''tenant/*'', 2)';
+    'Sets how many jobs with this limit_key run at once; null removes it. Example: select '
+    'errand.set_limit(''tenant/*'', 2)';

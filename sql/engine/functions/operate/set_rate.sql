@@ -1,9 +1,10 @@
--- set_rate: at most allowed jobs of the queue start in any span of that length, over all workers; null lifts the rate.
+-- set_rate: sets how many jobs of the queue start within any span of that length, over all workers; nulls remove the
+-- rate.
 --
 --   select errand.set_rate('mail', per => '1 minute', allowed => 100);
 --   select errand.set_rate('mail', per => null, allowed => null);
 --
--- per: at least 100 ms, in days and less. Raises ER422 for what is out of bounds.
+-- per is at least 100 ms, without months and years. Raises ER422 for values out of bounds.
 create or replace function errand.set_rate(queue text, per interval, allowed int) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -13,7 +14,7 @@ begin
             coalesce(quote_literal(left(set_rate.queue, 120)), 'null') using errcode = 'ER422';
     elsif set_rate.per is null and set_rate.allowed is null then
         delete from errand.rate where rate.queue = set_rate.queue;
-        perform errand.acted('set_rate', jsonb_build_object('queue', set_rate.queue, 'allowed', null));
+        perform errand.record_action('set_rate', jsonb_build_object('queue', set_rate.queue, 'allowed', null));
         return;
     elsif set_rate.per is null or set_rate.per < interval '100 milliseconds'
         or extract(year from set_rate.per) <> 0 or extract(month from set_rate.per) <> 0
@@ -28,10 +29,11 @@ begin
     values (set_rate.queue, set_rate.per, set_rate.allowed)
     on conflict on constraint rate_pkey do update
     set per = excluded.per, allowed = excluded.allowed;
-    perform errand.acted(
+    perform errand.record_action(
         'set_rate',
         jsonb_build_object('queue', set_rate.queue, 'per', set_rate.per, 'allowed', set_rate.allowed));
 end
 $$;
 comment on function errand.set_rate(text, interval, int) is
-    'At most so many jobs of a queue start in any span; nulls lift it. Example: select errand.set_rate(''mail'', ''1 min'', 100)';
+    'Sets how many jobs of a queue start within any span; nulls remove it. Example: select errand.set_rate(''mail'', '
+    '''1 min'', 100)';

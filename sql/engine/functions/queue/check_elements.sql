@@ -1,5 +1,5 @@
--- check_elements: raises ER422 where an argument of errand.enqueue_many is no array of objects with known names. Returns
--- whether some may have unique keys, and whether some ask to change jobs that are there.
+-- check_elements: raises ER422 if the argument of errand.enqueue_many is not an array of objects with known names.
+-- Returns whether some may have unique keys, and whether some ask to change existing jobs.
 create or replace function errand.check_elements(jobs jsonb, out have_keys boolean, out change_jobs boolean)
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -30,13 +30,15 @@ begin
     where jsonb_typeof(value) <> 'object' or value - known <> '{}'
     limit 1;
     if jsonb_typeof(element.value) <> 'object' then
-        raise exception 'enqueue_many: jobs[%]: expected an object, got %', element.ordinality, jsonb_typeof(element.value)
+        raise exception 'enqueue_many: jobs[%]: expected an object, got %', element.ordinality,
+            jsonb_typeof(element.value)
             using errcode = 'ER422';
     end if;
     raise exception 'enqueue_many: jobs[%]: expected the arguments of errand.enqueue, got %',
-        element.ordinality, (select quote_literal(left(min(name), 120)) from jsonb_object_keys(element.value - known) as name)
+        element.ordinality, (select quote_literal(left(min(name), 120))
+            from jsonb_object_keys(element.value - known) as name)
         using errcode = 'ER422', hint = 'They are ' || array_to_string(known, ', ') || '.';
 end
 $$;
 comment on function errand.check_elements(jsonb) is
-    'Raises ER422 for what errand.enqueue_many can''t take; returns whether some may have keys, or change other jobs';
+    'Raises ER422 for a wrong argument of errand.enqueue_many; returns whether some have keys, or change other jobs';

@@ -1,39 +1,41 @@
--- check_job: refuses a job that could not be stored or run, with an error that says what was expected and what came.
+-- check_job: raises an error for a job that could not be stored or run, with the expected and the given value.
 --
--- Raises ER422 for a bad kind, queue, priority, number of attempts or unique key, ER413 for a payload over 256 KB as
+-- Raises ER422 for a wrong kind, queue, priority, number of attempts or unique key, ER413 for a payload over 256 KB as
 -- text.
 create or replace function errand.check_job(
-    kind text, payload jsonb, queue text, priority int, max_attempts int, unique_key text, place text default 'enqueue'
+    kind text, payload jsonb, queue text, priority int, max_attempts int, unique_key text,
+    context text default 'enqueue'
 ) returns void
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 declare
-    -- As text, since that is what workers get.
+    -- As text: workers receive it so.
     bytes bigint := case
         when pg_column_size(payload) > 2000 then errand.payload_bytes(payload, 262144) else octet_length(payload::text)
     end;
 begin
-    -- Not {0,99}: the server takes 3 us to match that.
+    -- Not {0,99}: matching that takes 3 us.
     if (length(kind) <= 100 and kind ~ '^[a-z][a-z0-9_.-]*$') is not true then
         raise exception '%: kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got %',
-            place, coalesce(quote_literal(left(kind, 120)), 'null') using errcode = 'ER422';
+            context, coalesce(quote_literal(left(kind, 120)), 'null') using errcode = 'ER422';
     elsif (length(queue) <= 100 and queue ~ '^[a-z][a-z0-9_.-]*$') is false then
         raise exception '%: queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got %',
-            place, quote_literal(left(queue, 120)) using errcode = 'ER422';
+            context, quote_literal(left(queue, 120)) using errcode = 'ER422';
     elsif payload is null then
-        raise exception '%: payload: expected JSON, got null', place
+        raise exception '%: payload: expected JSON, got null', context
             using errcode = 'ER422', hint = 'A job without a payload has ''{}''.';
     elsif coalesce(bytes, 262145) > 262144 then
-        raise exception '%: payload: expected at most 262144 bytes as text, got %', place, coalesce(bytes::text, 'more')
+        raise exception '%: payload: expected at most 262144 bytes as text, got %', context,
+            coalesce(bytes::text, 'more')
             using errcode = 'ER413', hint = 'Store the data and put its key into the payload.';
     elsif priority not between 1 and 4 then
-        raise exception '%: priority: expected 1 (first) to 4 (last), got %', place, priority using errcode = 'ER422';
+        raise exception '%: priority: expected 1 (first) to 4 (last), got %', context, priority using errcode = 'ER422';
     elsif max_attempts not between 1 and 1000 then
-        raise exception '%: max_attempts: expected 1 to 1000, got %', place, max_attempts using errcode = 'ER422';
+        raise exception '%: max_attempts: expected 1 to 1000, got %', context, max_attempts using errcode = 'ER422';
     elsif length(unique_key) not between 1 and 500 then
-        raise exception '%: unique_key: expected 1 to 500 characters, got %', place, length(unique_key)
+        raise exception '%: unique_key: expected 1 to 500 characters, got %', context, length(unique_key)
             using errcode = 'ER422';
     end if;
 end
 $$;
 comment on function errand.check_job(text, jsonb, text, int, int, text, text) is
-    'Refuses a job that could not be stored or run: ER422, or ER413 for a payload over 256 KB as text';
+    'Raises ER422 for a job that could not be stored or run, ER413 for a payload over 256 KB as text';

@@ -1,42 +1,45 @@
--- check_options: refuses what a job may not ask for, with an error that says what was expected and what came.
+-- check_options: raises an error for options that a job may not have, with the expected and the given value.
 --
--- Raises ER422 for an option out of bounds, ER404 for a guard that nobody has registered.
+-- Raises ER422 for an option out of bounds, ER404 for a guard that is not registered.
 create or replace function errand.check_options(
-    run_at timestamptz, not_after timestamptz, unique_key text, on_conflict text, limit_key text, guard text, tags text[],
-    traceparent text, place text default 'enqueue'
+    run_at timestamptz, not_after timestamptz, unique_key text, on_conflict text, limit_key text, guard text,
+    tags text[], traceparent text, context text default 'enqueue'
 ) returns void
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 begin
     if on_conflict is null or on_conflict not in ('keep', 'replace', 'reschedule', 'error') then
         raise exception '%: on_conflict: expected keep, replace, reschedule or error, got %',
-            place, coalesce(quote_literal(left(on_conflict, 120)), 'null') using errcode = 'ER422';
+            context, coalesce(quote_literal(left(on_conflict, 120)), 'null') using errcode = 'ER422';
     elsif on_conflict <> 'keep' and unique_key is null then
-        raise exception '%: on_conflict: expected a unique_key beside %, got none', place, on_conflict
+        raise exception '%: on_conflict: expected a unique_key beside %, got none', context, on_conflict
             using errcode = 'ER422', hint = 'Without a key there is no conflict.';
     elsif not_after = '-infinity' then
-        raise exception '%: not_after: expected a time, got -infinity', place
+        raise exception '%: not_after: expected a time, got -infinity', context
             using errcode = 'ER422', hint = 'The job could never start.';
     elsif not_after < run_at then
-        raise exception '%: not_after: expected a time after run_at, got % before it', place, run_at - not_after
+        raise exception '%: not_after: expected a time after run_at, got % before it', context, run_at - not_after
             using errcode = 'ER422', hint = 'The job could never start.';
     elsif length(limit_key) not between 1 and 500 or limit_key like '%*' then
         raise exception '%: limit_key: expected 1 to 500 characters without an asterisk at the end, got %',
-            place, quote_literal(left(limit_key, 120)) using errcode = 'ER422';
+            context, quote_literal(left(limit_key, 120)) using errcode = 'ER422';
     elsif cardinality(tags) > 20 or length(array_to_string(tags, '', '')) > 1000 or array_position(tags, null) > 0
         or array_ndims(tags) > 1
     then
         raise exception '%: tags: expected at most 20 words of 1000 characters in all, got % of %',
-            place, cardinality(tags), length(array_to_string(tags, '')) using errcode = 'ER422';
+            context, cardinality(tags), length(array_to_string(tags, '')) using errcode = 'ER422';
     elsif traceparent !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' then
         raise exception '%: traceparent: expected 00-, 32 hex digits, -, 16 hex digits, -, 2 hex digits, got %',
-            place, quote_literal(left(traceparent, 120))
+            context, quote_literal(left(traceparent, 120))
             using errcode = 'ER422', hint = 'See W3C Trace Context, "traceparent Header".';
-    elsif guard is not null and not exists (select from errand.guard as known where known.name = check_options.guard) then
-        raise exception '%: guard: expected one of errand.guard, got %', place, quote_literal(left(guard, 120))
-            using errcode = 'ER404', hint = 'Register it first: select errand.guard_put(''name'', ''schema.function'').';
+    elsif guard is not null
+        and not exists (select from errand.guard as known where known.name = check_options.guard)
+    then
+        raise exception '%: guard: expected one of errand.guard, got %', context, quote_literal(left(guard, 120))
+            using errcode = 'ER404',
+            hint = 'Register it first: select errand.guard_put(''name'', ''schema.function'').';
     end if;
 end
 $$;
 comment on function errand.check_options(
     timestamptz, timestamptz, text, text, text, text, text[], text, text
-) is 'Refuses what a job may not ask for: ER422, or ER404 for a guard that is not registered';
+) is 'Raises ER422 for options that a job may not have, ER404 for a guard that is not registered';

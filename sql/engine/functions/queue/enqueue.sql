@@ -1,20 +1,21 @@
--- enqueue: puts one job in line, in the caller's transaction: it exists if and when that commits.
+-- enqueue: enqueues one job in the caller's transaction. The job exists if and when that transaction commits.
 --
 --   select * from errand.enqueue('image_compression', '{"photo": "6c1d…"}');
 --   select * from errand.enqueue('noop', run_at => now() + interval '1 hour', unique_key => 'hourly');
 --   select * from errand.enqueue('noop', unique_key => 'hourly', on_conflict => 'reschedule', run_at => now());
 --
--- Queue, priority, max_attempts and limit_key default to what a worker registered for the kind, else to 'default', 2,
--- 10 and none. run_at is a finite time. not_after: not to be started later; it is obsolete then. guard: a name in
--- errand.guard, asked before the job starts and again at its end. limit_key: see errand.set_limit. traceparent: of W3C
--- Trace Context.
+-- Queue, priority, max_attempts and limit_key default to the values that a worker registered for the kind, else to
+-- 'default', 2, 10 and none. run_at is a finite time. not_after is the latest start: after it the job is obsolete.
+-- guard is a name in errand.guard, called before the job starts and again at its completion. limit_key: see
+-- errand.set_limit. traceparent is that of W3C Trace Context.
 --
--- With a unique_key that an unfinished job has, nothing is inserted, and that job is the answer. on_conflict says more:
+-- If an unfinished job has the unique_key, nothing is inserted and that job is returned. on_conflict says more:
 --   keep        it stays as it is
---   replace     it becomes what this call asks for, with all attempts to spend; its id stays, and its record
---   reschedule  it is moved to run_at (now, if that is not given), and keeps all else
---   error       ER409
--- One that is running stays as it is in any case: the answer's state says so.
+--   replace     it gets the arguments of this call and all attempts to spend; its id and its past attempts stay
+--   reschedule  it moves to run_at (default: now), and keeps all else
+--   error       raises ER409
+-- A running job stays as it is in any case: the returned state says so.
+--
 -- Raises ER422, ER413 and ER404 as errand.check_job and errand.check_options do.
 create or replace function errand.enqueue(
     kind text,
@@ -31,7 +32,7 @@ create or replace function errand.enqueue(
     tags text[] default null,
     traceparent text default null
 ) returns table (job_id bigint, inserted boolean, state text)
--- A plan that was made while the table was empty would read all of it for ever.
+-- A plan from when the table was empty would read all of it forever.
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off
@@ -60,17 +61,17 @@ begin
         target := 'parked';
         waits_for := 'limit:' || coalesce(enqueue.limit_key, defaults.limit_key);
     end if;
-    -- The transaction id comes before the line: see errand.requeue.
+    -- The transaction id comes before the position: see errand.requeue.
     perform pg_current_xact_id();
     loop
         return query
         insert into errand.job (
-            queue, kind, payload, run_at, state, line, priority, max_attempts, unique_key, not_after, limit_key, guard,
-            tags, traceparent, parked_for)
+            queue, kind, payload, run_at, state, queue_position, priority, max_attempts, unique_key, not_after,
+            limit_key, guard, tags, traceparent, parked_for)
         values (
             coalesce(enqueue.queue, defaults.queue, 'default'), enqueue.kind,
             case when pg_column_size(enqueue.payload) <= 2000 then enqueue.payload end, due, target,
-            case when target = 'available' then nextval('errand.job_line') end,
+            case when target = 'available' then nextval('errand.job_position') end,
             coalesce(enqueue.priority, defaults.priority, 2), coalesce(enqueue.max_attempts, defaults.max_attempts, 10),
             enqueue.unique_key, nullif(enqueue.not_after, 'infinity'), coalesce(enqueue.limit_key, defaults.limit_key),
             enqueue.guard, nullif(enqueue.tags[:], '{}'), enqueue.traceparent, waits_for)
@@ -86,7 +87,7 @@ begin
             update errand.job
             set queue = coalesce(enqueue.queue, defaults.queue, 'default'), kind = enqueue.kind,
                 payload = enqueue.payload, run_at = due, state = target,
-                line = case when target = 'available' then job.line end,
+                queue_position = case when target = 'available' then job.queue_position end,
                 priority = coalesce(enqueue.priority, defaults.priority, 2), attempt = 0, crashes = 0,
                 max_attempts = coalesce(enqueue.max_attempts, defaults.max_attempts, 10),
                 not_after = nullif(enqueue.not_after, 'infinity'),
@@ -99,14 +100,14 @@ begin
             return query
             update errand.job
             set run_at = due,
-                -- What waits for a limit or a dependency goes on to wait for it, if it is due at all. Of its own limit, which
-                -- this call doesn't name, the claim knows.
+                -- A job that waits for a limit or a dependency goes on waiting for it if it is due. The claim checks
+                -- its own limit, which this call doesn't name.
                 state = case
                     when due > now() then 'scheduled'
                     when job.state = 'parked' then 'parked'
                     else 'available'
                 end,
-                line = case when due <= now() then job.line end,
+                queue_position = case when due <= now() then job.queue_position end,
                 parked_for = case when due <= now() then job.parked_for end
             where unique_key = enqueue.unique_key and job.state <> 'running'
             returning id, false, job.state;
@@ -119,12 +120,12 @@ begin
         if found and on_conflict = 'error' then
             raise exception 'enqueue: unique_key: expected one that no unfinished job has, got that of job %',
                 (select id from errand.job where unique_key = enqueue.unique_key)
-                using errcode = 'ER409', hint = 'It is to be had again when that job has ended.';
+                using errcode = 'ER409', hint = 'The key is free again when that job has ended.';
         end if;
         -- Neither inserted nor found: the job with this key ended in between, so the key is free now.
         exit when found;
     end loop;
-    -- A job that was moved into line wakes nobody by itself: only an insert does.
+    -- Only an insert wakes workers by itself.
     if on_conflict in ('replace', 'reschedule') and due <= now() then
         perform errand.wake();
     end if;
@@ -133,5 +134,5 @@ $$;
 comment on function errand.enqueue(
     text, jsonb, text, timestamptz, int, int, text, timestamptz, text, text, text, text[], text
 ) is
-    'Puts one job in line, in the caller''s transaction. Answers its id, or that of the unfinished job with the same '
+    'Enqueues one job in the caller''s transaction. Returns its id, or that of the unfinished job with the same '
     'unique_key and inserted = false. Example: select * from errand.enqueue(''noop'', ''{"sleep_ms": 100}'')';

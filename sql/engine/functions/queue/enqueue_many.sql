@@ -1,14 +1,15 @@
--- enqueue_many: puts many jobs in line in one statement, all or none: up to 100,000 in a call.
+-- enqueue_many: enqueues up to 100,000 jobs in one statement, all or none.
 --
---   select * from errand.enqueue_many('[{"kind": "noop"}, {"kind": "noop", "payload": {"sleep_ms": 5}, "priority": 1}]');
+--   select * from errand.enqueue_many(
+--       '[{"kind": "noop"}, {"kind": "noop", "payload": {"sleep_ms": 5}, "priority": 1}]');
 --
--- Each element takes the arguments of errand.enqueue by their names. The answer has one row an element, in order. Where
--- one asks to replace or reschedule, all are put in line one by one, some 40 us each. Jobs with a limit that have no
--- room within it are parked at once. Raises as errand.enqueue does, with the element's place; ER422 where jobs is no
--- array, an element no object, or a name in it none of enqueue's.
+-- Each element has the arguments of errand.enqueue by name. Returns one row for each element, in order. If an element
+-- asks to replace or reschedule, all are enqueued one by one, at some 40 us each. Jobs whose limit has no room are
+-- parked at once. Raises as errand.enqueue does, with the element's number; ER422 if jobs is no array, an element no
+-- object, or a name unknown.
 create or replace function errand.enqueue_many(jobs jsonb)
 returns table (ordinal int, job_id bigint, inserted boolean, state text)
--- A plan that was made while the table was empty would read all of it for each job.
+-- A plan from when the table was empty would read all of it for each job.
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off
@@ -23,9 +24,9 @@ declare
     asked record;
 begin
     select * into asked from errand.check_elements(jobs);
-    -- What changes jobs that there are locks them: one by one, by their keys, so that no two calls wait for each other.
+    -- Changes of existing jobs lock them: one by one, by their keys, so that no two calls wait for each other.
     if asked.change_jobs then
-        return query select * from errand.enqueue_in_turn(jobs) as one order by one.ordinal;
+        return query select * from errand.enqueue_one_by_one(jobs) as one order by one.ordinal;
         return;
     end if;
     if asked.have_keys then
@@ -39,8 +40,8 @@ begin
                 exit when array_position(found_ids, null) is null;
                 raise exception using errcode = 'ER425';
             exception
-                -- A job whose key was taken has ended since. Its key can't be had behind others, since keys are locked
-                -- in one order: those that this call has are given back, and all are asked for again.
+                -- A job whose key was taken has ended since. Keys are locked in one order, so this key can't be taken
+                -- after later ones: the call releases all of its keys and starts again.
                 when sqlstate 'ER425' then null;
             end;
         end loop;
@@ -59,14 +60,14 @@ begin
         limit 1;
         if found then
             raise exception 'enqueue: unique_key: expected one that no unfinished job has, got that of job %', taken
-                using errcode = 'ER409', hint = 'It is to be had again when that job has ended.';
+                using errcode = 'ER409', hint = 'The key is free again when that job has ended.';
         end if;
     end if;
     return query
-    select place::int, found_id, id is not null, state
-    from unnest(ids, found_ids, states) with ordinality as one(id, found_id, state, place);
+    select index::int, found_id, id is not null, state
+    from unnest(ids, found_ids, states) with ordinality as one(id, found_id, state, index);
 end
 $$;
 comment on function errand.enqueue_many(jsonb) is
-    'Puts up to 100,000 jobs in line, all or none; each element takes the arguments of errand.enqueue by name. '
-    'Example: select * from errand.enqueue_many(''[{"kind": "noop"}, {"kind": "noop", "priority": 1}]'')';
+    'Enqueues up to 100,000 jobs, all or none; each element has the arguments of errand.enqueue by name. Example: '
+    'select * from errand.enqueue_many(''[{"kind": "noop"}, {"kind": "noop", "priority": 1}]'')';

@@ -1,7 +1,7 @@
--- enqueue_payloads_v1: puts many jobs of one kind in line; what the Swift library calls.
+-- enqueue_payloads_v1: enqueues many jobs of one kind, for the Swift library.
 --
--- Answers the jobs' ids in the order of the payloads. Raises ER422 and ER413 as errand.enqueue does. What is the same for all
--- of them is settled once and not for each row: 0.5 us a job of 7.
+-- Returns the jobs' ids in the order of the payloads. Raises ER422 and ER413 as errand.enqueue does. What all of them
+-- share is computed once and not for each row, which saves 0.5 us of 7 a job.
 create or replace function errand.enqueue_payloads_v1(
     kind text,
     payloads jsonb[],
@@ -53,10 +53,10 @@ begin
     left join errand.kind as defaults on defaults.name = asked.name;
     perform pg_current_xact_id();
     with added as (
-        insert into errand.job (queue, kind, payload, run_at, state, line, priority, max_attempts, limit_key)
+        insert into errand.job (queue, kind, payload, run_at, state, queue_position, priority, max_attempts, limit_key)
         select
             target, enqueue_payloads_v1.kind, case when pg_column_size(payload) <= 2000 then payload end, due, initial,
-            case when initial = 'available' then nextval('errand.job_line') end, urgency, tries, limited
+            case when initial = 'available' then nextval('errand.job_position') end, urgency, tries, limited
         from unnest(payloads) as payload
         returning id
     )
@@ -71,4 +71,4 @@ begin
 end
 $$;
 comment on function errand.enqueue_payloads_v1(text, jsonb[], text, timestamptz, int, int) is
-    'Puts many jobs of one kind in line, all or none; for the Swift library. Answers their ids in order';
+    'Enqueues many jobs of one kind, all or none, for the Swift library. Returns their ids in order';

@@ -1,5 +1,5 @@
--- find_jobs: the unfinished jobs that errand.enqueue_many returns: those that it has inserted (ids), and where ids has
--- null, those that have the keys. Null where such a job has ended. Returns their ids and states in the order of jobs.
+-- find_jobs: returns the unfinished jobs for the result of errand.enqueue_many: the inserted ones (ids), and for a null
+-- in ids the job that has the key. Null if that job has ended. Returns ids and states in the order of jobs.
 create or replace function errand.find_jobs(jobs jsonb, inout ids bigint[], out states text[])
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     select array_agg(live.id order by item.ordinality), array_agg(live.state order by item.ordinality)
@@ -14,4 +14,4 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     ) as live on true
 $$;
 comment on function errand.find_jobs(jsonb, bigint[]) is
-    'For errand.enqueue_many: the unfinished jobs that it has inserted, or that have the keys; with their states';
+    'For errand.enqueue_many: returns the unfinished jobs that it inserted or that have the keys, with their states';

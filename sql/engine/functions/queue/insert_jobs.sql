@@ -1,6 +1,6 @@
--- insert_jobs: the part of errand.enqueue_many that inserts, where no job has a unique key.
+-- insert_jobs: the insert of errand.enqueue_many if no job has a unique key.
 --
--- ids and states have an element for each job, in order. limited are the limits of those that went in line. Raises as
+-- ids and states have an element for each job, in order. limited has the limits of the available ones. Raises as
 -- errand.enqueue_many does.
 create or replace function errand.insert_jobs(jobs jsonb, out ids bigint[], out states text[], out limited text[])
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -12,13 +12,13 @@ begin
     perform pg_current_xact_id();
     with added as (
         insert into errand.job (
-            queue, kind, payload, run_at, state, line, priority, max_attempts, not_after, limit_key, guard, tags,
-            traceparent)
+            queue, kind, payload, run_at, state, queue_position, priority, max_attempts, not_after, limit_key, guard,
+            tags, traceparent)
         select
             queue, kind, case when pg_column_size(payload) <= 2000 then payload end, run_at,
             case when run_at > now() then 'scheduled' else 'available' end,
-            case when run_at <= now() then nextval('errand.job_line') end, priority, max_attempts, not_after, limit_key,
-            guard, tags, traceparent
+            case when run_at <= now() then nextval('errand.job_position') end, priority, max_attempts, not_after,
+            limit_key, guard, tags, traceparent
         from errand.read_elements(jobs)
         returning id, state, limit_key, payload is null as is_large
     )
@@ -30,9 +30,9 @@ begin
     into ids, states, limited, any_large
     from added;
     if any_large then
-        perform errand.store_payloads(array_agg(ids[place]), array_agg(element -> 'payload'))
-        from jsonb_array_elements(jobs) with ordinality as item(element, place)
-        where ids[place] is not null and pg_column_size(element -> 'payload') > 2000;
+        perform errand.store_payloads(array_agg(ids[index]), array_agg(element -> 'payload'))
+        from jsonb_array_elements(jobs) with ordinality as item(element, index)
+        where ids[index] is not null and pg_column_size(element -> 'payload') > 2000;
     end if;
     if limited is not null then
         perform errand.park_beyond_limits(ids, limited);

@@ -1,8 +1,8 @@
--- insert_keyed_jobs: the part of errand.enqueue_many that inserts, where some jobs have unique keys: those whose keys
--- no unfinished job has.
+-- insert_keyed_jobs: the insert of errand.enqueue_many if some jobs have unique keys. Inserts those whose keys no
+-- unfinished job has.
 --
--- ids and states have an element for each job, in order, null where its key was taken. limited are the limits of those
--- that went in line. Raises as errand.enqueue_many does.
+-- ids and states have an element for each job, in order, null if its key was taken. limited has the limits of the
+-- available ones. Raises as errand.enqueue_many does.
 create or replace function errand.insert_keyed_jobs(jobs jsonb, out ids bigint[], out states text[], out limited text[])
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -13,19 +13,20 @@ begin
     perform pg_current_xact_id();
     with asked as materialized (
         select
-            *, nextval('errand.job_id_seq') as id, case when run_at <= now() then nextval('errand.job_line') end as line
+            *, nextval('errand.job_id_seq') as id,
+            case when run_at <= now() then nextval('errand.job_position') end as queue_position
         from errand.read_elements(jobs)
     ),
     added as (
         insert into errand.job (
-            id, queue, kind, payload, run_at, state, line, priority, max_attempts, unique_key, not_after, limit_key,
-            guard, tags, traceparent)
+            id, queue, kind, payload, run_at, state, queue_position, priority, max_attempts, unique_key, not_after,
+            limit_key, guard, tags, traceparent)
         select
             id, queue, kind, case when pg_column_size(payload) <= 2000 then payload end, run_at,
-            case when line is null then 'scheduled' else 'available' end, line,
+            case when queue_position is null then 'scheduled' else 'available' end, queue_position,
             priority, max_attempts, unique_key, not_after, limit_key, guard, tags, traceparent
         from asked
-        -- In one order for all, so that no two calls with the same keys wait for each other.
+        -- In one order for all sessions, so that no two calls with the same keys wait for each other.
         order by unique_key, ordinal
         on conflict (unique_key) where unique_key is not null do nothing
         returning id, state, limit_key, payload is null as is_large
@@ -38,9 +39,9 @@ begin
     from asked
     left join added using (id);
     if any_large then
-        perform errand.store_payloads(array_agg(ids[place]), array_agg(element -> 'payload'))
-        from jsonb_array_elements(jobs) with ordinality as item(element, place)
-        where ids[place] is not null and pg_column_size(element -> 'payload') > 2000;
+        perform errand.store_payloads(array_agg(ids[index]), array_agg(element -> 'payload'))
+        from jsonb_array_elements(jobs) with ordinality as item(element, index)
+        where ids[index] is not null and pg_column_size(element -> 'payload') > 2000;
     end if;
     if limited is not null then
         perform errand.park_beyond_limits(ids, limited);
@@ -48,4 +49,4 @@ begin
 end
 $$;
 comment on function errand.insert_keyed_jobs(jsonb) is
-    'For errand.enqueue_many: inserts jobs some of which have unique keys, where their keys are free';
+    'For errand.enqueue_many: inserts jobs some of which have unique keys, if their keys are free';

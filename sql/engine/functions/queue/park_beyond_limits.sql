@@ -1,9 +1,9 @@
--- park_beyond_limits: of jobs that were just added, parks those that their limits have no room for, so that no claim
--- has to read over them. A guess, without the lock that claims take: what is parked too many is released within 200 ms.
+-- park_beyond_limits: parks those of the inserted jobs for which their limits have no room, so that no claim reads
+-- them. An estimate without the lock of claims: jobs parked in excess are released within 200 ms.
 create or replace function errand.park_beyond_limits(ids bigint[], limited text[]) returns void
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
-    -- Asked once a key: asked for each job it would read over all that was parked before. A key under which nothing
-    -- runs or waits has room for all that its limit allows.
+    -- One call for each key: a call for each job would read all that was parked before. A key under which no job runs
+    -- or waits has all the room of its limit.
     with bound as materialized (
         select key, errand.limit_of(key) as most
         from unnest(limited) as key
@@ -24,24 +24,26 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
         where most is not null
     ),
     asked as materialized (
-        select added.id, added.limit_key, added.priority, added.line, (room.most ->> added.limit_key)::int as most
+        select added.id, added.limit_key, added.priority, added.queue_position,
+            (room.most ->> added.limit_key)::int as most
         from room
         cross join unnest(ids) as one(id)
         join errand.job as added on added.id = one.id
-        -- Not by its position: that would be a reason to read all of the line.
+        -- Not by the position: the planner could read the whole queue for it.
         where added.state = 'available' and room.most ? added.limit_key
     ),
     beyond as materialized (
         select id, limit_key
         from (
-            select id, limit_key, most, row_number() over (partition by limit_key order by priority, line) as nth
+            select
+                id, limit_key, most, row_number() over (partition by limit_key order by priority, queue_position) as nth
             from asked) as added
         where nth > most
     )
     update errand.job
-    set state = 'parked', line = null, parked_for = 'limit:' || beyond.limit_key
+    set state = 'parked', queue_position = null, parked_for = 'limit:' || beyond.limit_key
     from beyond
     where job.id = beyond.id
 $$;
 comment on function errand.park_beyond_limits(bigint[], text[]) is
-    'For errand.enqueue_many: parks jobs that their limits have no room for';
+    'For errand.enqueue_many: parks jobs for which their limits have no room';

@@ -1,8 +1,8 @@
--- payload_bytes: how many bytes a payload has as JSON text, which is how workers get it; null where that is more than
--- most because of its numbers, or where it can't be written as text.
+-- payload_bytes: returns the size of a payload as JSON text, as workers receive it. Null if its numbers alone take more
+-- than `most` bytes, or if it can't be written as text.
 --
--- A number of 12 bytes such as 1e131071 is 131,072 digits as text, and 9,000 of them fill 1.2 GB, while the row takes
--- 2.5 KB in the table. So long numbers are added up first: finding too many of them takes milliseconds.
+-- A number of 12 bytes such as 1e131071 has 131,072 digits as text, and 9,000 of them fill 1.2 GB, while the row takes
+-- 2.5 KB in the table. So long numbers are added up first, and too many of them are found in milliseconds.
 create or replace function errand.payload_bytes(payload jsonb, most bigint) returns bigint
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -27,4 +27,4 @@ exception
 end
 $$;
 comment on function errand.payload_bytes(jsonb, bigint) is
-    'How many bytes a payload has as JSON text; null where its numbers alone have more than most, or it has no text';
+    'Returns the size of a payload as JSON text; null if its numbers alone take more than most, or it has no text';

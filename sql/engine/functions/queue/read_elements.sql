@@ -1,4 +1,4 @@
--- read_elements: the jobs that the elements of errand.enqueue_many ask for, in order, with the defaults of their kinds.
+-- read_elements: returns the jobs of the elements of errand.enqueue_many, in order, with the defaults of their kinds.
 --
 -- Raises as errand.enqueue_many does.
 create or replace function errand.read_elements(jobs jsonb) returns table (
@@ -18,12 +18,12 @@ begin
             kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
             not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], traceparent text)
     ) with ordinality as job(
-        kind, payload, queue, run_at, priority, max_attempts, unique_key, not_after, on_conflict, limit_key, guard, tags,
-        traceparent, ordinal)
+        kind, payload, queue, run_at, priority, max_attempts, unique_key, not_after, on_conflict, limit_key, guard,
+        tags, traceparent, ordinal)
     -- Lateral with an offset: only a nested loop can do that, and it keeps the order of the elements.
     left join lateral (select * from errand.kind where name = job.kind offset 0) as defaults on true
-    -- The bounds of errand.check_element without a call, which takes 7 us: it is left to what is out of them, and to
-    -- options that are seldom asked for.
+    -- The bounds of errand.check_element without a call, which takes 7 us. The call remains for values out of bounds
+    -- and for rare options.
     where
         length(job.kind) <= 100 and job.kind ~ '^[a-z][a-z0-9_.-]*$'
         and (length(job.queue) <= 100 and job.queue ~ '^[a-z][a-z0-9_.-]*$') is not false
@@ -41,4 +41,4 @@ begin
 end
 $$;
 comment on function errand.read_elements(jsonb) is
-    'For errand.enqueue_many: the jobs that are asked for, checked, in order, with the defaults of their kinds';
+    'For errand.enqueue_many: returns its jobs, checked, in order, with the defaults of their kinds';

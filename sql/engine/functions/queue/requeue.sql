@@ -1,22 +1,23 @@
--- requeue: gives a job a new position at the end of the line when it becomes available again, and when it moves to
--- another queue, priority or kind while it is available.
+-- requeue: trigger function that gives a job the last position of its queue when it becomes available again, or moves
+-- to another queue, priority or kind while it is available.
 --
--- Workers remember, for each queue and priority, a position below which nothing of their kinds waits. A job that came
--- there with its old position would stay unseen. One that is handed back keeps it: claims find such jobs by an index of
--- their own, and ask for it in is_handed_back.
+-- Workers remember a mark for each queue and priority: no job of their kinds waits below it. A job with its old
+-- position would stay hidden there. A job that is handed back keeps its position, as is_handed_back asks: claims find
+-- such jobs by an index of their own.
 create or replace function errand.requeue() returns trigger
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
-    -- The transaction id comes before the position: a snapshot then always shows who may still hold a smaller one.
+    -- The transaction id comes before the position. So a snapshot always shows which transactions may still hold a
+    -- lower one.
     perform pg_current_xact_id();
-    new.line := nextval('errand.job_line');
+    new.queue_position := nextval('errand.job_position');
     new.worker_id := null;
     new.is_handed_back := null;
     return new;
 end
 $$;
 comment on function errand.requeue() is
-    'Trigger: a job that becomes available again, or moves while it is, gets a position at the end of the line, unless it is handed back';
+    'Trigger: gives the last position to a job that becomes available again or moves, unless it is handed back';
 
 drop trigger if exists job_requeue on errand.job;
 create trigger job_requeue
@@ -27,4 +28,4 @@ for each row when (
         or (new.priority, new.queue, new.kind) is distinct from (old.priority, old.queue, old.kind)))
 execute function errand.requeue();
 comment on trigger job_requeue on errand.job is
-    'A job that becomes available again, or moves while it is, gets a position at the end of the line, unless it is handed back';
+    'Gives the last position to a job that becomes available again or moves, unless it is handed back';

@@ -1,9 +1,10 @@
--- store_payload: puts a job's payload of more than 2 KB into errand.payload and leaves its day in the job's row. Some
--- 50 us; below 2 KB a second copy in the history costs less.
+-- store_payload: trigger function that moves a job's payload of more than 2 KB to errand.payload and leaves the day in
+-- the job's row. Takes some 50 us; below 2 KB a second copy in the history costs less.
 --
--- A payload that is replaced leaves errand.payload. payload_bytes is found here unless the update sets it. Payloads of
--- jobs that are due in more than a day stay in their rows, since a day of errand.payload is dropped whole; so do those
--- that no worker could be sent (errand.trim_claim). It is no trigger of inserts: one would take 10 us of each enqueue.
+-- A payload that is replaced is deleted from errand.payload. payload_bytes is computed here unless the update sets it.
+-- Payloads of jobs that are due in more than a day stay in their rows, since a day of errand.payload is dropped as a
+-- whole. So do those that no worker could receive (errand.trim_claim). There is no such trigger for inserts: it would
+-- take 10 us of each enqueue.
 create or replace function errand.store_payload() returns trigger
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -30,7 +31,7 @@ begin
 end
 $$;
 comment on function errand.store_payload() is
-    'Trigger: puts a payload of more than 2 KB into errand.payload and leaves its day in the job''s row';
+    'Trigger: moves a payload of more than 2 KB to errand.payload and leaves its day in the job''s row';
 
 drop trigger if exists job_store_payload on errand.job;
 create trigger job_store_payload
@@ -38,4 +39,4 @@ before update of payload on errand.job
 for each row when (old.payload_bytes is not null or pg_column_size(new.payload) > 2000)
 execute function errand.store_payload();
 comment on trigger job_store_payload on errand.job is
-    'Puts a payload of more than 2 KB into errand.payload, and removes the one that it replaces from there';
+    'Moves a payload of more than 2 KB to errand.payload, and deletes the replaced one there';

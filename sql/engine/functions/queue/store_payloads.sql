@@ -1,5 +1,5 @@
--- store_payloads: gives jobs that were just inserted those of their payloads that have more than 2 KB, and which they
--- were inserted without. The payloads are checked: none is longer than errand.check_job allows.
+-- store_payloads: stores the payloads of more than 2 KB of jobs that were just inserted without them. The payloads are
+-- checked: none is longer than errand.check_job allows.
 create or replace function errand.store_payloads(ids bigint[], payloads jsonb[]) returns void
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp
@@ -10,13 +10,15 @@ declare
     job_id bigint;
     given jsonb;
 begin
-    -- One by one: the planner could read all of errand.job for a join.
+    -- One by one: for a join the planner could read all of errand.job.
     for job_id, given in
-        select one.id, one.payload from unnest(ids, payloads) as one(id, payload) where pg_column_size(one.payload) > 2000
+        select one.id, one.payload
+        from unnest(ids, payloads) as one(id, payload)
+        where pg_column_size(one.payload) > 2000
     loop
         update errand.job set payload = given, payload_bytes = octet_length(given::text) where id = job_id;
     end loop;
 end
 $$;
 comment on function errand.store_payloads(bigint[], jsonb[]) is
-    'For enqueues: gives jobs that were inserted without their large payloads these';
+    'For enqueues: stores the large payloads of jobs that were inserted without them';

@@ -1,4 +1,4 @@
--- take_payload: removes a payload from errand.payload and returns it; null where there is none.
+-- take_payload: deletes a payload from errand.payload and returns it; null if there is none.
 create or replace function errand.take_payload(day date, job_id bigint) returns jsonb
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp
@@ -15,4 +15,4 @@ begin
 end
 $$;
 comment on function errand.take_payload(date, bigint) is
-    'Removes a payload from errand.payload and returns it; null where there is none';
+    'Deletes a payload from errand.payload and returns it; null if there is none';

@@ -1,7 +1,7 @@
--- wake: tells sleeping workers that there may be work. Costs nothing while all of them are awake.
+-- wake: wakes sleeping workers because there may be work. Costs nothing while no worker sleeps.
 --
 -- NOTIFY takes a lock over the whole server at commit, so it is sent only while errand.wake_flag says that a worker
--- sleeps. It is a hint: a worker that misses it finds the job at its next poll.
+-- sleeps. A worker that misses the NOTIFY finds the job at its next poll.
 create or replace function errand.wake() returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -11,21 +11,3 @@ begin
 end
 $$;
 comment on function errand.wake() is 'Sends NOTIFY errand_wake if a worker sleeps';
-
--- Asks the flag by itself, without a query and a nested call: each insert pays for it.
-create or replace function errand.wake_after_insert() returns trigger
-language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
-begin
-    if pg_sequence_last_value('errand.wake_flag') = 2 then
-        perform pg_notify('errand_wake', '');
-    end if;
-    return null;
-end
-$$;
-comment on function errand.wake_after_insert() is 'Trigger: wakes sleeping workers, once a statement';
-
-drop trigger if exists job_wake on errand.job;
-create trigger job_wake
-after insert on errand.job
-for each statement execute function errand.wake_after_insert();
-comment on trigger job_wake on errand.job is 'Wakes sleeping workers, once a statement';

@@ -1,6 +1,6 @@
--- check_time_zone: refuses what is no time zone by its IANA name, spelled as there: ER422.
+-- check_time_zone: raises ER422 for a text that is no IANA time zone, in its exact spelling.
 --
--- PostgreSQL itself takes rules such as FOO+3 as well, whose clocks never change, and any case.
+-- PostgreSQL itself also accepts rules such as FOO+3, whose clocks never change, and any case.
 create or replace function errand.check_time_zone(zone text) returns void
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp set timezone = 'UTC' as $$
 declare
@@ -10,7 +10,8 @@ begin
         is_known := exists (select from pg_timezone_names where name = zone);
     elsif zone ~ '^[A-Za-z]' then
         begin
-            -- Until this function's end. Reading the view above takes 50 ms, this some microseconds.
+            -- The setting lasts until this function returns. Reading the view above takes 50 ms, this some
+            -- microseconds.
             perform set_config('timezone', zone, true);
             is_known := current_setting('timezone') = zone;
         exception when invalid_parameter_value then
@@ -23,4 +24,4 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_time_zone(text) is 'Refuses what is no time zone by its IANA name: ER422';
+comment on function errand.check_time_zone(text) is 'Raises ER422 for a text that is no IANA time zone';

@@ -1,12 +1,12 @@
--- clock_first_shows: the first moment at which a zone's clock shows a local time or a later one.
+-- clock_first_shows: returns the first moment at which a zone's clock shows a local time or a later one.
 --
--- So a time that comes twice stands for the first one, and one that is skipped for the moment of the change.
--- PostgreSQL's own `at time zone` takes the second one of two, and moves a skipped time by the length of the gap.
+-- A time that occurs twice is the first one, and a skipped time is the moment of the change. PostgreSQL's own `at time
+-- zone` takes the second one of two, and moves a skipped time by the length of the gap.
 create or replace function errand.clock_first_shows(local timestamp, zone text) returns timestamptz
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     utc timestamptz := local at time zone 'UTC';
-    -- The clock's distance from UTC, a day before and a day after.
+    -- The clock's offset from UTC, a day before and a day after.
     was interval := ((utc - interval '24 hours') at time zone zone) - (local - interval '24 hours');
     will interval := ((utc + interval '24 hours') at time zone zone) - (local + interval '24 hours');
     low timestamptz := utc - greatest(was, will);
@@ -18,7 +18,7 @@ begin
     elsif high at time zone zone = local then
         return high;
     end if;
-    -- The clock leaps from before local to after it, at a whole second between the two.
+    -- The clock skips the local time, at a whole second between the two.
     while high - low > interval '1 second' loop
         middle := date_trunc('second', low + (high - low) / 2);
         if middle at time zone zone < local then
@@ -31,4 +31,4 @@ begin
 end
 $$;
 comment on function errand.clock_first_shows(timestamp, text) is
-    'The first moment at which a zone''s clock shows a local time or a later one';
+    'Returns the first moment at which a zone''s clock shows a local time or a later one';

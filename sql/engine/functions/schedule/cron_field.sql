@@ -1,9 +1,9 @@
--- cron_field: the values that one field of a cron expression stands for, such as {0,15,30,45} for */15.
+-- cron_field: returns the values of one field of a cron expression, such as {0,15,30,45} for */15.
 --
 --   select errand.cron_field('minute', '*/15', 0, 59);
 --
--- Days have values beyond the calendar's: of the month -1 is L, the last, and -4 is L-3; of the week 25 is 5#2, the
--- second Friday, and 65 is 5L, the last. Raises ER422, which names the field, what was expected and what came.
+-- Days have values beyond the calendar's. Of the month, -1 is L, the last, and -4 is L-3. Of the week, 25 is 5#2, the
+-- second Friday, and 65 is 5L, the last. Raises ER422 with the field, the expected and the given value.
 create or replace function errand.cron_field(field text, value text, low int, high int, words text[] default '{}')
 returns int[]
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
@@ -86,4 +86,5 @@ begin
 end
 $$;
 comment on function errand.cron_field(text, text, int, int, text[]) is
-    'The values of one field of a cron expression; raises ER422 with the field, what was expected and what came';
+    'Returns the values of one field of a cron expression; raises ER422 with the field, the expected and the given '
+    'value';

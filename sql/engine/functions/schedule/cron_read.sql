@@ -1,8 +1,8 @@
--- cron_read: the values of a cron expression's fields, as errand.cron_field gives them.
+-- cron_read: returns the values of a cron expression's fields, as errand.cron_field returns them.
 --
 --   select * from errand.cron_read('0 9 * * MON-FRI');
 --
--- either_day says that one of the two fields of days is enough, because neither begins with *. Raises ER422.
+-- either_day: one of the two fields of days is enough, because neither begins with *. Raises ER422.
 create or replace function errand.cron_read(
     cron text, out seconds int[], out minutes int[], out hours int[], out days int[], out months int[],
     out weekdays int[], out either_day boolean
@@ -56,4 +56,4 @@ begin
 end
 $$;
 comment on function errand.cron_read(text) is
-    'The values of a cron expression''s fields; raises ER422 with the field, what was expected and what came';
+    'Returns the values of a cron expression''s fields; raises ER422 with the field, the expected and the given value';

@@ -1,10 +1,11 @@
--- next_ticks: when a cron expression or `every 30 s` ticks next, oldest first: to look at it before it is put.
+-- next_ticks: returns the next ticks of a cron expression or of `every 30 s`, oldest first, to check it before
+-- errand.schedule_put.
 --
 --   select * from errand.next_ticks('30 2 * * *', 'Europe/Paris', '2026-10-24 00:00+00', 3);
 --
--- A note says what is particular about a tick where clocks change. Computed from PostgreSQL's own time-zone data, by
--- the rules that schedulers follow. Fewer rows, or none, where there are no more ticks within 41 years. Costs some
--- milliseconds. Raises ER422 for what is no schedule, and for a count beyond 1 to 1,000.
+-- note explains a tick where clocks change. The ticks are computed from PostgreSQL's own time-zone data, by the rules
+-- of the schedulers. Returns fewer rows if there are no more ticks within 41 years. Costs some milliseconds. Raises
+-- ER422 for an invalid schedule, and for a count outside of 1 to 1,000.
 create or replace function errand.next_ticks(
     cron text, time_zone text default 'UTC', after timestamptz default now(), count int default 10
 ) returns table (tick timestamptz, local timestamp, note text)
@@ -26,10 +27,10 @@ declare
     behind timestamp;
     was interval;
     will interval;
-    -- The hour that brought the last tick that is wanted.
+    -- The hour of the last tick that is wanted.
     enough timestamp;
     found timestamptz[] := '{}';
-    -- Ticks that stand for a time that the clock skips; ticks at which it shows the time that was meant.
+    -- Ticks for a time that the clock skips; ticks at which it shows the expected time.
     leapt timestamptz[] := '{}';
     exact timestamptz[] := '{}';
 begin
@@ -48,15 +49,15 @@ begin
         select moment, moment at time zone zone, null::text
         from (
             select timestamptz 'epoch'
-                + (((extract(epoch from next_ticks.after) * 1000000)::bigint / step + place) * step)
+                + (((extract(epoch from next_ticks.after) * 1000000)::bigint / step + number) * step)
                     * interval '1 microsecond' as moment
-            from generate_series(1, next_ticks.count) as place
+            from generate_series(1, next_ticks.count) as number
         ) as counted;
         return;
     end if;
     select * into fields from errand.cron_read(given);
     is_real_time := cardinality(fields.hours) = 24;
-    -- A clock that is put back shows earlier hours again: by at most three, as far as clocks were since 1970.
+    -- A clock that is set back shows earlier hours again: by at most three, since 1970.
     start := date_trunc('hour', next_ticks.after at time zone zone)
         - case when is_real_time then interval '4 hours' else interval '0' end;
     <<search>>
@@ -71,15 +72,16 @@ begin
             from generate_series(month, month + interval '1 month - 1 day', '1 day') as date
             cross join lateral (
                 select
-                    extract(day from date)::int as place, extract(dow from date)::int as weekday,
-                    extract(day from month + interval '1 month - 1 day')::int as places
+                    extract(day from date)::int as day_of_month, extract(dow from date)::int as weekday,
+                    extract(day from month + interval '1 month - 1 day')::int as days_in_month
             ) as known
             cross join lateral (
                 select
-                    place = any (fields.days) or place - places - 1 = any (fields.days) as by_month,
+                    day_of_month = any (fields.days)
+                        or day_of_month - days_in_month - 1 = any (fields.days) as by_month,
                     weekday = any (fields.weekdays)
-                        or weekday + 10 * ((place + 6) / 7) = any (fields.weekdays)
-                        or (place + 7 > places and weekday + 60 = any (fields.weekdays)) as by_week
+                        or weekday + 10 * ((day_of_month + 6) / 7) = any (fields.weekdays)
+                        or (day_of_month + 7 > days_in_month and weekday + 60 = any (fields.weekdays)) as by_week
             ) as matching
             where date >= date_trunc('day', start)
                 and case when fields.either_day then by_month or by_week else by_month and by_week end
@@ -91,7 +93,7 @@ begin
                 continue when hour < start;
                 exit search when enough is not null
                     and (not is_real_time or was = will or hour > enough + interval '4 hours');
-                -- The clock's distance from UTC, a day before this hour and a day after it.
+                -- The clock's offset from UTC, a day before this hour and a day after it.
                 before := hour - interval '24 hours';
                 was := (before at time zone 'UTC' at time zone zone) - before;
                 behind := hour + interval '25 hours';
@@ -158,5 +160,5 @@ begin
 end
 $$;
 comment on function errand.next_ticks(text, text, timestamptz, int) is
-    'When a cron expression ticks next. '
-    'Example: select * from errand.next_ticks(''0 9 * * MON-FRI'', ''Europe/Paris'')';
+    'Returns the next ticks of a cron expression. Example: select * from errand.next_ticks(''0 9 * * MON-FRI'', '
+    '''Europe/Paris'')';

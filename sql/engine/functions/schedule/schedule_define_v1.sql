@@ -1,9 +1,10 @@
--- schedule_define_v1: takes over a schedule that the program defines, unless the same definition was taken over before.
+-- schedule_define_v1: applies a program's definition of a schedule, unless the same definition was applied before.
 --
--- So what ops change by errand.schedule_put lasts, until the program's own definition becomes another one. The
--- arguments are those of errand.schedule_put. Returns created, changed or unchanged. Raises ER409 for a schedule that
--- SQL alone or another login has made, as long as that login exists, and for another kind than it has: a login that was
--- stolen can't turn the schedules of other programs into something else.
+-- So a change by errand.schedule_put lasts until the program's own definition changes. The arguments are those of
+-- errand.schedule_put. Returns created, changed or unchanged.
+--
+-- Raises ER409 for a schedule that only SQL or another existing login has defined, and for one of another kind: a
+-- stolen login can't change the schedules of other programs.
 create or replace function errand.schedule_define_v1(
     name text, cron text, kind text, payload jsonb, time_zone text, missed text, queue text, max_lateness interval,
     max_catch_up int
@@ -30,11 +31,13 @@ begin
     then
         raise exception 'schedule_define: schedule %: expected one that % has defined, got one of %',
             quote_literal(held.name), session_user, coalesce(held.defined_by, 'SQL')
-            using errcode = 'ER409', hint = format('select errand.schedule_drop(%L) lets the program define it.', held.name);
+            using errcode = 'ER409',
+            hint = format('select errand.schedule_drop(%L) lets the program define it.', held.name);
     elsif found and held.kind <> schedule_define_v1.kind then
         raise exception 'schedule_define: schedule %: expected its kind %, got %',
             quote_literal(held.name), held.kind, quote_nullable(left(schedule_define_v1.kind, 120))
-            using errcode = 'ER409', hint = format('select errand.schedule_drop(%L) lets the program define it anew.', held.name);
+            using errcode = 'ER409',
+            hint = format('select errand.schedule_drop(%L) lets the program define it again.', held.name);
     end if;
     outcome := errand.schedule_put(
         schedule_define_v1.name, schedule_define_v1.cron, schedule_define_v1.kind, schedule_define_v1.payload,
@@ -47,4 +50,4 @@ begin
 end
 $$;
 comment on function errand.schedule_define_v1(text, text, text, jsonb, text, text, text, interval, int) is
-    'For the scheduler: takes over a schedule that the program defines, unless that definition was taken over before';
+    'For the scheduler: applies a program''s definition of a schedule, unless it was applied before';

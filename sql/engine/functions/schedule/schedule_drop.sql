@@ -1,9 +1,9 @@
--- schedule_drop: removes a schedule. Its jobs in line and the record of its ticks stay.
+-- schedule_drop: deletes a schedule. Its jobs and the record of its ticks stay.
 --
 --   select errand.schedule_drop('quote_of_the_day');
 --
--- One that the program defines comes back at the program's next start: pause that instead. Raises ER404 where there is
--- no such schedule.
+-- A schedule that the program defines returns at the program's next start: pause that instead. Raises ER404 for an
+-- unknown schedule.
 create or replace function errand.schedule_drop(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -13,8 +13,8 @@ begin
         raise exception 'schedule_drop: there is no schedule %', quote_nullable(schedule_drop.name)
             using errcode = 'ER404';
     end if;
-    perform errand.acted('schedule_drop', jsonb_build_object('schedule', schedule_drop.name));
+    perform errand.record_action('schedule_drop', jsonb_build_object('schedule', schedule_drop.name));
 end
 $$;
 comment on function errand.schedule_drop(text) is
-    'Removes the schedule; what it has enqueued stays. Example: select errand.schedule_drop(''nightly'')';
+    'Deletes a schedule; its jobs stay. Example: select errand.schedule_drop(''nightly'')';

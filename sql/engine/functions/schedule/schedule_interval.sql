@@ -1,7 +1,7 @@
--- schedule_interval: the interval in `every 30 s`; null where the text doesn't begin with every.
+-- schedule_interval: returns the interval in `every 30 s`; null if the text doesn't begin with every.
 --
--- Behind every come numbers with units, such as 1 h 30 min. Raises ER422 where there is anything else, and for what is
--- below a second or over a hundred years.
+-- After every come numbers with units, such as 1 h 30 min. Raises ER422 for anything else, and for less than a second
+-- or over a hundred years.
 create or replace function errand.schedule_interval(fields text) returns interval
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -14,7 +14,7 @@ begin
         '^every( ?[0-9]+ ?(us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?))+$')
     then
         begin
-            -- Made of seconds alone: a day in an interval is one of the calendar.
+            -- In seconds alone: a day of an interval is one of the calendar.
             every := make_interval(secs => extract(epoch from substr(fields, 7)::interval)::float8);
         exception when others then
             every := null;
@@ -28,4 +28,4 @@ begin
 end
 $$;
 comment on function errand.schedule_interval(text) is
-    'The interval in ''every 30 s'', null for a cron expression; raises ER422 where it is none';
+    'Returns the interval in ''every 30 s'', null for a cron expression; raises ER422 if it is none';

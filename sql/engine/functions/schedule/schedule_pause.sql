@@ -1,8 +1,8 @@
--- schedule_pause: from now on a schedule enqueues nothing, until errand.schedule_resume. Its jobs in line stay there.
+-- schedule_pause: pauses a schedule until errand.schedule_resume: it enqueues nothing. Its jobs stay in the queue.
 --
 --   select errand.schedule_pause('quote_of_the_day', 'the quotes are being translated');
 --
--- Its ticks go on record as paused meanwhile. Raises ER422 without a reason, ER404 where there is no such schedule.
+-- Its ticks are recorded as paused meanwhile. Raises ER422 without a reason, ER404 for an unknown schedule.
 create or replace function errand.schedule_pause(name text, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -17,10 +17,9 @@ begin
         raise exception 'schedule_pause: there is no schedule %', quote_nullable(schedule_pause.name)
             using errcode = 'ER404';
     end if;
-    perform errand.acted(
+    perform errand.record_action(
         'schedule_pause', jsonb_build_object('schedule', schedule_pause.name), schedule_pause.reason);
 end
 $$;
 comment on function errand.schedule_pause(text, text) is
-    'The schedule enqueues nothing until errand.schedule_resume. '
-    'Example: select errand.schedule_pause(''nightly'', ''audit'')';
+    'Pauses a schedule until errand.schedule_resume. Example: select errand.schedule_pause(''nightly'', ''audit'')';

@@ -1,9 +1,9 @@
--- schedule_preview: when a schedule ticks next, oldest first; while it is paused, when it would.
+-- schedule_preview: returns the next ticks of a schedule, oldest first. For a paused one, the ticks that it would have.
 --
 --   select * from errand.schedule_preview('quote_of_the_day', 3);
 --
--- Computed when asked, as errand.next_ticks does, whether or not a scheduler runs. Raises ER404 where there is no such
--- schedule, ER422 for a count beyond 1 to 1,000.
+-- They are computed by the call, as by errand.next_ticks, whether or not a scheduler runs. Raises ER404 for an unknown
+-- schedule, ER422 for a count outside of 1 to 1,000.
 create or replace function errand.schedule_preview(name text, count int default 10, after timestamptz default now())
 returns table (tick timestamptz, local timestamp, note text)
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -23,4 +23,4 @@ begin
 end
 $$;
 comment on function errand.schedule_preview(text, int, timestamptz) is
-    'When a schedule ticks next. Example: select * from errand.schedule_preview(''nightly'', 3)';
+    'Returns the next ticks of a schedule. Example: select * from errand.schedule_preview(''nightly'', 3)';

@@ -1,14 +1,18 @@
--- schedule_put: makes a schedule, or changes it; from its next tick on, within a second.
+-- schedule_put: creates a schedule or changes it, from its next tick on, within a second.
 --
 --   select errand.schedule_put('quote_of_the_day', '0 6 * * *', 'quote_of_the_day', time_zone => 'Europe/Paris');
 --   select errand.schedule_put('sweep', 'every 30 s', 'invite_expiry', missed => 'skip');
 --
--- cron is five fields (minute, hour, day of month, month, day of week) or six with the second first, @daily or its kin,
--- or `every` and an interval of at least a second; errand.next_ticks shows what one means. A local time that clocks
--- skip runs once, right after; one that comes twice runs once; with a wildcard as its hour a schedule follows real time.
--- missed says what becomes of ticks that nobody could enqueue within max_lateness: skip; latest, one job for all of
--- them; all, one job each, the newest max_catch_up. Returns created, changed or unchanged. Raises ER422, also for a date that
--- never comes, and ER413 for a payload over 256 KB.
+-- cron is five fields (minute, hour, day of month, month, day of week), or six with the second first, or @daily and the
+-- like, or `every` and an interval of at least a second. errand.next_ticks shows its ticks. A local time that clocks
+-- skip runs once, right after; one that occurs twice runs once. With a wildcard as its hour a schedule follows real
+-- time.
+--
+-- missed says what happens to ticks that were not enqueued within max_lateness. skip: nothing. latest: one job for all
+-- of them. all: one job each, for the newest max_catch_up.
+--
+-- Returns created, changed or unchanged. Raises ER422, also for a date that never comes, and ER413 for a payload over
+-- 256 KB.
 create or replace function errand.schedule_put(
     name text,
     cron text,
@@ -27,7 +31,7 @@ declare
     fresh errand.schedule;
     fields text := btrim(regexp_replace(schedule_put.cron, '\s+', ' ', 'g'));
     is_same_clock boolean;
-    -- Without the payload, which not everybody who reads errand.audit may see.
+    -- Without the payload, which not every reader of errand.audit may see.
     asked jsonb := jsonb_strip_nulls(jsonb_build_object(
         'schedule', schedule_put.name, 'cron', fields, 'kind', schedule_put.kind,
         'time_zone', schedule_put.time_zone, 'missed', schedule_put.missed, 'queue', schedule_put.queue));
@@ -52,14 +56,14 @@ begin
         fresh.every := errand.schedule_interval(fields);
         if fresh.every is null then
             fresh.cron := fields;
-            -- From a time that is the same for all, so that what is refused is refused always.
+            -- From a fixed time, so that the same text is always refused.
             if not exists (select from errand.next_ticks(fields, 'UTC', '2000-01-01 00:00+00', 1)) then
                 raise exception 'cron: expected a date that comes, got %', fields using errcode = 'ER422';
             end if;
         end if;
     exception when sqlstate 'ER422' then
         raise exception 'schedule_put: %', sqlerrm
-            using errcode = 'ER422', hint = 'Try it by select * from errand.next_ticks(cron, time_zone).';
+            using errcode = 'ER422', hint = 'Test it with select * from errand.next_ticks(cron, time_zone).';
     end;
     insert into errand.schedule (
         name, cron, every, kind, payload, time_zone, missed, queue, max_lateness, max_catch_up)
@@ -68,7 +72,7 @@ begin
         schedule_put.missed, schedule_put.queue, schedule_put.max_lateness, schedule_put.max_catch_up)
     on conflict (name) do nothing;
     if found then
-        perform errand.acted('schedule_put', asked);
+        perform errand.record_action('schedule_put', asked);
         return 'created';
     end if;
     select * into old from errand.schedule as held where held.name = schedule_put.name for update;
@@ -88,13 +92,13 @@ begin
         payload = schedule_put.payload, missed = schedule_put.missed, queue = schedule_put.queue,
         max_lateness = schedule_put.max_lateness, max_catch_up = schedule_put.max_catch_up,
         version = held.version + 1, changed_at = now(), next_tick = null, problem = null,
-        -- New times are for the future: none of them was missed.
+        -- New times apply to the future: none of them was missed.
         last_tick = case when is_same_clock then held.last_tick else greatest(held.last_tick, now()) end
     where held.name = schedule_put.name;
-    perform errand.acted('schedule_put', asked);
+    perform errand.record_action('schedule_put', asked);
     return 'changed';
 end
 $$;
 comment on function errand.schedule_put(text, text, text, jsonb, text, text, text, interval, int) is
-    'Makes or changes a schedule; answers created, changed or unchanged. '
-    'Example: select errand.schedule_put(''nightly'', ''0 3 * * *'', ''noop'', time_zone => ''Europe/Paris'')';
+    'Creates or changes a schedule; returns created, changed or unchanged. Example: select '
+    'errand.schedule_put(''nightly'', ''0 3 * * *'', ''noop'', time_zone => ''Europe/Paris'')';

@@ -1,6 +1,6 @@
--- schedule_report_v1: writes down what only a scheduler can compute: when a schedule ticks next, or why it never will.
+-- schedule_report_v1: stores what only a scheduler can compute: the next tick of a schedule, or why it has none.
 --
--- Where somebody else holds the schedule nothing is written: the next look brings it.
+-- If another session has locked the schedule, nothing is written: the scheduler reports again.
 create or replace function errand.schedule_report_v1(
     schedule text, version bigint, next_tick timestamptz, problem text
 ) returns void
@@ -16,4 +16,4 @@ language sql security definer set search_path = pg_catalog, errand, pg_temp as $
         for no key update skip locked)
 $$;
 comment on function errand.schedule_report_v1(text, bigint, timestamptz, text) is
-    'For the scheduler: writes down when a schedule ticks next, or why it does not';
+    'For the scheduler: stores the next tick of a schedule, or why it has none';

@@ -1,9 +1,9 @@
--- schedule_resume: lets a paused schedule tick again, from now on. The ticks of the pause were not missed: they give no
--- job, and are on record as paused.
+-- schedule_resume: resumes a paused schedule. The ticks of the pause were not missed: they give no job, and are
+-- recorded as paused.
 --
 --   select errand.schedule_resume('quote_of_the_day');
 --
--- Changes nothing where it isn't paused. Raises ER404 where there is no such schedule.
+-- Does nothing if the schedule is not paused. Raises ER404 for an unknown schedule.
 create or replace function errand.schedule_resume(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -14,7 +14,7 @@ begin
         version = held.version + 1, changed_at = now()
     where held.name = schedule_resume.name and held.paused_at is not null;
     if found then
-        perform errand.acted('schedule_resume', jsonb_build_object('schedule', schedule_resume.name));
+        perform errand.record_action('schedule_resume', jsonb_build_object('schedule', schedule_resume.name));
     elsif not exists (select from errand.schedule as held where held.name = schedule_resume.name) then
         raise exception 'schedule_resume: there is no schedule %', quote_nullable(schedule_resume.name)
             using errcode = 'ER404';
@@ -22,4 +22,4 @@ begin
 end
 $$;
 comment on function errand.schedule_resume(text) is
-    'Lets a paused schedule tick again, from now on. Example: select errand.schedule_resume(''nightly'')';
+    'Resumes a paused schedule. Example: select errand.schedule_resume(''nightly'')';

@@ -1,9 +1,9 @@
--- schedule_run_now: puts a job of a schedule in line now, beside its ticks; also while it is paused.
+-- schedule_run_now: enqueues a job of a schedule now, beside its ticks; also while the schedule is paused.
 --
 --   select errand.schedule_run_now('quote_of_the_day', 'the first one had a typo');
 --
--- Its ticks stay as they are. The job is on record in errand.schedule_ticks as `by hand`, with the reason. Returns the
--- job's id. Raises ER404 where there is no such schedule, ER422 without a reason.
+-- Its ticks stay as they are. errand.schedule_ticks shows the job as `by hand`, with the reason. Returns the job's id.
+-- Raises ER404 for an unknown schedule, ER422 without a reason.
 create or replace function errand.schedule_run_now(name text, reason text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -26,11 +26,10 @@ begin
         on conflict do nothing;
         exit when found;
     end loop;
-    perform errand.acted(
+    perform errand.record_action(
         'schedule_run_now', jsonb_build_object('schedule', schedule_run_now.name), schedule_run_now.reason, array[job]);
     return job;
 end
 $$;
 comment on function errand.schedule_run_now(text, text) is
-    'Puts a job of the schedule in line now. '
-    'Example: select errand.schedule_run_now(''nightly'', ''the disk was full'')';
+    'Enqueues a job of the schedule now. Example: select errand.schedule_run_now(''nightly'', ''the disk was full'')';

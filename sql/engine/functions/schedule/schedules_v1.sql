@@ -1,6 +1,6 @@
--- schedules_v1: all schedules as a scheduler wants them, with the database's time: that is the clock that ticks go by.
+-- schedules_v1: returns all schedules for a scheduler, with the database's time: ticks follow that clock.
 --
--- Puts on record, every 10 s, that a scheduler runs: errand.health reads it. Raises ER421 where the database is a copy
+-- Every 10 s it records that a scheduler runs; errand.health reads the record. Raises ER421 if the database is a copy
 -- that nobody has adopted.
 create or replace function errand.schedules_v1() returns table (
     now timestamptz, name text, version bigint, last_tick timestamptz, next_tick timestamptz, paused boolean, cron text,
@@ -10,9 +10,11 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 begin
     perform errand.check_home();
-    perform errand.note_duty('schedule', clock_timestamp())
+    perform errand.record_maintenance_task('schedule', clock_timestamp())
     where not exists (
-        select from errand.duty where duty.name = 'schedule' and done_at > clock_timestamp() - interval '10 seconds');
+        select
+        from errand.maintenance_task
+        where maintenance_task.name = 'schedule' and done_at > clock_timestamp() - interval '10 seconds');
     return query
     select
         now(), known.name, known.version, known.last_tick, known.next_tick, known.paused_at is not null, known.cron,
@@ -22,4 +24,4 @@ begin
     order by known.name;
 end
 $$;
-comment on function errand.schedules_v1() is 'For the scheduler: all schedules, and the database''s time';
+comment on function errand.schedules_v1() is 'For the scheduler: returns all schedules, and the database''s time';

@@ -1,6 +1,6 @@
--- time_of_day: what a clock shows, as 02:30, or 02:30:15 where it is no whole minute.
+-- time_of_day: returns the time on a clock, as 02:30, or 02:30:15 if it is no whole minute.
 create or replace function errand.time_of_day(local timestamp) returns text
 language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     select to_char(local, case when extract(second from local) = 0 then 'HH24:MI' else 'HH24:MI:SS' end)
 $$;
-comment on function errand.time_of_day(timestamp) is 'What a clock shows, as 02:30';
+comment on function errand.time_of_day(timestamp) is 'Returns the time on a clock, as 02:30';

@@ -1,4 +1,4 @@
--- attempt_record: what is kept of an attempt that did not succeed, for the attempts column.
+-- attempt_record: returns the job's record of past attempts with the present one added, for the column attempts.
 create or replace function errand.attempt_record(job errand.job, worker text, outcome text, error text) returns jsonb
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select coalesce(job.attempts, '[]') || jsonb_strip_nulls(jsonb_build_object(
@@ -6,4 +6,4 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         'ended_at', clock_timestamp(), 'outcome', outcome, 'error', left(error, 4000)))
 $$;
 comment on function errand.attempt_record(errand.job, text, text, text) is
-    'The job''s ended attempts with its present one added';
+    'Returns a job''s past attempts with its present one added';

@@ -1,4 +1,4 @@
--- check_lease: refuses a lease under which a worker that is gone would keep its jobs for long. Raises ER422.
+-- check_lease: raises ER422 for a lease over an hour: a lost worker would keep its jobs for so long.
 create or replace function errand.check_lease(lease interval) returns void
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -8,4 +8,4 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_lease(interval) is 'Refuses a lease of more than an hour: ER422';
+comment on function errand.check_lease(interval) is 'Raises ER422 for a lease over an hour';

@@ -1,12 +1,12 @@
--- commit_v1: ends one attempt in its handler's own transaction: what the handler has written and the job's end commit
--- together, or neither does. The arguments are one element each of errand.settle_v2's.
+-- commit_v1: completes one attempt in its handler's own transaction. What the handler has written and the completion
+-- commit together, or neither does. The arguments are one element each of those of errand.complete_v1.
 --
--- Returns the state: ended, and the transaction as finish_v1 does; locked where another session has the job's row (to
--- be called again a moment later, or rolled back); lost where the job is no longer this worker's (the handler has to
--- roll back); unwanted where the job's guard says no now (the same).
+-- Returns the state. completed: done, with the transaction as in finish_v1. locked: another session has locked the
+-- job's row; call again a moment later, or roll back. revoked: the job is no longer this worker's; the handler must
+-- roll back. unwanted: the job's guard says no now; the handler must roll back.
 create or replace function errand.commit_v1(
-    worker_id bigint, id bigint, line bigint, outcome text, error text, delay_ms bigint, output jsonb, due timestamptz,
-    dependency text, out state text, out ended_by bigint
+    worker_id bigint, id bigint, queue_position bigint, outcome text, error text, delay_ms bigint, output jsonb,
+    due timestamptz, dependency text, out state text, out completed_by bigint
 )
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_variable
@@ -15,22 +15,22 @@ declare
 begin
     select * into held
     from errand.job
-    where job.id = commit_v1.id and coalesce(job.line, 0) = commit_v1.line
+    where job.id = commit_v1.id and coalesce(job.queue_position, 0) = commit_v1.queue_position
         and job.worker_id = commit_v1.worker_id and job.state = 'running'
     for update skip locked;
     if not found then
-        state := case when errand.is_held_by(worker_id, id, line) then 'locked' else 'lost' end;
+        state := case when errand.is_held_by(worker_id, id, queue_position) then 'locked' else 'revoked' end;
         return;
     elsif held.guard is not null and not errand.still_wanted(held) then
         state := 'unwanted';
         return;
     end if;
-    select settled.ended_by into ended_by
-    from errand.settle_v2(
-        worker_id, array[id], array[line], array[outcome], array[error], array[delay_ms], array[output], array[due],
-        array[dependency]) as settled;
-    state := 'ended';
+    select written.completed_by into completed_by
+    from errand.complete_v1(
+        worker_id, array[id], array[queue_position], array[outcome], array[error], array[delay_ms], array[output],
+        array[due], array[dependency]) as written;
+    state := 'completed';
 end
 $$;
 comment on function errand.commit_v1(bigint, bigint, bigint, text, text, bigint, jsonb, timestamptz, text) is
-    'For workers: ends an attempt in its handler''s transaction; returns ended, locked, lost or unwanted, and the transaction';
+    'For workers: completes an attempt in its handler''s transaction; returns completed, locked, revoked or unwanted';

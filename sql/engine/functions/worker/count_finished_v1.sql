@@ -1,10 +1,11 @@
--- count_finished_v1: adds a second's worth of ended attempts to the rows of this worker and minute.
+-- count_finished_v1: adds a second's completed attempts to the rows of this worker and minute.
 --
--- worker_ids are all ids of the process, the current one first: the rows are entered under that. counts is an array of
--- {queue, kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram}; the histograms may be missing. upto and
--- beyond say of which transactions all ends are counted now, as in errand.counted. Where housekeeping has taken the
--- current id for lost, nothing is added: errand.count_lost counts its ends.
-create or replace function errand.count_finished_v1(worker_ids bigint[], counts jsonb, upto bigint, beyond bigint[]) returns void
+-- worker_ids are all ids of the process, the current one first: the rows carry that. counts is an array of {queue,
+-- kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram}; the histograms are optional. upto and beyond
+-- say of which transactions all completions are counted now, as in errand.counted. If housekeeping counts the current
+-- id as lost, nothing is added: errand.count_missed_completions counts them.
+create or replace function errand.count_finished_v1(worker_ids bigint[], counts jsonb, upto bigint, beyond bigint[])
+returns void
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 as $$
@@ -32,4 +33,4 @@ begin
 end
 $$;
 comment on function errand.count_finished_v1(bigint[], jsonb, bigint, bigint[]) is
-    'For workers: adds ended attempts to errand.finished_per_minute';
+    'For workers: adds completed attempts to errand.finished_per_minute';

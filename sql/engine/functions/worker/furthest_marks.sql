@@ -1,4 +1,4 @@
--- furthest_marks: of several workers' low-water marks the furthest, by queue and priority.
+-- furthest_marks: returns the highest of several workers' marks, by queue and priority.
 create or replace function errand.furthest_marks(known jsonb[]) returns jsonb
 language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     select coalesce(jsonb_object_agg(queue, best), '{}')
@@ -7,10 +7,10 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         from (
             select queue, priority, max(mark::bigint) as mark
             from unnest(known) as marks
-            cross join lateral jsonb_each(marks) as line(queue, of_queue)
+            cross join lateral jsonb_each(marks) as entries(queue, of_queue)
             cross join lateral jsonb_array_elements_text(of_queue) with ordinality as entry(mark, priority)
             group by queue, priority) as furthest
-        group by queue) as line
+        group by queue) as entries
 $$;
 comment on function errand.furthest_marks(jsonb[]) is
-    'Of several workers'' low-water marks the furthest, by queue and priority';
+    'Returns the highest of several workers'' marks, by queue and priority';

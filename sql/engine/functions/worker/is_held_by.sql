@@ -1,10 +1,11 @@
--- is_held_by: whether a worker runs the job under that line, as far as is committed.
-create or replace function errand.is_held_by(worker_id bigint, id bigint, line bigint) returns boolean
+-- is_held_by: returns whether a worker runs the job at that position, by what is committed.
+create or replace function errand.is_held_by(worker_id bigint, id bigint, queue_position bigint) returns boolean
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     select exists (
         select
         from errand.job
-        where job.id = is_held_by.id and coalesce(job.line, 0) = is_held_by.line
+        where job.id = is_held_by.id and coalesce(job.queue_position, 0) = is_held_by.queue_position
             and job.worker_id = is_held_by.worker_id and job.state = 'running')
 $$;
-comment on function errand.is_held_by(bigint, bigint, bigint) is 'Whether a worker runs the job under that line';
+comment on function errand.is_held_by(bigint, bigint, bigint) is
+    'Returns whether a worker runs the job at that position';

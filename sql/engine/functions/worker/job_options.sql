@@ -1,4 +1,4 @@
--- job_options: what a worker is to know of a job's options.
+-- job_options: returns the options of a job that its worker needs.
 create or replace function errand.job_options(job errand.job) returns jsonb
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select jsonb_strip_nulls(jsonb_build_object(
@@ -8,4 +8,5 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         'guard', job.guard,
         'limit_key', job.limit_key, 'tags', job.tags, 'traceparent', job.traceparent))
 $$;
-comment on function errand.job_options(errand.job) is 'A job''s options for its worker; not_after in µs since 2000-01-01';
+comment on function errand.job_options(errand.job) is
+    'Returns a job''s options for its worker; not_after in µs since 2000-01-01';

@@ -1,7 +1,7 @@
--- keep_marks: stores the low-water marks of a worker whose row is removed. What they say stays true until the server
--- starts anew: below them nothing of its kinds waits, nor ever will.
+-- keep_marks: trigger function that stores the marks of a worker whose row is deleted. They stay valid until the server
+-- restarts: no job of the worker's kinds waits below them, nor ever will.
 --
--- A row each, so that nobody waits for another one's transaction; errand.prune_v1 removes the older ones.
+-- Each worker has a row of its own, so no transaction waits for another. errand.prune_v1 removes the older ones.
 create or replace function errand.keep_marks() returns trigger
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -9,11 +9,11 @@ begin
     return null;
 end
 $$;
-comment on function errand.keep_marks() is 'Trigger: stores the low-water marks of a worker that leaves or was lost';
+comment on function errand.keep_marks() is 'Trigger: stores the marks of a worker that leaves or was lost';
 
 drop trigger if exists worker_marks on errand.worker;
 create trigger worker_marks
 after delete on errand.worker
 for each row when (old.marks <> '{}' and old.server_start is not null)
 execute function errand.keep_marks();
-comment on trigger worker_marks on errand.worker is 'Stores the low-water marks of a worker that leaves or was lost';
+comment on trigger worker_marks on errand.worker is 'Stores the marks of a worker that leaves or was lost';

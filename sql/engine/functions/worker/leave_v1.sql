@@ -1,7 +1,6 @@
--- errand: after claimed_by
--- leave_v1: ends a worker's lease. With in_doubt, jobs that are still claimed under its id are handed back, uncounted:
--- their claim's result was lost, so they never started. What another session has locked stays as it is: housekeeping
--- takes it back, and so it does with what a claim brings that is still under way.
+-- leave_v1: ends a worker's lease. With in_doubt, jobs that are still claimed under its id are handed back without
+-- counting an attempt: the result of their claim was lost, so they never started. Jobs that another session has locked
+-- stay as they are, and so do those of a claim that is still running: housekeeping rescues them.
 create or replace function errand.leave_v1(worker_id bigint, in_doubt boolean) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -13,7 +12,7 @@ declare
 begin
     delete from errand.worker
     where id = (select own.id from errand.worker as own where own.id = leave_v1.worker_id for update skip locked);
-    -- It has counted its ends, or another id of its process will.
+    -- It has counted its completions, or another id of its process will.
     delete from errand.counted where counted.worker_id = leave_v1.worker_id;
     if in_doubt then
         update errand.job
@@ -33,4 +32,4 @@ begin
 end
 $$;
 comment on function errand.leave_v1(bigint, boolean) is
-    'For workers: ends a lease; in doubt, jobs still claimed under it are handed back. Returns how many';
+    'For workers: ends a lease. In doubt, jobs still claimed under it are handed back; returns their number';

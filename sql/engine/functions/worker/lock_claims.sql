@@ -1,9 +1,9 @@
--- lock_claims: waits until no other large claim is under way, for 100 ms at most. The next one waits until this transaction
--- ends. Without the lock a claim is as right, only slower.
+-- lock_claims: waits up to 100 ms until no other large claim runs. The next one then waits until this transaction ends.
+-- Without the lock a claim is correct too, only slower.
 --
--- A claim that runs beside another one finds the rows that this has taken since its snapshot, locks each, and only then
--- sees that it is taken. Meanwhile their outcomes can't be written. Four sessions that claimed and finished 500 jobs at a
--- time spent 1.35 times the CPU of one for each job; one after the other it is 1.07.
+-- A claim beside another one finds the rows that the other has claimed since its snapshot, locks each, and only then
+-- sees that it is taken. Their outcomes can't be written meanwhile. Four sessions that claimed and finished 500 jobs at
+-- a time spent 1.35 times the CPU of one for each job; one after the other they spend 1.07.
 create or replace function errand.lock_claims() returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp set lock_timeout = '100ms' as $$
 begin
@@ -14,4 +14,4 @@ exception
 end
 $$;
 comment on function errand.lock_claims() is
-    'Waits for up to 100 ms until no other large claim is under way; the next one waits until this transaction ends';
+    'Waits up to 100 ms until no other large claim runs; the next one waits until this transaction ends';

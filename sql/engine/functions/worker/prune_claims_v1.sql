@@ -1,7 +1,7 @@
--- prune_claims_v1: removes the records of a process's claims of these epochs, of whose jobs it holds none any more.
+-- prune_claims_v1: removes the records of a process's claims of these epochs, of which it holds no job any more.
 --
--- Epochs are numbered within the process, so they need not be matched with the worker ids. Raises 55P03 where
--- errand.claim is locked for longer than half a second, as a heartbeat waits behind this.
+-- Epochs are numbered within the process, so they need not be matched with the worker ids. Raises 55P03 if errand.claim
+-- is locked for longer than half a second, because a heartbeat waits for this call.
 create or replace function errand.prune_claims_v1(worker_ids bigint[], epochs int[]) returns void
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -13,4 +13,4 @@ begin
 end
 $$;
 comment on function errand.prune_claims_v1(bigint[], int[]) is
-    'For workers: removes the records of claims of whose jobs they hold none any more';
+    'For workers: removes the records of claims of which they hold no job any more';

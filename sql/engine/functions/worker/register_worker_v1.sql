@@ -1,12 +1,13 @@
--- errand: after server_start, furthest_marks
--- register_worker_v1: enters a worker and the kinds that it brings. Every start, and every doubt about a lost answer,
--- takes a new id: whatever is claimed under an id that nobody beats any more is rescued.
+-- register_worker_v1: registers a worker and its kinds. Each start takes a new id, and so does each doubt about a lost
+-- result: jobs under an id without heartbeats are rescued.
 --
--- lease is up to 1 hour. kinds is an array of {name, queue, max_attempts, priority, …}: see errand.know_kinds. Returns
--- the new id, and for each queue the low-water marks that workers of the same kinds have stored, also those that have
--- left or were lost since (none: begin at 0). They hold whoever took them, for as long as the server runs. started is
--- errand.server_start(), under which these were taken. Raises ER421 where the database is a copy that nobody has
--- adopted, ER422 for a longer lease, ER409 as errand.know_kinds does.
+-- lease is up to 1 hour. kinds is an array of {name, queue, max_attempts, priority, …}: see errand.register_kinds.
+-- Returns the new id, and for each queue the marks that workers of the same kinds have stored, including those that
+-- have left or were lost (none: start at 0). A mark is valid for every worker for as long as the server runs. started
+-- is errand.server_start(), under which they were taken.
+--
+-- Raises ER421 if the database is a copy that nobody has adopted, ER422 for a longer lease, and ER409 as
+-- errand.register_kinds does.
 create or replace function errand.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb
 ) returns table (worker_id bigint, marks jsonb, started text)
@@ -17,7 +18,7 @@ declare
 begin
     perform errand.check_home();
     perform errand.check_lease(register_worker_v1.lease);
-    perform errand.know_kinds(kinds);
+    perform errand.register_kinds(kinds);
     return query
     with entered as (
         insert into errand.worker (name, version, lease, queues, kinds, server_start)
@@ -45,4 +46,4 @@ begin
 end
 $$;
 comment on function errand.register_worker_v1(text, text, interval, text[], jsonb) is
-    'For workers: enters a worker with its kinds; returns its new id and marks to begin with';
+    'For workers: registers a worker with its kinds; returns its new id and marks to start from';

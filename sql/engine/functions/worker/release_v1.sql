@@ -1,6 +1,6 @@
--- release_v1: jobs with these limit keys have just ended: those that wait for their slots go in line, in the same
--- transaction. A claim behind it takes them at once, where their turn has come. Where another session holds the limits'
--- lock, housekeeping does it within 200 ms.
+-- release_v1: releases jobs that wait for the slots of these limit keys, whose jobs have just completed in the same
+-- transaction. A claim after it takes the released jobs at once. If another session holds the limits' lock,
+-- housekeeping releases them within 200 ms.
 create or replace function errand.release_v1(limit_keys text[]) returns void
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -9,18 +9,19 @@ declare
     key text;
 begin
     perform set_config(
-        'errand.line_before', (select case when is_called then last_value else 0 end from errand.job_line)::text, true);
+        'errand.position_before',
+        (select case when is_called then last_value else 0 end from errand.job_position)::text, true);
     for key in
         select distinct asked
         from unnest(limit_keys) as asked
         where errand.limit_of(asked) is not null or exists (select from errand.job where parked_for = 'limit:' || asked)
         order by asked
     loop
-        -- Before it looks: a claim that is under way may be parking a job just now, for the place that has fallen free.
+        -- Before the scan: a running claim may park a job for the slot that is now free.
         exit when not errand.lock_limits();
         perform errand.release_limit(key);
     end loop;
 end
 $$;
 comment on function errand.release_v1(text[]) is
-    'For workers: puts jobs in line that wait for the places of ended ones with these limit keys';
+    'For workers: releases jobs that wait for the slots of completed jobs with these limit keys';

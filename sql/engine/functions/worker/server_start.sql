@@ -1,11 +1,10 @@
--- server_start: tells apart the server's starts. It differs after a restart, on another server (restored, promoted),
--- and after the server has recovered from a crash: then positions may be drawn a second time, and low-water marks are
--- void.
+-- server_start: returns a text that differs after each restart of the server, on another server (restored, promoted),
+-- and after recovery from a crash. Then positions may be drawn a second time, and all marks are void.
 create or replace function errand.server_start() returns text
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
-    -- Recovery from a crash leaves the postmaster running, and resets the statistics.
+    -- Recovery from a crash keeps the postmaster running, and resets the statistics.
     select concat_ws(
         ' ', extract(epoch from pg_postmaster_start_time()), extract(epoch from pg_stat_get_bgwriter_stat_reset_time()))
 $$;
 comment on function errand.server_start() is
-    'Differs after each start and each crash of the server: what workers know of positions is void then';
+    'Returns a text that differs after each start and each crash of the server: older marks are void then';

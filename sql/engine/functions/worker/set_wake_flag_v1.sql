@@ -1,7 +1,8 @@
--- set_wake_flag_v1: says whether a worker sleeps and wants a NOTIFY. At once visible to all, also while transactions run.
+-- set_wake_flag_v1: raises or lowers the wake-up flag: a worker sleeps and wants a NOTIFY. All sessions see it at once,
+-- even while transactions run.
 --
--- Lowering it sends NOTIFY errand_wake 'lowered': a worker that sleeps is told that enqueues aren't announced any more.
--- Changes nothing where the flag is as asked for.
+-- Lowering it sends NOTIFY errand_wake 'lowered': a sleeping worker then knows that enqueues send no NOTIFY any more.
+-- Does nothing if the flag has that value already.
 create or replace function errand.set_wake_flag_v1(asleep boolean) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -18,4 +19,5 @@ begin
     end if;
 end
 $$;
-comment on function errand.set_wake_flag_v1(boolean) is 'For workers: says whether one sleeps and wants a NOTIFY';
+comment on function errand.set_wake_flag_v1(boolean) is
+    'For workers: raises the wake-up flag if one sleeps and wants a NOTIFY, or lowers it';

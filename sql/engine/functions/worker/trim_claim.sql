@@ -1,8 +1,8 @@
 -- trim_claim: of the rows that a claim has locked, returns those that it may take, in their order.
 --
--- Left for a later claim (rest = 'slots'): jobs that are claimed only to begin at once, beyond begin_now of them. Left
--- too (rest = 'more'): what is beyond 16 MiB of payloads as text. A job whose payload alone is longer than that, or has
--- no text, goes into errand.failed: no worker could ever be sent it.
+-- Jobs that are claimed only to start at once, beyond begin_now of them, are left for a later claim (rest = 'slots').
+-- So is everything beyond 16 MiB of payloads as text (rest = 'more'). A job whose payload alone is longer, or can't be
+-- written as text, moves to errand.failed: no worker could receive it.
 create or replace function errand.trim_claim(picked tid[], begin_now int, out fit tid[], out rest text)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -13,8 +13,8 @@ declare
     size bigint;
 begin
     fit := '{}';
-    for place in 1..cardinality(picked) loop
-        select * into held from errand.job where ctid = picked[place];
+    for index in 1..cardinality(picked) loop
+        select * into held from errand.job where ctid = picked[index];
         begins_at_once := held.crashes > 0 or held.attempt + 1 >= held.max_attempts;
         if begins_at_once and begin_now <= 0 then
             rest := coalesce(rest, 'slots');
@@ -22,7 +22,7 @@ begin
         end if;
         size := coalesce(held.payload_bytes, errand.payload_bytes(held.payload, most));
         if size is null or size > most then
-            perform errand.end_in_failure(
+            perform errand.move_to_failed(
                 held, format('payload: expected at most %s bytes as text, got %s', most, coalesce(size::text, 'more')));
             rest := 'more';
             continue;
@@ -31,7 +31,7 @@ begin
             exit;
         end if;
         bytes := bytes + size;
-        fit := fit || picked[place];
+        fit := fit || picked[index];
         if begins_at_once then
             begin_now := begin_now - 1;
         end if;
@@ -39,4 +39,4 @@ begin
 end
 $$;
 comment on function errand.trim_claim(tid[], int) is
-    'For errand.claim_v2: which of the rows that it has locked it may take, and what it leaves';
+    'For errand.claim_v1: returns which of its locked rows it may take, and what it leaves';

@@ -1,0 +1,50 @@
+-- admit_under_limit: returns whether a job that is about to be claimed may run under its limit, and gives it a slot.
+-- Null: another session holds the limits' lock.
+--
+-- A job that already has a slot at its position may run. Otherwise the parked jobs of the limit that come before it get
+-- their slots first. If the limit is full, the job takes the slot of a job that waits behind it (errand.swap_slot).
+-- Costs 2 us for each job that runs under the key.
+create or replace function errand.admit_under_limit(job errand.job) returns boolean
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    most int;
+    highest int;
+    own int;
+    free int[];
+begin
+    if not errand.lock_limits() then
+        return null;
+    end if;
+    most := errand.limit_of(job.limit_key);
+    highest := errand.highest_slot(job.limit_key);
+    select held.slot into own
+    from errand.limit_slot as held
+    where held.job_id = job.id and held.limit_key = job.limit_key and held.queue_position = job.queue_position;
+    if own is not null then
+        -- The limit was lowered since. The job may run while fewer jobs run or wait in slots of lower numbers.
+        if most is null or highest <= most
+            or most > (
+                select count(*)
+                from errand.taken_slots(job.limit_key) as taken
+                where taken.slot <> own and (taken.is_running or taken.slot < own))
+        then
+            return true;
+        end if;
+        delete from errand.limit_slot as held where held.job_id = job.id and held.limit_key = job.limit_key;
+        return false;
+    end if;
+    if most is null then
+        perform errand.take_slot(
+            job.limit_key, errand.slot_to_reuse(job.limit_key, highest), job.id, job.queue_position);
+        return true;
+    end if;
+    free := errand.release_limit(job.limit_key, job);
+    if cardinality(free) = 0 then
+        return errand.swap_slot(job, most);
+    end if;
+    perform errand.take_slot(job.limit_key, free[1], job.id, job.queue_position);
+    return true;
+end
+$$;
+comment on function errand.admit_under_limit(errand.job) is
+    'Returns whether a job may run now under its limit, and gives it a slot';

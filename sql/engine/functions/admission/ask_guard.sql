@@ -1,0 +1,19 @@
+-- ask_guard: calls a guard and returns whether the job is still wanted. False and null both mean no.
+--
+-- Raises ER404 for a guard that is not registered, and any error that the guard raises.
+create or replace function errand.ask_guard(guard text, payload jsonb) returns boolean
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    called text := (select known.function from errand.guard as known where known.name = ask_guard.guard);
+    wanted boolean;
+begin
+    if called is null then
+        raise exception 'guard %: expected a registered guard, got an unknown name', quote_literal(guard)
+            using errcode = 'ER404';
+    end if;
+    -- errand.guard_put has quoted each part of the name.
+    execute format('select %s($1)', called) into wanted using payload;
+    return coalesce(wanted, false);
+end
+$$;
+comment on function errand.ask_guard(text, jsonb) is 'Calls a guard and returns whether the job is still wanted';

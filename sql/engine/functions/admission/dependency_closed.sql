@@ -1,0 +1,9 @@
+-- dependency_closed: closes the circuit of a dependency. Housekeeping then releases the parked jobs.
+create or replace function errand.dependency_closed(name text) returns void
+language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
+    update errand.dependency
+    set opened_at = null, until = null, opened_by = null, failures = 0, failing_since = null,
+        closed_at = clock_timestamp(), released_at = null, probe_job_id = null, probe_position = null
+    where dependency.name = dependency_closed.name
+$$;
+comment on function errand.dependency_closed(text) is 'Closes the circuit of a dependency';

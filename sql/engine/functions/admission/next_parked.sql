@@ -1,0 +1,39 @@
+-- next_parked: returns the parked jobs of a limit that are released next, at most `wanted`, and locks their rows. With
+-- a job, only those that come before it.
+--
+-- Starts at the marks of errand.mark_parked. A scan from the beginning would read the entries of released jobs that a
+-- held snapshot keeps. Jobs of paused queues stay parked.
+create or replace function errand.next_parked(limit_key text, wanted int, job errand.job)
+returns table (job_id bigint, priority smallint, run_at timestamptz)
+language plpgsql set search_path = pg_catalog, errand, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+#variable_conflict use_column
+begin
+    return query
+    select near.id, near.priority, near.run_at
+    from unnest('{1,2,3,4}'::smallint[]) as level
+    left join lateral (
+        select known.run_at, known.job_id
+        from errand.limit_mark as known
+        where known.limit_key = next_parked.limit_key and known.priority = level
+        order by known.marked_at desc
+        limit 1
+    ) as mark on true
+    cross join lateral (
+        select waiting.id, waiting.priority, waiting.run_at
+        from errand.job as waiting
+        where waiting.parked_for = 'limit:' || next_parked.limit_key and waiting.priority = level
+            and (waiting.run_at, waiting.id)
+                > (coalesce(mark.run_at, '-infinity'), coalesce(mark.job_id, 0))
+            and ((job).id is null or level < (job).priority or (waiting.run_at, waiting.id) < ((job).run_at, (job).id))
+            and not exists (select from errand.queue where name = waiting.queue and paused_at is not null)
+        order by waiting.run_at, waiting.id
+        limit wanted
+        for update skip locked
+    ) as near
+    where (level > (job).priority) is not true
+    limit wanted;
+end
+$$;
+comment on function errand.next_parked(text, int, errand.job) is
+    'Returns the parked jobs of a limit that are released next, and locks their rows';

@@ -1,0 +1,53 @@
+-- pick_beyond: for a claim that has met many jobs that may not run: returns jobs behind them that may. Scans the next
+-- 100,000 positions, at 1 us each, and locks the rows that it returns.
+--
+-- Takes up to `wanted` jobs, without those in `picked`: jobs that need no admission check, and jobs whose limit has
+-- room (the first 100 limits that it meets).
+create or replace function errand.pick_beyond(
+    queue text, kinds text[], priorities smallint[], marks bigint[], checked text[], picked tid[], wanted int
+) returns tid[]
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
+    return array(
+        with ahead as materialized (
+            select near.*
+            from unnest(priorities) as level
+            cross join lateral (
+                select waiting.ctid, waiting.kind, waiting.limit_key, waiting.guard
+                from errand.job as waiting
+                where waiting.queue = pick_beyond.queue and waiting.priority = level
+                    and waiting.queue_position > marks[level]
+                    and waiting.state = 'available' and waiting.kind = any (kinds) and waiting.crashes = 0
+                    and (waiting.not_after < now()) is not true
+                order by waiting.queue_position
+            ) as near
+            limit 100000
+        ),
+        roomy as materialized (
+            select key
+            from (select distinct limit_key from ahead where limit_key is not null limit 100) as met(key)
+            where not errand.limit_is_full(key)
+        ),
+        fit as (
+            select ctid, id, limit_key
+            from errand.job
+            where ctid = any (array(
+                select ahead.ctid
+                from ahead
+                where ahead.guard is null and (picked is null or ahead.ctid <> all (picked))
+                    and case
+                        when ahead.limit_key is null then checked is null or ahead.kind <> all (checked)
+                        else ahead.limit_key in (select key from roomy)
+                    end
+                limit wanted))
+                and state = 'available'
+            -- errand.swap_slot expects this order.
+            order by queue_position
+            for update skip locked
+        )
+        select ctid from fit where limit_key is null or errand.admit_job(id, checked));
+end
+$$;
+comment on function errand.pick_beyond(text, text[], smallint[], bigint[], text[], tid[], int) is
+    'For errand.claim_v1: returns jobs that may run, behind many that may not';

@@ -1,0 +1,30 @@
+-- probe_state: returns the state of the job that probes a dependency: under way, succeeded, failed, or open if it says
+-- nothing (handed back, rescued, cancelled, discarded).
+--
+-- A probe that waits in the queue is under way however long the queue is. If no worker may claim it, it counts as under
+-- way for 10 s.
+create or replace function errand.probe_state(known errand.dependency) returns text
+language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    probe errand.job;
+begin
+    select * into probe from errand.job where id = known.probe_job_id;
+    if found then
+        return case
+            when probe.queue_position = known.probe_position and (
+                probe.state = 'running' or errand.may_be_claimed(probe.queue, probe.kind)
+                or known.released_at between clock_timestamp() - interval '10 seconds' and clock_timestamp())
+                then 'under way'
+            -- The probe is parked again if it found the dependency down while another session had locked that row.
+            when probe.state = 'scheduled' or probe.parked_for = 'dependency:' || known.name then 'failed'
+            else 'open'
+        end;
+    end if;
+    return case errand.state_of(known.probe_job_id)
+        when 'succeeded' then 'succeeded'
+        when 'failed' then 'failed'
+        else 'open'
+    end;
+end
+$$;
+comment on function errand.probe_state(errand.dependency) is 'Returns the state of the job that probes a dependency';

@@ -1,0 +1,85 @@
+-- release_dependency: releases jobs that a dependency has parked. While the circuit is open, one job at a time probes
+-- it, from `until` on, and its success closes the circuit. While it is closed, jobs are released oldest first: 100/s in
+-- the first second, twice that in each next one, up to 2,000/s.
+--
+-- A time in the future was written before the server's clock was set back, and is ignored.
+--
+-- Housekeeping calls it every 200 ms. Returns the number of released jobs.
+create or replace function errand.release_dependency(name text) returns int
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    known errand.dependency;
+    present timestamptz := clock_timestamp();
+    per_second double precision;
+    elapsed double precision;
+    wanted int;
+    probe text;
+    waiting bigint;
+    drawn bigint;
+    released int := 0;
+begin
+    -- Another session is at it.
+    select * into known from errand.dependency where dependency.name = release_dependency.name for update skip locked;
+    if not found then
+        return 0;
+    end if;
+    if known.opened_at is not null and known.probe_job_id is not null then
+        probe := errand.probe_state(known);
+        if probe = 'under way' then
+            return 0;
+        elsif probe = 'succeeded' then
+            perform errand.dependency_closed(known.name);
+            known.opened_at := null;
+            known.closed_at := present;
+            known.released_at := null;
+            known.failures := 0;
+        elsif probe = 'failed' and known.until < present + known.probe_every then
+            known.until := present + known.probe_every;
+            update errand.dependency
+            set until = known.until, probe_job_id = null, probe_position = null
+            where dependency.name = known.name;
+        end if;
+    end if;
+    if known.opened_at is not null then
+        if known.until is null or known.until > present then
+            return 0;
+        end if;
+        wanted := 1;
+    elsif known.failures > 0 and known.failed_at between present - known.probe_every and present then
+        -- Too few failures to open the circuit. The jobs that failed wait for a moment all the same.
+        return 0;
+    else
+        elapsed := coalesce(extract(epoch from present - known.closed_at), 0);
+        per_second := least(2000, 100 * power(2, least(10, floor(greatest(0, elapsed)))));
+        elapsed := extract(epoch from present - greatest(known.released_at, known.closed_at));
+        wanted := ceil(per_second * case when elapsed >= 0 then least(0.5, elapsed) else 0.2 end);
+    end if;
+    for waiting in
+        select id
+        from errand.job
+        where parked_for = 'dependency:' || known.name
+            and not exists (select from errand.queue as held where held.name = job.queue and held.paused_at is not null)
+        order by priority, run_at, id
+        limit wanted
+        for update of job skip locked
+    loop
+        update errand.job
+        set state = 'available', parked_for = null
+        where id = waiting
+        returning queue_position into drawn;
+        released := released + 1;
+    end loop;
+    if released > 0 then
+        update errand.dependency
+        set released_at = present,
+            probe_job_id = case when known.opened_at is not null then waiting end,
+            probe_position = case when known.opened_at is not null then drawn end
+        where dependency.name = known.name;
+        perform errand.wake();
+    end if;
+    return released;
+end
+$$;
+comment on function errand.release_dependency(text) is
+    'Releases the probe of an open dependency, or the jobs that a closed one has parked; returns their number';

@@ -1,0 +1,54 @@
+-- release_limit: releases parked jobs of a limit while it has room: by priority, oldest first. Each job gets a slot and
+-- keeps it until it has run or left the queue.
+--
+-- With a job, only those that come before it. The caller holds the lock of errand.lock_limits. Returns the slots that
+-- are still free, at most 1,000; null = no limit, and at most 1,000 jobs were released.
+create or replace function errand.release_limit(limit_key text, job errand.job default null) returns int[]
+language plpgsql set search_path = pg_catalog, errand, pg_temp
+set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+#variable_conflict use_column
+declare
+    most int := errand.limit_of(release_limit.limit_key);
+    free int[] := case when most is not null then errand.free_slots(release_limit.limit_key, most, 1000) end;
+    waiting record;
+    last errand.limit_mark;
+    drawn bigint;
+    released bigint[] := '{}';
+begin
+    if cardinality(free) = 0 then
+        return free;
+    end if;
+    for waiting in
+        select * from errand.next_parked(release_limit.limit_key, coalesce(cardinality(free), 1000), release_limit.job)
+    loop
+        if last.priority <> waiting.priority then
+            perform errand.mark_parked(release_limit.limit_key, last.priority, last.run_at, last.job_id);
+        end if;
+        update errand.job
+        set state = 'available', parked_for = null
+        where id = waiting.job_id
+        returning queue_position into drawn;
+        released := released || waiting.job_id;
+        if most is not null then
+            perform errand.take_slot(release_limit.limit_key, free[cardinality(released)], waiting.job_id, drawn);
+        end if;
+        last.priority := waiting.priority;
+        last.run_at := waiting.run_at;
+        last.job_id := waiting.job_id;
+    end loop;
+    if released <> '{}' then
+        perform errand.mark_parked(release_limit.limit_key, last.priority, last.run_at, last.job_id);
+        -- For a claim after errand.release_v1 in the same transaction: see errand.pick_released.
+        if current_setting('errand.position_before', true) <> '' then
+            perform set_config(
+                'errand.released',
+                (coalesce(nullif(current_setting('errand.released', true), '')::bigint[], '{}') || released)::text,
+                true);
+        end if;
+        perform errand.wake();
+    end if;
+    return free[cardinality(released) + 1:];
+end
+$$;
+comment on function errand.release_limit(text, errand.job) is
+    'Releases parked jobs of a limit while it has room; returns the slots that are still free';

@@ -1,0 +1,49 @@
+-- promote_v1: makes due scheduled jobs available, up to max_jobs, oldest first, and ends pauses whose time is over.
+--
+-- since works like a worker's mark: no job is expected to be due before it (-infinity is always correct). Returns the
+-- number of promoted jobs, the last one's run_at, and whether any job waits for its time: if none does, calls may be
+-- rare.
+create or replace function errand.promote_v1(max_jobs int, since timestamptz)
+returns table (promoted int, last_run_at timestamptz, waits boolean)
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set plan_cache_mode = force_generic_plan
+as $$
+begin
+    promoted := 0;
+    waits := exists (select from errand.job where queue_position is null and parked_for is null and run_at > since)
+        or exists (select from errand.queue where paused_until is not null);
+    -- One session at a time is enough; two do no harm.
+    if not errand.try_lock('promote') then
+        return next;
+        return;
+    end if;
+    perform set_config('synchronous_commit', 'off', true);
+    with due as (
+        update errand.job
+        set state = 'available'
+        where ctid = any (array(
+            select waiting.ctid
+            from errand.job as waiting
+            where waiting.queue_position is null and waiting.run_at > since and waiting.run_at <= now()
+                and waiting.parked_for is null and waiting.state = 'scheduled'
+            order by waiting.run_at
+            limit max_jobs
+            for update skip locked))
+        returning run_at
+    )
+    select count(*), max(run_at) into promoted, last_run_at from due;
+    -- A pause that another session is changing stays as that session says.
+    update errand.queue
+    set paused_at = null, paused_reason = null, paused_until = null, paused_by = null
+    where name in (select over.name from errand.queue as over where over.paused_until <= now() for update skip locked);
+    if promoted > 0 or found then
+        perform errand.wake();
+    end if;
+    return next;
+end
+$$;
+comment on function errand.promote_v1(int, timestamptz) is
+    'Housekeeping: makes due scheduled jobs available; returns their number, the last one''s time, and whether more '
+    'wait';

@@ -1,0 +1,71 @@
+-- refresh_statistics_v1: counts the jobs by queue, kind and state, and computes the latest throughput, for the views of
+-- operators.
+--
+-- A table of up to max_pages pages is counted. Of a larger one a random sample of that size is read and scaled up, so
+-- the cost has a bound: some 200 ms. Everything is read before anything is written: a transaction that writes for long
+-- would hold up the workers' marks.
+--
+-- Does nothing if the last run is younger than at_least, or than fifty times its duration. So all processes together
+-- spend 2 % of a session on it. Returns whether it ran. at_least => '0' runs it in any case.
+create or replace function errand.refresh_statistics_v1(
+    at_least interval default interval '4 seconds', max_pages int default 20000
+) returns boolean
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp set jit = off set max_parallel_workers_per_gather = 0
+-- The planner can't know how long the arrays are.
+set enable_nestloop = off
+as $$
+declare
+    began timestamptz := clock_timestamp();
+    percent real := errand.sample_percent('errand.job', max_pages);
+    percent_failed real := errand.sample_percent('errand.failed', max_pages);
+    counts errand.job_count[];
+    rates errand.throughput[];
+begin
+    -- One session at a time is enough; two do no harm.
+    if at_least > interval '0' and exists (
+            select
+            from errand.maintenance_task
+            where name = 'statistics' and began < done_at + greatest(at_least, took_ms * 49 * interval '1 millisecond'))
+        or not errand.try_lock('statistics')
+    then
+        return false;
+    end if;
+    perform set_config('synchronous_commit', 'off', true);
+    counts := array(
+        select row(counted.jobs, counted.oldest_due_at, counted.queue, counted.kind, counted.state)::errand.job_count
+        from errand.count_jobs(percent, percent_failed) as counted);
+    rates := array(select lately from errand.compute_throughput() as lately);
+
+    insert into errand.job_count as kept
+    select fresh.* from unnest(counts) as fresh
+    on conflict on constraint job_count_pkey do update
+    set jobs = excluded.jobs, oldest_due_at = excluded.oldest_due_at
+    where (kept.jobs, kept.oldest_due_at) is distinct from (excluded.jobs, excluded.oldest_due_at);
+    delete from errand.job_count as kept
+    where not exists (
+        select
+        from unnest(counts) as fresh
+        where (fresh.queue, fresh.kind, fresh.state) = (kept.queue, kept.kind, kept.state));
+    insert into errand.throughput as kept
+    select fresh.* from unnest(rates) as fresh
+    on conflict on constraint throughput_pkey do update
+    set succeeded = excluded.succeeded, failed = excluded.failed, retried = excluded.retried,
+        wait_p50_ms = excluded.wait_p50_ms, wait_p95_ms = excluded.wait_p95_ms, wait_p99_ms = excluded.wait_p99_ms,
+        run_p50_ms = excluded.run_p50_ms, run_p95_ms = excluded.run_p95_ms, run_p99_ms = excluded.run_p99_ms
+    where (kept.*) is distinct from (excluded.*);
+    delete from errand.throughput as kept
+    where not exists (
+        select
+        from unnest(rates) as fresh
+        where (fresh.subject, fresh.name, fresh.span) = (kept.subject, kept.name, kept.span));
+    perform errand.count_missed_completions();
+    perform errand.merge_finished();
+    perform errand.record_maintenance_task(
+        'statistics', began,
+        case when percent < 100 then format('estimated from %s %% of the table', round(percent::numeric, 1)) end);
+    return true;
+end
+$$;
+comment on function errand.refresh_statistics_v1(interval, int) is
+    'Housekeeping: counts or estimates the jobs, and computes the latest throughput, for the views of operators';

@@ -1,0 +1,38 @@
+-- explain_job: for errand.explain: obstacles in the job itself: its time, and its crashes.
+create or replace function errand.explain_job(job errand.job) returns table (code text, detail text, hint text)
+language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    if job.not_after <= now() then
+        code := 'too_late';
+        detail := format('its latest start was %s: it becomes obsolete at its claim', job.not_after);
+        hint := null;
+        return next;
+    end if;
+    if job.state = 'scheduled' and job.run_at > now() then
+        code := case when job.attempts is null then 'not_due' else 'retry_later' end;
+        detail := format('it is due at %s', job.run_at)
+            || case when isfinite(job.run_at)
+                then format(', in %s s', ceil(extract(epoch from job.run_at - now()))) else '' end;
+        if job.attempts is not null then
+            detail := detail || format('; attempt %s of %s ended: %s', job.attempt, job.max_attempts,
+                coalesce(
+                    case when errand.sees_content() then job.attempts -> -1 ->> 'error' end,
+                    job.attempts -> -1 ->> 'outcome'));
+        end if;
+        hint := format('select * from errand.reschedule(''{%s}'', run_at => now())', job.id);
+        return next;
+    elsif job.state = 'scheduled' then
+        code := 'not_promoted';
+        detail := format('it is due since %s, and housekeeping has not made it available', job.run_at);
+        hint := 'Housekeeping does so within a second: does any `errand worker` or `errand scheduler` run?';
+        return next;
+    elsif job.parked_for = 'crash' then
+        code := 'crashed';
+        detail := format('it was running in %s crashes of its worker: such jobs are released one at a time',
+            job.crashes);
+        hint := format('select * from errand.cancel(''{%s}'', reason => ''…'')', job.id);
+        return next;
+    end if;
+end
+$$;
+comment on function errand.explain_job(errand.job) is 'For errand.explain: obstacles in the job itself';

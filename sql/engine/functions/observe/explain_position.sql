@@ -1,0 +1,51 @@
+-- explain_position: for errand.explain: the number of jobs ahead in the queue, or that the job is the next one.
+create or replace function errand.explain_position(job errand.job)
+returns table (code text, detail text, hint text)
+language plpgsql stable
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
+as $$
+declare
+    ahead bigint;
+    busy record;
+begin
+    select count(*) into ahead
+    from (
+        select
+        from generate_series(1, job.priority) as level
+        cross join lateral (
+            select
+            from errand.job as other
+            where other.queue = job.queue and other.priority = level
+                and other.queue_position < case when level = job.priority
+                    then job.queue_position else 9223372036854775807 end
+                and other.state = 'available'
+            limit 10001
+        ) as near
+        limit 10001) as counted;
+    select coalesce(sum(running), 0) as jobs, count(*) as workers into busy
+    from errand.worker
+    where job.queue = any (queues) and heartbeat_at + lease > now();
+    if ahead > 0 then
+        code := 'behind';
+        detail := format(
+            '%s due jobs are ahead of it in the queue %s, priority %s and better; %s workers run %s jobs',
+            case when ahead > 10000 then 'more than 10000' else ahead::text end, job.queue, job.priority, busy.workers,
+            busy.jobs);
+        hint := case when job.priority > 1
+            then format('select * from errand.reschedule(''{%s}'', priority => 1)', job.id)
+            else 'More workers, or a higher concurrency, make the queue shorter.' end;
+    else
+        code := 'next';
+        detail := format(
+            'it is the first in the queue; %s workers of the queue %s run %s jobs', busy.workers, job.queue, busy.jobs);
+        hint := case
+            when job.run_at < now() - interval '10 seconds'
+                then 'Its workers are busy with other jobs, or can''t claim: see their logs.'
+            else 'A worker claims it as soon as it has room.'
+        end;
+    end if;
+    return next;
+end
+$$;
+comment on function errand.explain_position(errand.job) is 'For errand.explain: the number of jobs ahead in the queue';

@@ -1,0 +1,47 @@
+-- explain_queue: for errand.explain: obstacles in the queue: a pause, no worker, or no worker with this kind.
+create or replace function errand.explain_queue(job errand.job) returns table (code text, detail text, hint text)
+language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    paused errand.queue;
+    names text;
+begin
+    select * into paused from errand.queue where name = job.queue and paused_at is not null;
+    if found then
+        code := 'paused';
+        detail := format(
+            'the queue %s is paused since %s%s%s: %s', job.queue, paused.paused_at, ' by ' || paused.paused_by,
+            ' until ' || paused.paused_until, coalesce(paused.paused_reason, 'no reason given'));
+        hint := format('select errand.resume(%L)', job.queue);
+        return next;
+    end if;
+    select string_agg(distinct name, ', ') into names
+    from errand.worker
+    where job.queue = any (queues) and heartbeat_at + lease > now();
+    if names is null then
+        code := 'no_worker';
+        detail := format('no live worker claims from the queue %s', job.queue);
+        select string_agg(distinct queue, ', ') into names
+        from errand.worker, unnest(queues) as queue
+        where heartbeat_at + lease > now();
+        hint := coalesce(
+            'Live workers claim from ' || names || ': start one for this queue.', 'No worker is alive: start one.');
+        return next;
+    elsif not exists (
+        select from errand.worker where job.queue = any (queues) and job.kind = any (kinds)
+            and heartbeat_at + lease > now())
+    then
+        code := 'unknown_kind';
+        detail := format('no live worker of the queue %s has the kind %s: %s', job.queue, job.kind, names);
+        select string_agg(distinct worker.name, ', ') into names
+        from errand.worker
+        where job.kind = any (kinds) and heartbeat_at + lease > now();
+        hint := case
+            when names is not null then format('%s has it, but claims from other queues.', names)
+            when exists (select from errand.kind where name = job.kind) then 'Start a worker of a version that has it.'
+            else 'No worker has ever registered this kind: is its name right, or is its version not deployed yet?'
+        end;
+        return next;
+    end if;
+end
+$$;
+comment on function errand.explain_queue(errand.job) is 'For errand.explain: obstacles in the queue';

@@ -1,0 +1,15 @@
+-- fingerprint_failure: trigger function that stores the fingerprint of each failure.
+create or replace function errand.fingerprint_failure() returns trigger
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    new.fingerprint := errand.fingerprint(new.error);
+    return new;
+end
+$$;
+comment on function errand.fingerprint_failure() is 'Trigger: stores the fingerprint of each failure';
+
+drop trigger if exists failed_fingerprint on errand.failed;
+create trigger failed_fingerprint
+before insert or update of error on errand.failed
+for each row execute function errand.fingerprint_failure();
+comment on trigger failed_fingerprint on errand.failed is 'Stores the fingerprint of each failure';

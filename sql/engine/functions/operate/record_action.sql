@@ -1,0 +1,22 @@
+-- record_action: records an operator's action in errand.action: who, when, what and why. It commits and rolls back with
+-- the action.
+--
+-- The first 1,000 job ids are stored, and the number of all. Long arguments are cut.
+create or replace function errand.record_action(
+    action text, target jsonb, reason text default null, job_ids bigint[] default null
+) returns void
+language sql set search_path = pg_catalog, errand, pg_temp as $$
+    insert into errand.action (who, acting_as, application_name, action, target, reason, jobs, job_ids)
+    values (
+        session_user,
+        nullif(nullif(current_setting('role', true), 'none'), session_user),
+        nullif(current_setting('application_name', true), ''),
+        action,
+        case when pg_column_size(target) > 8000
+            then jsonb_build_object('cut', left(target::text, 4000)) else target end,
+        left(reason, 1000),
+        coalesce(cardinality(job_ids), 0),
+        nullif(job_ids[1:1000], '{}'))
+$$;
+comment on function errand.record_action(text, jsonb, text, bigint[]) is
+    'Records an action in errand.action: who, when, what, why, and the first 1,000 jobs';

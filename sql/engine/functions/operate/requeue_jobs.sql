@@ -1,0 +1,81 @@
+-- requeue_jobs: makes ended jobs available again, with all attempts to spend. Their record of past attempts stays.
+--
+-- due_at has an element for each id: when the job is to run. Only failed and cancelled jobs are changed; other ids are
+-- ignored. A last moment that has passed is removed. The failures stay in errand.recent_errors. Returns the ids. Raises
+-- ER409, with context in front, if an unfinished job has the unique key of one of them.
+create or replace function errand.requeue_jobs(context text, ids bigint[], due_at timestamptz[]) returns bigint[]
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    ended bigint[];
+    back bigint[];
+    taken bigint;
+begin
+    -- The transaction id comes before the position: see errand.requeue.
+    perform pg_current_xact_id();
+    -- In the order in which all sessions lock jobs.
+    perform from errand.failed where id = any (requeue_jobs.ids) order by id for update;
+    perform from errand.history where id = any (requeue_jobs.ids) and state = 'cancelled' order by id for update;
+    with failed as (
+        delete from errand.failed
+        where id = any (requeue_jobs.ids)
+        returning id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, not_after,
+            limit_key, guard, tags, traceparent, finished_at, fingerprint, error
+    ),
+    remembered as (
+        -- As many as errand.recent_errors shows.
+        insert into errand.past_failure (job_id, finished_at, queue, kind, fingerprint, error)
+        select id, finished_at, queue, kind, fingerprint, error
+        from failed
+        order by finished_at desc
+        limit 5000
+    ),
+    cancelled as (
+        delete from errand.history
+        where id = any (requeue_jobs.ids) and state = 'cancelled'
+        returning id, created_at, priority, max_attempts, queue, kind, unique_key,
+            coalesce(payload, errand.take_payload(payload_day, id)), attempts, not_after, limit_key, guard, tags,
+            traceparent
+    ),
+    old as (
+        select either.*, asked.due_at
+        from (
+            select
+                id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, not_after,
+                limit_key, guard, tags, traceparent
+            from failed
+            union all
+            select * from cancelled) as either
+        join unnest(requeue_jobs.ids, requeue_jobs.due_at) as asked(id, due_at) using (id)
+        order by asked.due_at, id
+    ),
+    placed as (
+        select *, case when due_at > now() then null else nextval('errand.job_position') end as queue_position from old
+    ),
+    added as (
+        insert into errand.job (
+            id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, not_after, limit_key,
+            guard, tags, traceparent, run_at, state, queue_position)
+        select
+            id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts,
+            case when not_after > greatest(due_at, now()) then not_after end, limit_key, guard, tags, traceparent,
+                due_at,
+            case when queue_position is null then 'scheduled' else 'available' end, queue_position
+        from placed
+        -- In one order for all sessions, as in errand.enqueue_many.
+        order by unique_key, queue_position
+        on conflict (unique_key) where unique_key is not null do nothing
+        returning id
+    )
+    select (select array_agg(id) from old), (select array_agg(id) from added) into ended, back;
+    select min(id) into taken from unnest(ended) as id where id <> all (coalesce(back, '{}'));
+    if taken is not null then
+        raise exception '%: job %: expected its unique_key to be free, got another unfinished job with it', context,
+            taken
+            using errcode = 'ER409', hint = 'select * from errand.explain(' || taken || ') names that job.';
+    end if;
+    return coalesce(back, '{}');
+end
+$$;
+comment on function errand.requeue_jobs(text, bigint[], timestamptz[]) is
+    'Makes failed and cancelled jobs available again, each due at its time; returns their ids, or raises ER409';

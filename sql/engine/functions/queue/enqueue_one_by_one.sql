@@ -1,0 +1,35 @@
+-- enqueue_one_by_one: for errand.enqueue_many if an element asks to replace or reschedule a job: enqueues one by one,
+-- in the order of their keys.
+create or replace function errand.enqueue_one_by_one(jobs jsonb)
+returns table (ordinal int, job_id bigint, inserted boolean, state text)
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    element record;
+    asked record;
+begin
+    for element in
+        select item.value, item.ordinality
+        from jsonb_array_elements(jobs) with ordinality as item
+        -- In the order in which all sessions lock keys and jobs.
+        order by item.value ->> 'unique_key', item.ordinality
+    loop
+        select * into asked
+        from jsonb_to_record(element.value) as job(
+            kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
+            not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], traceparent text);
+        perform errand.check_element(
+            asked.kind, asked.payload, asked.queue, asked.run_at, asked.priority, asked.max_attempts, asked.unique_key,
+            asked.not_after, asked.on_conflict, asked.limit_key, asked.guard, asked.tags, asked.traceparent,
+            format('enqueue_many: jobs[%s]', element.ordinality));
+        return query
+        select element.ordinality::int, one.job_id, one.inserted, one.state
+        from errand.enqueue(
+            asked.kind, coalesce(asked.payload, '{}'), asked.queue, asked.run_at, asked.priority, asked.max_attempts,
+            asked.unique_key, asked.not_after, coalesce(asked.on_conflict, 'keep'), asked.limit_key, asked.guard,
+            asked.tags, asked.traceparent) as one;
+    end loop;
+end
+$$;
+comment on function errand.enqueue_one_by_one(jsonb) is
+    'For errand.enqueue_many: enqueues one by one, by keys, if some replace or reschedule other jobs';

@@ -1,0 +1,19 @@
+-- wake_after_insert: trigger function that wakes sleeping workers after an insert, once for each statement.
+--
+-- It reads the flag itself, without a query and a nested call, since each insert pays for it.
+create or replace function errand.wake_after_insert() returns trigger
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+begin
+    if pg_sequence_last_value('errand.wake_flag') = 2 then
+        perform pg_notify('errand_wake', '');
+    end if;
+    return null;
+end
+$$;
+comment on function errand.wake_after_insert() is 'Trigger: wakes sleeping workers, once for each statement';
+
+drop trigger if exists job_wake on errand.job;
+create trigger job_wake
+after insert on errand.job
+for each statement execute function errand.wake_after_insert();
+comment on trigger job_wake on errand.job is 'Wakes sleeping workers, once for each statement';

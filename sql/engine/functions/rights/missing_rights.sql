@@ -1,0 +1,59 @@
+-- missing_rights: returns the grants and revokes from the current rights to those of errand.rights, for the existing
+-- roles and for PUBLIC.
+-- errand: after rights
+create or replace function errand.missing_rights(roles text[]) returns setof text
+language sql stable set search_path = pg_catalog, errand, pg_temp as $$
+    with object as (
+        select
+            'function' as what, oid::regprocedure::text as name,
+            pronamespace::regnamespace || '.' || proname as short, 'function' as word, proacl as acl,
+            'f'::"char" as sort, proowner as owner
+        from pg_proc
+        where pronamespace = any (errand.namespaces())
+        union all
+        select 'view', oid::regclass::text, relnamespace::regnamespace || '.' || relname,
+            case relkind when 'S' then 'sequence' else 'table' end, relacl,
+            case relkind when 'S' then 's' else 'r' end::"char", relowner
+        from pg_class
+        where relnamespace = any (errand.namespaces()) and relkind in ('r', 'p', 'v', 'm', 'S')
+        union all
+        select 'schema', nspname, nspname, 'schema', nspacl, 'n', nspowner
+        from pg_namespace
+        where oid = any (errand.namespaces())
+        union all
+        select 'type', type.oid::regtype::text, typnamespace::regnamespace || '.' || typname, 'type', typacl, 'T',
+            typowner
+        from pg_type as type
+        left join pg_class as class on class.oid = typrelid
+        where typnamespace = any (errand.namespaces())
+            and (typtype in ('e', 'd', 'r') or typtype = 'c' and class.relkind = 'c')
+    ),
+    actual as (
+        select object.word, object.name, coalesce(pg_roles.rolname, 'public') as role, entry.privilege_type as privilege
+        from object
+        cross join lateral aclexplode(coalesce(object.acl, acldefault(object.sort, object.owner))) as entry
+        left join pg_roles on pg_roles.oid = entry.grantee
+        where entry.grantee <> object.owner and (entry.grantee = 0 or pg_roles.rolname = any (roles))
+    ),
+    wanted as (
+        select distinct object.word, object.name, known.role, known.privilege
+        from errand.rights() as known
+        join object on object.what = known.what and object.short = known.object
+        where to_regrole(known.role) is not null
+    )
+    select format('revoke %s on %s %s from %s', privilege, word, name, role)
+    from (select * from actual except select * from wanted) as surplus
+    union all
+    select format('grant %s on %s %s to %s', privilege, word, name, role)
+    from (select * from wanted except select * from actual) as missing
+    union all
+    select format('grant select (%I) on %s to errand_monitor', attname, attrelid::regclass)
+    -- errand_monitor reads these views of the apps without the columns that say whose something is, or what it says.
+    -- Applications filter these views by such columns: nulls instead would cost them the index.
+    from errand.app_rows('hidden_columns') as hidden(name text, columns text[])
+    join pg_attribute on attrelid = to_regclass(hidden.name) and attnum > 0 and not attisdropped
+    where attname <> all (hidden.columns) and to_regrole('errand_monitor') is not null
+        and not has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')
+$$;
+comment on function errand.missing_rights(text[]) is
+    'Returns the grants and revokes from the current rights to those of errand.rights';

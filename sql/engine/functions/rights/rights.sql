@@ -1,0 +1,56 @@
+-- rights: returns what each role may call and read, by name: the engine's objects, and those that each app names in its
+-- own function rights().
+--
+-- A reader of a view calls the functions in it with its own rights, so those are here too. An unknown name does no
+-- harm.
+-- errand: after app_rows, namespaces
+create or replace function errand.rights() returns table (role text, what text, object text, privilege text)
+language sql stable set search_path = pg_catalog, errand, pg_temp as $$
+    with listed(role, what, names) as (
+        values
+            ('errand_enqueuer', 'function',
+                'errand.enqueue errand.enqueue_many errand.enqueue_payloads_v1 errand.schema_version'),
+            ('errand_worker', 'function',
+                'errand.enqueue errand.enqueue_many errand.metrics errand.schema_version errand.copy_of'),
+            ('errand_worker', 'view',
+                'errand.migration errand.script errand.upgrade errand.app'),
+            ('errand_ops', 'function',
+                'errand.enqueue errand.enqueue_many errand.cancel errand.cancel_where errand.retry errand.retry_where '
+                'errand.reschedule errand.discard errand.explain errand.pause errand.resume errand.release_worker '
+                'errand.schedule_put errand.schedule_pause errand.schedule_resume errand.schedule_drop '
+                'errand.schedule_run_now errand.schedule_preview errand.dependency_open errand.dependency_close '
+                'errand.set_limit errand.set_rate errand.health errand.metrics errand.horizon errand.queue_names '
+                'errand.next_ticks errand.schema_version errand.sees_content errand.state_of errand.adopt '
+                'errand.copy_of'),
+            ('errand_ops', 'view',
+                'errand.job_status errand.queue_status errand.kind_status errand.worker_status errand.job_progress '
+                'errand.schedule_status errand.schedule_ticks errand.recent_errors errand.stuck errand.overdue '
+                'errand.dependency_status errand.limit_status errand.table_health errand.horizon_blockers '
+                'errand.audit errand.maintenance_status errand.migration errand.script errand.upgrade errand.app'),
+            ('errand_monitor', 'function',
+                'errand.explain errand.schedule_preview errand.health errand.metrics errand.horizon '
+                'errand.queue_names errand.next_ticks errand.schema_version errand.sees_content errand.state_of '
+                'errand.copy_of'),
+            ('errand_monitor', 'view',
+                'errand.job_status errand.job_progress errand.queue_status errand.kind_status errand.worker_status '
+                'errand.schedule_status errand.schedule_ticks errand.recent_errors errand.stuck errand.overdue '
+                'errand.dependency_status errand.limit_status errand.table_health errand.horizon_blockers '
+                'errand.audit errand.maintenance_status errand.migration errand.script errand.upgrade errand.app')
+        union all
+        select role, what, names from errand.app_rows('rights') as own(role text, what text, names text)
+    )
+    select role, what, name, case what when 'function' then 'EXECUTE' else 'SELECT' end
+    from listed
+    cross join lateral regexp_split_to_table(names, ' +') as name
+    union all
+    -- Functions with a version in their name are for workers only.
+    select 'errand_worker', 'function', pronamespace::regnamespace || '.' || proname, 'EXECUTE'
+    from pg_proc
+    where pronamespace = any (errand.namespaces()) and proname ~ '_v\d+$'
+    union all
+    select role, 'schema', nspname, 'USAGE'
+    from unnest('{errand_worker,errand_enqueuer,errand_ops,errand_monitor}'::text[]) as role
+    join pg_namespace on oid = any (errand.namespaces())
+$$;
+comment on function errand.rights() is
+    'Returns what each of the five roles may call and read; errand.apply_rights grants it';

@@ -1,0 +1,250 @@
+-- claim_v1: claims up to max_jobs due jobs of one queue for a worker. The claim is a heap-only update, however large
+-- the table is.
+--
+-- marks[p] is the worker's mark for priority p: the scan starts behind that position. 0 is always correct, only slower.
+-- priorities is the order in which the priorities are scanned. With durable = false the commit returns before it is on
+-- disk: after a crash of the server, the jobs are simply claimed again.
+--
+-- begin_now is the number of jobs that the worker starts at once (default: all). Jobs on their last attempt, and jobs
+-- that were running in a crash of their worker, are claimed only to start at once: so each counted attempt has really
+-- begun. With takes_suspect, one job of a crash is claimed, before all others.
+--
+-- Handed-back jobs lie below the marks. They have an index of their own, and come first in their priority.
+--
+-- epoch is stored with the claim (errand.claim), so that a lost worker's jobs are found without a scan of the queue.
+--
+-- Some jobs need an admission check (errand.admit_job): those with a last moment, a guard or a limit, and those of
+-- kinds with a limit or with a dependency that is down. All others pass a test of three nulls. After 100 jobs that may
+-- not run, the claim takes jobs that may from behind them (errand.pick_beyond), and removes such jobs from the next
+-- 20,000 positions (errand.clear_blocked), or 2,000 if it has jobs to run or writes outcomes. Guards get 250 ms; jobs
+-- whose guard was not called by then stay in the queue.
+--
+-- Jobs that errand.release_v1 has released in the same transaction come first, if no waiting job comes before them
+-- (errand.pick_released). high is the value from before that, so their positions are above it.
+--
+-- A claim takes at most 16 MiB of payloads (errand.trim_claim).
+--
+-- With serialize, large claims run one after the other (errand.lock_claims). Two at the same time would visit the same
+-- rows, and each would lock jobs that the other has just claimed.
+--
+-- Returns a row for each job, or one row of nulls if no job was due. From high (the newest position), latest (the
+-- newest transaction id, or this one's own) and snapshot the worker concludes its next marks. high = 0 allows no
+-- conclusion: the scan did not reach the end, or a handed-back job was claimed. asked is the largest number of jobs
+-- that the claim could take: max_jobs, or the room of the queue's rate. rest says what is left for the next claim:
+-- 'more' = jobs that may be claimed at once, 'slots' = jobs that are claimed only to start at once, null = none that
+-- this claim has met. options has the job's not_after, guard, limit_key, tags and traceparent, or null.
+--
+-- Returns no row, and allows no conclusion, if the queue is paused or its rate has no room, if the worker has lost its
+-- lease, or if the database is a copy that nobody has adopted.
+create or replace function errand.claim_v1(
+    queue text, kinds text[], worker_id bigint, max_jobs int, marks bigint[], priorities smallint[], durable boolean,
+    begin_now int default null, takes_suspect boolean default true, epoch int default 0, serialize boolean default false
+) returns table (
+    id bigint, queue_position bigint, kind text, attempt smallint, max_attempts smallint, priority smallint,
+    created_at timestamptz, run_at timestamptz, started_at timestamptz, payload jsonb, options jsonb, crashes smallint,
+    high bigint, latest bigint, snapshot pg_snapshot, asked int, rest text
+)
+-- The planner must neither scan the table nor sort: a plan from when the table was empty would do both forever. The
+-- forbidden plans cost so much that reading a sequence would start the JIT compiler, which takes 90 ms a session.
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
+set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    newest_position bigint;
+    newest_transaction bigint;
+    seen pg_snapshot;
+    may_claim boolean;
+    is_rated boolean;
+    checked text[];
+    has_suspects boolean;
+    has_handed_back boolean;
+    suspect record;
+    most int := max_jobs;
+    most_in_all int;
+    picked tid[];
+    released bigint[] := nullif(current_setting('errand.released', true), '')::bigint[];
+    handed tid[];
+    beyond tid[];
+    ids bigint[];
+    took_handed_back boolean;
+    needs_trim boolean;
+    blocked int;
+    left_over text;
+    claimed int;
+begin
+    -- After errand.release_v1 this transaction may hold the limits' lock, for which the claim before it may wait.
+    if serialize and coalesce(current_setting('errand.position_before', true), '') = '' then
+        perform errand.lock_claims();
+    end if;
+    -- A function call instead of a query: an idle worker's claim of one job takes as long as its queries take to begin.
+    newest_position := coalesce(pg_sequence_last_value('errand.job_position'), 0);
+    -- The snapshot comes before the scan. A later one may show a transaction as ended whose job the scan has not seen,
+    -- and the marks would pass that job.
+    select
+        pg_current_snapshot(),
+        -- As errand.latest_transaction, which would be parsed and planned again in each claim.
+        pg_snapshot_xmax(pg_current_snapshot())::text::bigint + age(pg_snapshot_xmax(pg_current_snapshot())::xid),
+        not exists (select from errand.queue where name = claim_v1.queue and paused_at is not null)
+            and exists (select from errand.worker where id = claim_v1.worker_id)
+            and errand.is_home(),
+        exists (select from errand.rate where rate.queue = claim_v1.queue),
+        case
+            when exists (select from errand.dependency where opened_at is not null)
+                or exists (select from errand.kind where limit_key is not null)
+            then errand.checked_kinds()
+        end,
+        exists (select from errand.job where crashes >= 1 and state = 'available' and job.queue = claim_v1.queue),
+        exists (
+            select
+            from errand.job
+            where is_handed_back and state = 'available' and job.queue = claim_v1.queue and kind = any (kinds))
+    into seen, newest_transaction, may_claim, is_rated, checked, has_suspects, has_handed_back;
+    if is_rated and may_claim then
+        -- Before the jobs' rows, and before a limit needs the lock.
+        may_claim := errand.lock_limits();
+        most := least(max_jobs, errand.rate_room(claim_v1.queue));
+    end if;
+    if not may_claim or most = 0 then
+        return;
+    end if;
+    most_in_all := most;
+    if not durable then
+        perform set_config('synchronous_commit', 'off', true);
+    end if;
+    if has_suspects and takes_suspect and coalesce(begin_now, max_jobs) > 0 then
+        select ctid as row_id, id into suspect
+        from errand.job
+        where crashes >= 1 and state = 'available' and job.queue = claim_v1.queue and kind = any (kinds)
+        order by id
+        limit 1
+        for update skip locked;
+        if found and errand.admit_job(suspect.id, checked) then
+            picked := array[suspect.row_id];
+            ids := array[suspect.id];
+            most := most - 1;
+        end if;
+    end if;
+    if released is not null then
+        -- Their positions are above it, so no mark moves by them.
+        newest_position := least(newest_position, current_setting('errand.position_before')::bigint);
+        perform set_config('errand.released', '', true);
+        handed := errand.pick_released(claim_v1.queue, kinds, priorities, marks, checked, released, most);
+        picked := picked || handed;
+        most := most - cardinality(handed);
+    end if;
+    select
+        picked || array_agg(ctid), ids || array_agg(id), bool_or(is_handed_back),
+        count(*) filter (where is_last) + coalesce(cardinality(picked), 0) > coalesce(begin_now, max_jobs)
+            or handed <> '{}' or bool_or(is_compressed) or sum(bytes) > 16777216
+    into picked, ids, took_handed_back, needs_trim
+    from (
+        select
+            due.ctid, due.id, due.is_handed_back, due.attempt + 1 >= due.max_attempts as is_last,
+            pg_column_compression(due.payload) is not null as is_compressed,
+            coalesce(due.payload_bytes, pg_column_size(due.payload)) as bytes
+        from (
+            select near.*
+            from unnest(priorities) as level
+            cross join lateral (
+                select *
+                from (
+                    select
+                        waiting.ctid, waiting.id, waiting.kind, waiting.not_after, waiting.guard, waiting.limit_key,
+                        waiting.attempt, waiting.max_attempts, waiting.payload, waiting.payload_bytes,
+                        waiting.is_handed_back
+                    from errand.job as waiting
+                    where has_handed_back and waiting.is_handed_back and waiting.queue = claim_v1.queue
+                        and waiting.priority = level and waiting.state = 'available' and waiting.kind = any (kinds)
+                        and (not has_suspects or waiting.crashes = 0)
+                    order by waiting.queue_position
+                    for update skip locked) as handed_back
+                union all
+                select *
+                from (
+                    select
+                        waiting.ctid, waiting.id, waiting.kind, waiting.not_after, waiting.guard, waiting.limit_key,
+                        waiting.attempt, waiting.max_attempts, waiting.payload, waiting.payload_bytes,
+                        waiting.is_handed_back
+                    from errand.job as waiting
+                    where waiting.queue = claim_v1.queue and waiting.priority = level
+                        and waiting.queue_position > marks[level]
+                        and waiting.state = 'available' and waiting.kind = any (kinds)
+                        and waiting.is_handed_back is null and (not has_suspects or waiting.crashes = 0)
+                    order by waiting.queue_position
+                    for update skip locked) as by_position
+            ) as near
+            limit most + 100 + coalesce(cardinality(handed), 0)) as due
+        where (handed is null or due.ctid <> all (handed))
+            and (
+                due.not_after is null and due.guard is null and due.limit_key is null
+                    and (checked is null or due.kind <> all (checked))
+                or errand.admit_job(due.id, checked))
+        limit most) as one;
+    blocked := coalesce(nullif(current_setting('errand.blocked_jobs', true), '')::int, 0);
+    if blocked > 0 then
+        perform set_config('errand.blocked_jobs', '', true);
+    end if;
+    if blocked >= 100 then
+        beyond := errand.pick_beyond(
+            claim_v1.queue, kinds, priorities, marks, checked, picked, most_in_all - coalesce(cardinality(picked), 0));
+        if beyond <> '{}' then
+            picked := picked || beyond;
+            needs_trim := true;
+        end if;
+    end if;
+    if needs_trim then
+        select trimmed.fit, trimmed.rest
+        into picked, left_over
+        from errand.trim_claim(picked, coalesce(begin_now, max_jobs)) as trimmed;
+        ids := array(select id from errand.job where ctid = any (picked));
+    end if;
+    if has_suspects then
+        left_over := coalesce(left_over, 'slots');
+    end if;
+    if current_setting('errand.admission_incomplete', true) = 'yes' then
+        perform set_config('errand.admission_incomplete', '', true);
+        left_over := 'more';
+    end if;
+    if blocked >= 100 then
+        left_over := 'more';
+        perform errand.clear_blocked(
+            claim_v1.queue, kinds, priorities, marks, checked,
+            case when picked is null and not durable then 20000 else 2000 end);
+    end if;
+    -- A position below the marks does not say how far the claim has read.
+    if left_over is not null or took_handed_back then
+        newest_position := 0;
+    end if;
+    return query
+    update errand.job
+    set state = 'running', attempt = least(job.attempt, 32766) + 1, started_at = now(), worker_id = claim_v1.worker_id,
+        is_handed_back = null
+    where job.ctid = any (picked)
+    returning
+        job.id, job.queue_position, job.kind, job.attempt, job.max_attempts, job.priority, job.created_at, job.run_at,
+        job.started_at, coalesce(job.payload, errand.large_payload(job.payload_day, job.id)),
+        case
+            when num_nonnulls(job.not_after, job.guard, job.limit_key, job.tags, job.traceparent) = 0 then null
+            else errand.job_options(job)
+        end,
+        job.crashes, newest_position, newest_transaction, seen, most_in_all, left_over;
+    get diagnostics claimed = row_count;
+    if claimed = 0 then
+        return query
+        select null::bigint, null::bigint, null::text, null::smallint, null::smallint, null::smallint,
+            null::timestamptz, null::timestamptz, null::timestamptz, null::jsonb, null::jsonb, null::smallint,
+            newest_position, newest_transaction, seen, most_in_all, left_over;
+        return;
+    end if;
+    insert into errand.claim (worker_id, epoch, job_ids) values (claim_v1.worker_id, claim_v1.epoch, ids);
+    if is_rated then
+        perform errand.rate_spend(claim_v1.queue, claimed);
+    end if;
+end
+$$;
+comment on function errand.claim_v1(
+    text, text[], bigint, int, bigint[], smallint[], boolean, int, boolean, int, boolean
+) is 'For workers: claims up to max_jobs due jobs of one queue and of these kinds, by priority and position';

@@ -1,0 +1,130 @@
+-- complete_v1: completes attempts in every way that finish_v1 does not, a few at a time.
+--
+-- The arrays have an element for each job. Outcomes:
+--   succeeded  to the history, with its output
+--   retried    scheduled again in delay_ms (0 = at once); the error is recorded
+--   snoozed    the same, but the attempt is not counted and nothing is recorded
+--   released   handed back: not counted, and the job keeps its position
+--   parked     waits for its dependency, not counted; the error is the finding; due = time of the next probe
+--   failed     to errand.failed, with its error; so is a retried job on its last attempt
+--   cancelled  to the history, with its error as the reason
+--   obsolete   the same: the job was no longer wanted when it was done
+--
+-- A completed attempt did not crash its worker, so the count of crashes starts again. due counts instead of delay_ms if
+-- it is given. A job with a guard becomes obsolete if the guard says no now, whether it succeeded or was to be retried.
+-- The fence is the position, as in finish_v1. Returns the ids that were refused; as locked those to write again a
+-- moment later, because another session has locked their rows or the guards have taken 250 ms; and the transaction, as
+-- in finish_v1.
+create or replace function errand.complete_v1(
+    worker_id bigint, ids bigint[], positions bigint[], outcomes text[], errors text[], delays_ms bigint[],
+    outputs jsonb[], dues timestamptz[], dependencies text[], out refused bigint[], out locked bigint[],
+    out completed_by bigint
+)
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    worker text := (select name from errand.worker where id = complete_v1.worker_id);
+    result record;
+    held errand.job;
+    asks boolean;
+    due timestamptz;
+begin
+    refused := '{}';
+    locked := '{}';
+    completed_by := pg_current_xact_id()::text::bigint;
+    for result in
+        select *
+        from unnest(ids, positions, outcomes, errors, delays_ms, outputs, dues, dependencies)
+            as ended(id, queue_position, outcome, error, delay_ms, output, due, dependency)
+        order by id
+    loop
+        select * into held
+        from errand.job
+        where id = result.id and coalesce(queue_position, 0) = result.queue_position
+            and worker_id = complete_v1.worker_id and state = 'running'
+        for update skip locked;
+        if not found then
+            if errand.is_held_by(complete_v1.worker_id, result.id, result.queue_position) then
+                locked := locked || result.id;
+            else
+                refused := refused || result.id;
+            end if;
+            continue;
+        end if;
+        asks := held.guard is not null and result.outcome in ('succeeded', 'retried', 'snoozed', 'parked');
+        if asks and not errand.has_time_for(held.guard) then
+            locked := locked || result.id;
+            continue;
+        end if;
+        due := coalesce(result.due, now() + coalesce(result.delay_ms, 0) * interval '1 millisecond');
+        case
+            when asks and not errand.still_wanted(held) then
+                if result.outcome = 'retried' then
+                    held.attempts := errand.attempt_record(held, worker, 'retried', result.error);
+                end if;
+                perform errand.move_to_history(
+                    held, 'obsolete', result.output, format('guard %s said no at completion', held.guard));
+            when result.outcome = 'released' then
+                update errand.job
+                set state = 'available', attempt = attempt - 1, worker_id = null, is_handed_back = true
+                where id = held.id;
+            when result.outcome = 'snoozed' and due <= now() then
+                update errand.job
+                set state = 'available', attempt = attempt - 1, crashes = 0
+                where id = held.id;
+            when result.outcome = 'snoozed' then
+                update errand.job
+                set state = 'scheduled', attempt = attempt - 1, crashes = 0, queue_position = null, worker_id = null,
+                    run_at = due
+                where id = held.id;
+            when result.outcome = 'parked' then
+                perform errand.check_dependency('park', result.dependency);
+                update errand.job
+                set state = 'parked', attempt = attempt - 1, crashes = 0, queue_position = null, worker_id = null,
+                    parked_for = 'dependency:' || result.dependency
+                where id = held.id;
+            when result.outcome = 'retried' and held.attempt < held.max_attempts then
+                update errand.job
+                set state = case when due <= now() then 'available' else 'scheduled' end,
+                    crashes = 0, queue_position = null, worker_id = null, run_at = due,
+                    attempts = errand.attempt_record(held, worker, 'retried', result.error)
+                where id = held.id;
+            when result.outcome in ('failed', 'retried') then
+                held.attempts := errand.attempt_record(held, worker, 'failed', result.error);
+                perform errand.move_to_failed(held, result.error);
+            when result.outcome = 'cancelled' then
+                held.attempts := errand.attempt_record(held, worker, 'cancelled', result.error);
+                perform errand.move_to_history(held, 'cancelled', null, result.error);
+            when result.outcome = 'obsolete' then
+                perform errand.move_to_history(held, 'obsolete', null, result.error);
+            when result.outcome = 'succeeded' then
+                perform errand.move_to_history(held, 'succeeded', result.output, null);
+            else
+                raise exception 'complete_v1: outcome: expected succeeded, retried, snoozed, released, parked, failed, '
+                    'cancelled or obsolete, got %', quote_nullable(result.outcome) using errcode = 'ER422';
+        end case;
+    end loop;
+    -- By name, so that two workers with the same dependencies don't wait for each other. A refused job counts too: it
+    -- has found the dependency down.
+    for result in
+        select dependency, max(due) as due, max(error) as error, count(*) as failures
+        from unnest(ids, outcomes, errors, dues, dependencies) as ended(id, outcome, error, due, dependency)
+        where outcome = 'parked' and id <> all (locked)
+        group by dependency
+        order by dependency
+    loop
+        perform errand.dependency_failed(result.dependency, result.due, result.error, result.failures::int);
+    end loop;
+    if 'released' = any (outcomes) then
+        perform errand.wake();
+    end if;
+end
+$$;
+comment on function errand.complete_v1(
+    bigint, bigint[], bigint[], text[], text[], bigint[], jsonb[], timestamptz[], text[]
+) is
+    'For workers: completes attempts with an outcome each; returns the ids that this worker no longer held, the locked '
+    'ones to write again, and the transaction';

@@ -1,0 +1,152 @@
+-- 0002_worker: the tables of workers: leases, claims, marks, completions and progress.
+--
+-- Why     A worker holds one lease for all its jobs. The records of its claims say what it held when it is lost.
+-- Locks   Nothing: all objects are new.
+-- Before  No version was released before this one.
+create table errand.worker (
+    id bigint generated always as identity,
+    started_at timestamptz not null default now(),
+    heartbeat_at timestamptz not null default now(),
+    lease interval not null,
+    running int not null default 0,
+    name text not null,
+    version text not null,
+    queues text[] not null,
+    kinds text[] not null,
+    marks jsonb not null default '{}',
+    server_start text,
+    login text not null default session_user,
+    constraint worker_pkey primary key (id)
+) with (fillfactor = 20);
+
+comment on table errand.worker is 'The workers that hold a lease. A worker without a row holds no jobs';
+comment on column errand.worker.id is 'the worker''s id: each start has a new one';
+comment on column errand.worker.started_at is 'when it registered';
+comment on column errand.worker.heartbeat_at is 'its last heartbeat';
+comment on column errand.worker.lease is 'how long after its last heartbeat it counts as lost';
+comment on column errand.worker.running is 'number of its running jobs at its last heartbeat';
+comment on column errand.worker.name is 'host:pid, for people; the id identifies it';
+comment on column errand.worker.version is 'the program''s version';
+comment on column errand.worker.queues is 'the queues that it claims from';
+comment on column errand.worker.kinds is 'the kinds that it can run: it claims no others';
+comment on column errand.worker.marks is
+    'its marks by queue: four, one for each priority, then four positions up to which a scan below the mark found '
+    'nothing. A new worker of the same kinds starts from them';
+comment on column errand.worker.server_start is 'errand.server_start() when the marks were taken';
+comment on column errand.worker.login is 'session_user when it registered';
+
+-- Each claim writes a row. The jobs of a lost worker are found by these rows, however many other jobs wait.
+create table errand.claim (
+    worker_id bigint not null,
+    claimed_at timestamptz not null default now(),
+    epoch int not null,
+    job_ids bigint[] not null
+);
+-- Inside the row it takes less WAL than in a TOAST table.
+alter table errand.claim alter column job_ids set storage main;
+create index claim_worker_index on errand.claim (worker_id, epoch);
+comment on table errand.claim is 'One row a claim, for as long as its worker may hold one of its jobs';
+comment on column errand.claim.worker_id is 'the worker that claimed';
+comment on column errand.claim.claimed_at is 'when';
+comment on column errand.claim.epoch is
+    'the epoch of the claim: a worker removes an epoch''s rows once it holds none of their jobs';
+comment on column errand.claim.job_ids is 'the jobs that it claimed; errand.job says which of them it still holds';
+
+create table errand.mark (
+    stored_at timestamptz not null default now(),
+    server_start text not null,
+    kinds text[] not null,
+    marks jsonb not null
+);
+comment on table errand.mark is 'The marks of workers that have left or were lost: the next worker starts from them';
+comment on column errand.mark.stored_at is 'when the worker left or was found to be lost';
+comment on column errand.mark.server_start is
+    'errand.server_start() when the marks were taken: they are void after another start';
+comment on column errand.mark.kinds is 'the kinds of the worker: its marks are void for other kinds';
+comment on column errand.mark.marks is 'the marks, as in errand.worker';
+
+-- The histograms' buckets: the first ends at 1 ms, and each next one at sqrt(2) times the end of the one before.
+create table errand.finished_per_minute (
+    minute timestamptz not null,
+    worker_id bigint not null,
+    jobs bigint not null,
+    wait_ms bigint not null,
+    run_ms bigint not null,
+    queue text not null,
+    kind text not null,
+    outcome text not null,
+    wait_histogram int[] not null default '{}',
+    run_histogram int[] not null default '{}',
+    constraint finished_per_minute_pkey primary key (minute, queue, kind, outcome, worker_id)
+) with (fillfactor = 50);
+create index finished_per_minute_unmerged_index on errand.finished_per_minute (minute) where worker_id <> 0;
+comment on table errand.finished_per_minute is
+    'Completed attempts by minute: each worker adds to its own rows once a second, so no view has to count jobs';
+comment on column errand.finished_per_minute.minute is 'the minute in which they were counted, by the server''s clock';
+comment on column errand.finished_per_minute.worker_id is
+    'the worker that counted; 0 = all workers, merged after the minute';
+comment on column errand.finished_per_minute.jobs is 'number of attempts';
+comment on column errand.finished_per_minute.wait_ms is 'sum over the attempts: from due to started';
+comment on column errand.finished_per_minute.run_ms is 'sum over the attempts: from started to completed';
+comment on column errand.finished_per_minute.queue is 'the jobs'' queue';
+comment on column errand.finished_per_minute.kind is 'the jobs'' kind';
+comment on column errand.finished_per_minute.outcome is 'succeeded, failed, cancelled, retried, snoozed or released';
+comment on column errand.finished_per_minute.wait_histogram is
+    'from due to started: how many took < 1 ms, < 1.4 ms, < 2 ms and so on by factors of sqrt(2)';
+comment on column errand.finished_per_minute.run_histogram is 'from started to completed: the same';
+
+create table errand.finished_total (
+    jobs bigint not null default 0,
+    wait_ms bigint not null default 0,
+    run_ms bigint not null default 0,
+    last_minute timestamptz not null,
+    queue text not null,
+    kind text not null,
+    outcome text not null,
+    constraint finished_total_pkey primary key (queue, kind, outcome)
+) with (fillfactor = 50);
+comment on table errand.finished_total is 'All completed attempts, without those that are not merged yet';
+comment on column errand.finished_total.jobs is 'number of attempts';
+comment on column errand.finished_total.wait_ms is 'sum over the attempts: from due to started';
+comment on column errand.finished_total.run_ms is 'sum over the attempts: from started to completed';
+comment on column errand.finished_total.last_minute is 'the minute of the last one';
+comment on column errand.finished_total.queue is 'the jobs'' queue';
+comment on column errand.finished_total.kind is 'the jobs'' kind';
+comment on column errand.finished_total.outcome is 'as in errand.finished_per_minute';
+
+create table errand.counted (
+    worker_id bigint not null,
+    upto_transaction bigint not null,
+    beyond bigint[] not null default '{}',
+    constraint counted_pkey primary key (worker_id)
+) with (fillfactor = 50);
+comment on table errand.counted is
+    'The completions that each worker has counted: housekeeping counts the rest for a worker that was killed';
+comment on column errand.counted.worker_id is
+    'the worker; the row stays until all its completions are counted';
+comment on column errand.counted.upto_transaction is
+    'completions of all transactions up to this id are counted, as pg_current_xact_id() numbers them';
+comment on column errand.counted.beyond is 'later transactions whose completions are counted too';
+
+create table errand.progress (
+    job_id bigint not null,
+    queue_position bigint not null,
+    updated_at timestamptz not null default now(),
+    fraction real,
+    attempt smallint not null,
+    message text,
+    output jsonb,
+    log text[],
+    constraint progress_pkey primary key (job_id)
+) with (fillfactor = 50);
+create index progress_updated_at_index on errand.progress (updated_at);
+comment on table errand.progress is 'Progress and job log of running attempts, and of the last attempt of each job';
+comment on column errand.progress.job_id is 'the job';
+comment on column errand.progress.queue_position is
+    'the queue position of the attempt: an older attempt changes nothing';
+comment on column errand.progress.updated_at is 'when it last reported';
+comment on column errand.progress.fraction is 'how much is done, 0 to 1';
+comment on column errand.progress.attempt is 'the attempt that reports';
+comment on column errand.progress.message is 'what the handler does, in words';
+comment on column errand.progress.output is 'the handler''s result so far';
+comment on column errand.progress.log is 'the last log lines: at most 50, and 8 KB';

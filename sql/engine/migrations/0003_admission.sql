@@ -1,0 +1,145 @@
+-- 0003_admission: the tables of guards, limits, rates and dependencies.
+--
+-- Why     An enqueue may ask for a guard or a limit, and a queue may have a rate. Jobs park while a dependency is down.
+-- Locks   Nothing: all objects are new.
+-- Before  No version was released before this one.
+
+-- The function's name and not a regprocedure: pg_upgrade refuses tables with such a column.
+create table errand.guard (
+    name text not null,
+    function text not null,
+    registered_at timestamptz not null default now(),
+    slow_at timestamptz,
+    slow_ms real,
+    constraint guard_pkey primary key (name),
+    constraint guard_name check (name ~ '^[a-z][a-z0-9_.-]{0,99}$')
+);
+comment on table errand.guard is 'The guards: functions that say whether a job is still wanted';
+comment on column errand.guard.name is 'the guard''s name, for errand.enqueue';
+comment on column errand.guard.function is
+    'schema.name of a function that takes the payload (jsonb) and returns boolean';
+comment on column errand.guard.registered_at is 'when it was registered';
+comment on column errand.guard.slow_at is
+    'when a claim last left jobs in the queue because the guard was slow; noted at most each 10 s';
+comment on column errand.guard.slow_ms is 'average time of a call then';
+
+create table errand.limit (
+    limit_key text not null,
+    max_running int not null,
+    set_at timestamptz not null default now(),
+    constraint limit_pkey primary key (limit_key),
+    constraint limit_max_running check (max_running >= 0)
+);
+create index limit_pattern_index on errand.limit (limit_key) where limit_key like '%*';
+comment on table errand.limit is 'How many jobs with the same limit_key may run at once, over all workers';
+comment on column errand.limit.limit_key is
+    'a key, or a prefix and an asterisk: tenant/* gives each tenant a limit of its own';
+comment on column errand.limit.max_running is 'number of jobs; 0 parks all of them';
+comment on column errand.limit.set_at is 'when it was set';
+
+-- A slot that changes hands gets a new row, and the old one is deleted. The newest row of a slot is the last index
+-- entry of its number, so a read from there passes no old row, however many a held snapshot keeps.
+create table errand.limit_slot (
+    job_id bigint not null,
+    queue_position bigint not null,
+    admitted_at timestamptz not null,
+    slot int not null,
+    limit_key text not null,
+    constraint limit_slot_pkey primary key (limit_key, slot, admitted_at)
+) with (fillfactor = 70);
+create index limit_slot_job_index on errand.limit_slot (job_id);
+comment on table errand.limit_slot is
+    'The jobs that may run under a limit. A slot counts while its job has that position, so a crash leaks none';
+comment on column errand.limit_slot.job_id is 'the job that may run';
+comment on column errand.limit_slot.queue_position is 'the job''s position when it got the slot';
+comment on column errand.limit_slot.admitted_at is 'when it got the slot: the newest row of a slot counts';
+comment on column errand.limit_slot.slot is 'the slot''s number, from 1 on';
+comment on column errand.limit_slot.limit_key is 'the limit''s key';
+
+create table errand.limit_mark (
+    job_id bigint not null,
+    run_at timestamptz not null,
+    marked_at timestamptz not null,
+    priority smallint not null,
+    limit_key text not null,
+    constraint limit_mark_pkey primary key (limit_key, priority, marked_at)
+) with (fillfactor = 70);
+comment on table errand.limit_mark is
+    'How far the parked jobs of a limit were released: a release starts there and reads no entries of released jobs';
+comment on column errand.limit_mark.job_id is 'the last job that was released';
+comment on column errand.limit_mark.run_at is 'its run_at';
+comment on column errand.limit_mark.marked_at is 'when it was released: the newest row of a priority counts';
+comment on column errand.limit_mark.priority is 'its priority';
+comment on column errand.limit_mark.limit_key is 'the limit''s key';
+
+create table errand.rate (
+    queue text not null,
+    per interval not null,
+    allowed int not null,
+    constraint rate_pkey primary key (queue),
+    constraint rate_per check (
+        per >= interval '100 milliseconds' and extract(year from per) = 0 and extract(month from per) = 0),
+    constraint rate_allowed check (allowed >= 1)
+);
+comment on table errand.rate is 'How many jobs of a queue may start within any span of that length, over all workers';
+comment on column errand.rate.queue is 'the queue';
+comment on column errand.rate.per is 'the length of the span';
+comment on column errand.rate.allowed is 'number of jobs that may start in it';
+
+-- A table of its own, so that a session that changes a rate delays no claim.
+create table errand.rate_log (
+    queue text not null,
+    first_at timestamptz[] not null,
+    last_at timestamptz[] not null,
+    jobs int[] not null,
+    constraint rate_log_pkey primary key (queue)
+) with (fillfactor = 20);
+comment on table errand.rate_log is 'The latest starts in queues with a rate, in groups of a hundredth of the span';
+comment on column errand.rate_log.queue is 'the queue';
+comment on column errand.rate_log.first_at is 'start of the first job of each group, oldest group first';
+comment on column errand.rate_log.last_at is
+    'start of the last job of each group: the group counts until it is that old';
+comment on column errand.rate_log.jobs is 'number of jobs in each group';
+
+create table errand.dependency (
+    name text not null,
+    opened_at timestamptz,
+    until timestamptz,
+    opened_by text,
+    reason text,
+    failures int not null default 0,
+    failing_since timestamptz,
+    failed_at timestamptz,
+    closed_at timestamptz,
+    released_at timestamptz,
+    probe_job_id bigint,
+    probe_position bigint,
+    threshold int not null default 3,
+    threshold_window interval not null default interval '10 seconds',
+    probe_every interval not null default interval '1 second',
+    constraint dependency_pkey primary key (name),
+    constraint dependency_name check (name ~ '^[a-z][a-z0-9_.-]{0,99}$'),
+    constraint dependency_opened_by check (opened_by in ('ops', 'failures', 'handler')),
+    constraint dependency_numbers check (
+        threshold >= 1 and threshold_window > interval '0' and probe_every > interval '0')
+) with (fillfactor = 50);
+create index dependency_open_index on errand.dependency (name) where opened_at is not null;
+comment on table errand.dependency is
+    'The dependencies and their circuits. While a circuit is open, the jobs park and spend no attempts';
+comment on column errand.dependency.name is 'the dependency''s name, such as storage or apns';
+comment on column errand.dependency.opened_at is 'when the circuit opened; null = closed, the dependency is up';
+comment on column errand.dependency.until is
+    'when a job may probe it; null while the circuit is open = only an operator closes it';
+comment on column errand.dependency.opened_by is 'ops, failures (too many in the window) or handler (it named a time)';
+comment on column errand.dependency.reason is 'the latest reason';
+comment on column errand.dependency.failures is 'number of failures in the current window';
+comment on column errand.dependency.failing_since is 'start of the current window';
+comment on column errand.dependency.failed_at is 'the last failure';
+comment on column errand.dependency.closed_at is 'when the circuit closed';
+comment on column errand.dependency.released_at is 'when parked jobs were last released';
+comment on column errand.dependency.probe_job_id is 'the job that probes it';
+comment on column errand.dependency.probe_position is
+    'the queue position of that job: with another position the probe is over';
+comment on column errand.dependency.threshold is 'so many failures within threshold_window open the circuit';
+comment on column errand.dependency.threshold_window is 'the length of the window';
+comment on column errand.dependency.probe_every is 'time between two probes';

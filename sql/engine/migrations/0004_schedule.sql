@@ -1,0 +1,87 @@
+-- 0004_schedule: the tables of schedules and their ticks.
+--
+-- Why     Each tick gives exactly one job, however many schedulers run, and is recorded.
+-- Locks   Nothing: all objects are new.
+-- Before  No version was released before this one.
+create table errand.schedule (
+    version bigint not null default 1,
+    created_at timestamptz not null default now(),
+    changed_at timestamptz not null default now(),
+    last_tick timestamptz not null default now(),
+    next_tick timestamptz,
+    paused_at timestamptz,
+    every interval,
+    max_lateness interval not null default interval '1 minute',
+    max_catch_up int not null default 100,
+    name text not null,
+    cron text,
+    time_zone text not null default 'UTC',
+    missed text not null default 'latest',
+    queue text,
+    kind text not null,
+    payload jsonb not null default '{}',
+    definition jsonb,
+    defined_by text,
+    paused_reason text,
+    problem text,
+    constraint schedule_pkey primary key (name),
+    constraint schedule_name check (name ~ '^[a-z][a-z0-9_.-]{0,99}$'),
+    constraint schedule_times check ((cron is null) <> (every is null)),
+    constraint schedule_cron check (cron ~ '^(@[A-Za-z]{5,8}|[0-9A-Za-z*,/#-]+( [0-9A-Za-z*,/#-]+){4,5})$'),
+    constraint schedule_every check (
+        every >= interval '1 second' and extract(year from every) = 0 and extract(month from every) = 0),
+    constraint schedule_missed check (missed in ('skip', 'latest', 'all')),
+    constraint schedule_max_catch_up check (max_catch_up between 1 and 100000),
+    constraint schedule_max_lateness check (max_lateness >= interval '1 second')
+) with (fillfactor = 50);
+
+comment on table errand.schedule is 'The schedules: errand.schedule_put and its siblings change them';
+comment on column errand.schedule.version is
+    'number of changes: a scheduler that has read an older version enqueues nothing';
+comment on column errand.schedule.created_at is 'when it was created';
+comment on column errand.schedule.changed_at is 'when it was last changed, paused or resumed';
+comment on column errand.schedule.last_tick is 'ticks up to this moment are recorded or were never wanted';
+comment on column errand.schedule.next_tick is 'the next tick, as a scheduler computed it';
+comment on column errand.schedule.paused_at is 'when it was paused; null = it is not paused';
+comment on column errand.schedule.every is
+    'interval between ticks, at whole multiples since 1970-01-01 00:00 UTC; null if cron is given';
+comment on column errand.schedule.max_lateness is 'a tick that was not enqueued within this time counts as missed';
+comment on column errand.schedule.max_catch_up is
+    'for missed = all: how many missed ticks are enqueued, the newest ones';
+comment on column errand.schedule.name is 'the schedule''s name: a-z, then up to 99 of a-z 0-9 _ . -';
+comment on column errand.schedule.cron is
+    'minute, hour, day of month, month and day of week on the local clock; six fields with the second first; or @daily';
+comment on column errand.schedule.time_zone is 'the time zone of its clock: an IANA name such as Europe/Paris';
+comment on column errand.schedule.missed is
+    'what happens to missed ticks: skip, latest (one job) or all (max_catch_up)';
+comment on column errand.schedule.queue is 'the queue of its jobs; null = the kind''s default';
+comment on column errand.schedule.kind is 'the kind of its jobs';
+comment on column errand.schedule.payload is 'the payload of its jobs';
+comment on column errand.schedule.definition is
+    'the program''s definition when it was last applied; null if only SQL has defined it';
+comment on column errand.schedule.defined_by is
+    'the login of that program: definitions of another login are refused';
+comment on column errand.schedule.paused_reason is 'why it is paused, in the words of the operator';
+comment on column errand.schedule.problem is 'why it does not tick; null = it does';
+
+create table errand.tick (
+    tick timestamptz not null,
+    enqueued_at timestamptz not null default now(),
+    job_id bigint,
+    schedule text not null,
+    outcome text not null,
+    reason text,
+    constraint tick_pkey primary key (schedule, tick),
+    constraint tick_outcome check (outcome in ('enqueued', 'late', 'coalesced', 'skipped', 'paused', 'by hand'))
+);
+create index tick_tick_index on errand.tick (tick);
+
+comment on table errand.tick is 'The recorded ticks, each exactly once, for a week; the newest one of a schedule stays';
+comment on column errand.tick.tick is 'the moment of the tick';
+comment on column errand.tick.enqueued_at is 'when it was recorded';
+comment on column errand.tick.job_id is 'its job; null if it has none';
+comment on column errand.tick.schedule is 'the schedule''s name';
+comment on column errand.tick.outcome is
+    'enqueued; late: missed, and enqueued later; coalesced: missed, and covered by a later tick; skipped: missed; '
+    'paused; by hand';
+comment on column errand.tick.reason is 'for by hand: why, in the words of the operator';

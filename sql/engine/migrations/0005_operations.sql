@@ -1,0 +1,167 @@
+-- 0005_operations: the tables of the audit, statistics, maintenance, locks, the database's identity and the apps.
+--
+-- Why     Operators want to know who did what and why, and how many jobs there are, without counting all jobs.
+-- Locks   Nothing: all objects are new.
+-- Before  No version was released before this one.
+create table errand.action (
+    id bigint generated always as identity,
+    done_at timestamptz not null default now(),
+    jobs bigint not null,
+    who text not null,
+    acting_as text,
+    application_name text,
+    action text not null,
+    target jsonb not null,
+    reason text,
+    job_ids bigint[],
+    constraint action_pkey primary key (id)
+);
+create index action_done_at_index on errand.action (done_at);
+create index action_job_ids_index on errand.action using gin (job_ids);
+comment on table errand.action is 'The actions of operators, for a year: errand.audit shows them';
+comment on column errand.action.id is 'the action''s number';
+comment on column errand.action.done_at is 'when: the start of the transaction';
+comment on column errand.action.jobs is 'number of jobs that it changed';
+comment on column errand.action.who is 'the login: session_user';
+comment on column errand.action.acting_as is 'the role of SET ROLE; null = none';
+comment on column errand.action.application_name is 'the program''s application_name';
+comment on column errand.action.action is 'the function that was called';
+comment on column errand.action.target is 'its arguments';
+comment on column errand.action.reason is 'why, in the words of the operator';
+comment on column errand.action.job_ids is 'the jobs that it changed: the first 1,000 of them';
+
+create type errand.job_choice as (
+    queue text,
+    kind text,
+    state text,
+    tag text,
+    unique_key text,
+    limit_key text,
+    error text,
+    created_after timestamptz,
+    created_before timestamptz,
+    ended_after timestamptz,
+    ended_before timestamptz
+);
+comment on type errand.job_choice is 'The keys of a filter, as errand.cancel_where and errand.retry_where take it';
+comment on column errand.job_choice.queue is 'jobs of this queue';
+comment on column errand.job_choice.kind is 'jobs of this kind';
+comment on column errand.job_choice.state is 'jobs in this state';
+comment on column errand.job_choice.tag is 'jobs with this tag';
+comment on column errand.job_choice.unique_key is 'the job with this unique key';
+comment on column errand.job_choice.limit_key is 'jobs under this limit';
+comment on column errand.job_choice.error is 'jobs whose last error contains this text';
+comment on column errand.job_choice.created_after is 'jobs enqueued at or after this time';
+comment on column errand.job_choice.created_before is 'jobs enqueued before this time';
+comment on column errand.job_choice.ended_after is 'jobs that ended at or after this time';
+comment on column errand.job_choice.ended_before is 'jobs that ended before this time';
+
+create table errand.job_count (
+    jobs bigint not null,
+    oldest_due_at timestamptz,
+    queue text not null,
+    kind text not null,
+    state text not null,
+    constraint job_count_pkey primary key (queue, kind, state)
+) with (fillfactor = 50);
+comment on table errand.job_count is 'How many jobs there are, by the last statistics of housekeeping';
+comment on column errand.job_count.jobs is 'number of jobs; scaled up from a sample if the table is large';
+comment on column errand.job_count.oldest_due_at is
+    'since when the oldest of them is due, among kinds that a live worker of the queue has; '
+    'all kinds if it has no worker';
+comment on column errand.job_count.queue is 'their queue';
+comment on column errand.job_count.kind is 'their kind';
+comment on column errand.job_count.state is 'scheduled, available, parked, running or failed';
+
+create table errand.throughput (
+    span interval not null,
+    succeeded bigint not null,
+    failed bigint not null,
+    retried bigint not null,
+    wait_p50_ms double precision,
+    wait_p95_ms double precision,
+    wait_p99_ms double precision,
+    run_p50_ms double precision,
+    run_p95_ms double precision,
+    run_p99_ms double precision,
+    subject text not null,
+    name text not null,
+    constraint throughput_pkey primary key (subject, name, span),
+    constraint throughput_subject check (subject in ('queue', 'kind'))
+) with (fillfactor = 50);
+comment on table errand.throughput is
+    'Rates and times of the latest completions, by queue and by kind, by the last statistics of housekeeping';
+comment on column errand.throughput.span is 'the last 5 minutes, or the last hour';
+comment on column errand.throughput.succeeded is 'jobs that succeeded';
+comment on column errand.throughput.failed is 'jobs that failed for good';
+comment on column errand.throughput.retried is 'attempts that failed and are retried';
+comment on column errand.throughput.wait_p50_ms is 'from due to started, median, in milliseconds';
+comment on column errand.throughput.wait_p95_ms is 'from due to started, 95th percentile';
+comment on column errand.throughput.wait_p99_ms is 'from due to started, 99th percentile';
+comment on column errand.throughput.run_p50_ms is 'from started to completed, median, in milliseconds';
+comment on column errand.throughput.run_p95_ms is 'from started to completed, 95th percentile';
+comment on column errand.throughput.run_p99_ms is 'from started to completed, 99th percentile';
+comment on column errand.throughput.subject is 'queue or kind';
+comment on column errand.throughput.name is 'name of the queue or kind';
+
+create table errand.maintenance_task (
+    done_at timestamptz not null,
+    took_ms double precision not null,
+    name text not null,
+    done_by text not null,
+    note text,
+    constraint maintenance_task_pkey primary key (name)
+) with (fillfactor = 50);
+comment on table errand.maintenance_task is 'The last run of each maintenance task: errand.maintenance_status shows it';
+comment on column errand.maintenance_task.done_at is 'start of the last run';
+comment on column errand.maintenance_task.took_ms is 'how long it took';
+comment on column errand.maintenance_task.name is
+    'statistics, rescue, maintain, or schedule (a scheduler read the schedules)';
+comment on column errand.maintenance_task.done_by is 'application_name of the program';
+comment on column errand.maintenance_task.note is 'the result';
+
+-- errand.try_lock, errand.lock_limits and errand.lock_claims lock these tables, which stay empty. A table lock needs a
+-- right to the table and no transaction id. Any session could hold an advisory lock.
+create table errand.promote_lock ();
+create table errand.release_lock ();
+create table errand.rescue_lock ();
+create table errand.isolate_lock ();
+create table errand.statistics_lock ();
+create table errand.limits_lock ();
+create table errand.claims_lock ();
+comment on table errand.promote_lock is 'Empty. Locked by the session that promotes due scheduled jobs';
+comment on table errand.release_lock is 'Empty. Locked by the session that releases parked jobs';
+comment on table errand.rescue_lock is 'Empty. Locked by the session that rescues the jobs of lost workers';
+comment on table errand.isolate_lock is 'Empty. Locked by the session that releases jobs that were in two crashes';
+comment on table errand.statistics_lock is 'Empty. Locked by the session that refreshes the statistics';
+comment on table errand.limits_lock is 'Empty. Locked by the session that admits jobs under limits and rates';
+comment on table errand.claims_lock is 'Empty. Locked by the session that makes a large claim';
+
+create table errand.home (
+    system_identifier bigint not null,
+    database_oid oid not null,
+    adopted_at timestamptz not null default now(),
+    is_only boolean not null default true,
+    database_name text not null,
+    constraint home_pkey primary key (is_only),
+    constraint home_is_only check (is_only)
+);
+comment on table errand.home is 'One row: the database of this queue. In any other database the queue is a copy';
+comment on column errand.home.system_identifier is 'its cluster, as pg_control_system() shows it';
+comment on column errand.home.database_oid is 'its oid in pg_database';
+comment on column errand.home.adopted_at is 'when the schema was created, or errand.adopt was called';
+comment on column errand.home.is_only is 'true: allows one row';
+comment on column errand.home.database_name is 'its name in pg_database';
+
+insert into errand.home (system_identifier, database_oid, database_name)
+select control.system_identifier, here.oid, here.datname
+from pg_control_system() as control
+cross join pg_database as here
+where here.datname = current_database();
+
+create table errand.app (
+    name text not null,
+    constraint app_pkey primary key (name)
+);
+comment on table errand.app is 'The installed apps, each with a schema of its own';
+comment on column errand.app.name is 'name of the app and of its schema';
