@@ -29,7 +29,7 @@ faults:  ## kills, stops and starves the program, and counts what was lost, for 
 	@export ERRAND_TEST_PROGRAM=$$(scripts/release.sh --quiet)/errand && \
 		ERRAND_FAULTS=full scripts/test.sh --filter 'EndToEndTests.*$(FILTER)'
 
-checks:  ## checks the rules of the house that no test sees
+checks:  ## checks the rules that no test covers
 	@scripts/checks.sh
 
 release: ## enters what this commit has of the schema as released; NEXT=0.2.0 is the version after it

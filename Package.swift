@@ -83,7 +83,9 @@ let package = Package(
                 .product(name: "CoreMetrics", package: "swift-metrics"),
             ],
             swiftSettings: strict),
-        .executableTarget(name: "ImageProcess", dependencies: ["CVips", "ErrandImages"], swiftSettings: strict),
+        .target(name: "CSandbox"),
+        .executableTarget(
+            name: "ImageProcess", dependencies: ["CSandbox", "CVips", "ErrandImages"], swiftSettings: strict),
 
         // The world outside the database.
         .target(

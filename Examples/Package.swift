@@ -4,8 +4,8 @@ import PackageDescription
 let package = Package(
     name: "errand-examples",
     dependencies: [
-        // In a package of your own: .package(url: "https://…/errand", from: "…", traits: []). Without traits: the libraries
-        // need none, and what only the program `errand` needs isn't even fetched.
+        // In a package of your own: .package(url: "https://…/errand", from: "…", traits: []). Without traits: the
+        // libraries need none, and what only the program `errand` needs isn't even fetched.
         .package(name: "errand", path: "..", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),

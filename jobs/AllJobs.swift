@@ -3,7 +3,7 @@ import ErrandImages
 import ErrandPush
 import ErrandStorage
 
-/// Every job of the apps that `errand` runs, and when those run that run by the clock: one line each.
+/// The jobs of the apps that `errand` runs, and their schedules: one line each.
 package enum AllJobs {
     /// An app, by the name of its schema.
     package enum App: String, CaseIterable, Sendable {
@@ -41,11 +41,11 @@ package enum AllJobs {
         try App.allCases.filter(apps.contains).flatMap { app -> [ScheduleDefinition] in
             switch app {
             case .media: []
-            // So often that the wait for a tick leaves most of the minute within which they are to be marked.
+            // Often enough that most of the promised minute is left after the wait for a tick.
             case .pairing: [try ScheduleDefinition("invite_expiry", .every(.seconds(15)), job: InviteExpiry())]
             case .quotes:
                 [try ScheduleDefinition("quote_rotation", .cron(CronExpression("7 * * * *")), job: QuoteRotation())]
-            // It also has objects removed that the store has refused before.
+            // It also enqueues removals that the store refused before.
             case .events: [try ScheduleDefinition("event_purge", .every(.seconds(15)), job: EventPurge())]
             case .activity: [try ScheduleDefinition("activity_sweep", .every(.seconds(60)), job: ActivitySweep())]
             }

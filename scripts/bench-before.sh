@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# bench-before.sh COMMIT: builds Errand of that commit as a contender of the bench, and prints the folder of its programs.
+# bench-before.sh COMMIT: builds Errand of that commit as a contender of the benchmark,
+# and prints the folder of its programs.
 #
-# The contender is today's, so that it knows all scenarios, on that commit's library. A second call builds nothing.
+# The contender's own code is today's, so it knows all scenarios; the library is that commit's. A second call builds
+# nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

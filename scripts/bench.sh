@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
-# bench.sh [SCENARIO...] [OPTION...]: measures Errand beside its baselines and peers; the arguments go to `bench`.
+# bench.sh [SCENARIO...] [OPTION...]: measures Errand beside its baselines and other queues.
 #
-# Builds both programs in release mode, puts the peers into a Python environment below .build-benchmarks, and runs the
-# bench on a PostgreSQL of its own in .errand/bench. Results are kept in .errand/bench-results. With BEFORE=COMMIT Errand
-# of that commit takes part as errand-before.
+# The arguments are those of `bench`.
+#
+# Builds both programs in release mode, installs the other queues into a Python environment below .build-benchmarks, and
+# runs the benchmark on a private PostgreSQL in .errand/bench. Results are in .errand/bench-results. With BEFORE=COMMIT,
+# Errand of that commit takes part as errand-before.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh

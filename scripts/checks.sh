@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
-# checks.sh [NAME...]: the rules of the house that no test sees; each is one line, `ok NAME` or `FAILED NAME` and why.
+# checks.sh [NAME...]: checks the rules of CONTRIBUTING.md that no test covers.
 #
-# All by default, the quick ones first. Ends with 1 if any failed.
+# Prints one line per check: `ok NAME`, or `FAILED NAME` and why. Runs all by default, the quick ones first. The exit
+# code is 1 if a check failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
 
 scripts/need.sh build database demo checks deploy || exit
 names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(layout imports folders layers environment ctypes tests jobs words length columns objects links snippets peers released comments twice interface docc deploy variables examples benchmarks checkout)
+[ ${#names[@]} -gt 0 ] || names=(
+    layout imports folders layers environment ctypes tests jobs words columns objects length links snippets peers
+    released comments twice interface docc deploy variables examples benchmarks checkout)
 
 run() {
     case $1 in

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # cluster.sh: a private PostgreSQL cluster in a folder, reached through a Unix socket only.
 #
-#   cluster.sh start DIR               makes it if need be, starts it if need be
-#   cluster.sh stop DIR                stops it; quiet where none runs
-#   cluster.sh drop DIR                stops it and removes all of its data
-#   cluster.sh url DIR [DATABASE]      how to connect; the database is `errand` by default
-#   cluster.sh with DIR COMMAND...     starts it, runs the command with ERRAND_CLUSTER_URL set, stops it, however the
-#                                      command ends; the exit code is the command's
+#   cluster.sh start DIR               creates it if missing, and starts it if stopped
+#   cluster.sh stop DIR                stops it; prints nothing if none runs
+#   cluster.sh drop DIR                stops it and deletes all of its data
+#   cluster.sh url DIR [DATABASE]      prints its URL; the database is `errand` by default
+#   cluster.sh with DIR COMMAND...     starts it, runs the command with ERRAND_CLUSTER_URL set, and stops it even
+#                                      if the command fails; the exit code is the command's
 #
-# PostgreSQL refuses to run as root: started by root, the cluster belongs to the user postgres, or else nobody.
+# PostgreSQL refuses to run as root: a cluster that root starts belongs to the user postgres or nobody.
 set -euo pipefail
 . "$(dirname "$0")/environment.sh"
 
@@ -19,7 +19,7 @@ action=$1
 folder=$(realpath -m "$2")
 shift 2
 
-# The user that the server runs as.
+# The user of the server process.
 server_user=$(id -un)
 as_server=()
 if [ "$(id -u)" -eq 0 ]; then
@@ -28,11 +28,12 @@ if [ "$(id -u)" -eq 0 ]; then
     as_server=(runuser -u "$server_user" --)
 fi
 
-# A socket's path ends at 107 bytes, and a checkout's may be longer: the socket lies under /tmp, named by the folder.
+# A socket's path has at most 107 bytes, and a checkout's may be longer. So the socket is under /tmp, named by the
+# folder.
 mark=$(printf '%s' "$folder" | cksum | cut -d ' ' -f 1)
 sockets=/tmp/errand-$(id -u)-$mark
 
-# A checkout below a home that others may not enter is out of the server's reach: then the data lies in /var/tmp.
+# The server can't read a checkout in a home folder that is closed to other users. Then the data is in /var/tmp.
 place() {
     mkdir -p "$folder"
     data=$folder/data
@@ -43,7 +44,7 @@ place() {
     log=$(dirname "$data")/postgres.log
 }
 
-# The programs of the version that made the data, or else of the newest one that is installed.
+# The programs of the version that created the data, or of the newest installed one for a new cluster.
 programs() {
     local version=*
     if [ -f "$data/PG_VERSION" ]; then version=$(cat "$data/PG_VERSION"); fi
@@ -54,7 +55,7 @@ programs() {
 
 server() { (cd / && "${as_server[@]}" "$@"); }
 
-answers() { "$bin/pg_isready" --quiet --host "$sockets" --username postgres; }
+is_ready() { "$bin/pg_isready" --quiet --host "$sockets" --username postgres; }
 
 make_sockets() {
     mkdir -m 700 "$sockets" 2> /dev/null || true
@@ -66,7 +67,7 @@ make_sockets() {
     [ "$(id -u)" -ne 0 ] || chown "$server_user" "$sockets"
 }
 
-# Made beside its place and moved there when whole, so that an interrupted start leaves no half of a cluster.
+# Created beside its final folder and moved when complete, so that an interrupted start leaves no partial cluster.
 make_data() {
     echo "Making a PostgreSQL cluster in $data"
     rm -rf "$data.new"
@@ -77,7 +78,7 @@ make_data() {
     mv "$data.new" "$data"
 }
 
-# Sized for two cores and a share of 24 GiB; fsync stays on, since what is shown and measured here is what is promised.
+# Sized for two cores and part of 24 GiB. fsync stays on: the demo and the benchmarks show durable writes.
 settings() {
     cat << END
 listen_addresses = ''
@@ -94,14 +95,14 @@ log_line_prefix = '%m [%p] %q%a %d '
 END
 }
 
-# After a crash, the lock files may name a process that is dead or somebody else's. They may only go when no process of
-# the old server works on the data any more: each has it as its working folder.
-forget_stale_locks() {
+# After a crash, the lock files may name a dead process or an unrelated one. They may be deleted only if no process of
+# the old server uses the data: the folder is the working folder of each.
+delete_stale_locks() {
     local pid rest process
     pid=$(head -n 1 "$data/postmaster.pid" 2> /dev/null || true)
     [ -z "$pid" ] || [ ! "/proc/$pid/cwd" -ef "$data" ] || return 0
     for _ in $(seq 100); do
-        # By the folder itself and not by its path: in another mount namespace this one may belong to another folder.
+        # Compared by inode and not by path: in another mount namespace, the same path may be another folder.
         rest=0
         for process in /proc/[0-9]*/cwd; do
             [ ! "$process" -ef "$data" ] || rest=$((rest + 1))
@@ -115,7 +116,7 @@ forget_stale_locks() {
 start() {
     place
     programs
-    if [ -d "$data" ] && answers; then return 0; fi
+    if [ -d "$data" ] && is_ready; then return 0; fi
     make_sockets
     [ -f "$data/PG_VERSION" ] || make_data
     [ "$(stat -c %U "$data")" = "$server_user" ] \
@@ -123,9 +124,9 @@ start() {
     settings | server tee "$data/errand.conf" > /dev/null
     grep -q "^include 'errand.conf'" "$data/postgresql.conf" \
         || echo "include 'errand.conf'" | server tee -a "$data/postgresql.conf" > /dev/null
-    forget_stale_locks
+    delete_stale_locks
     if [ -f "$log" ] && [ "$(stat -c %s "$log")" -gt 20000000 ]; then mv "$log" "$log.old"; fi
-    # Without the lock's file descriptor, which a server that outlives this script would hold on to.
+    # Without the lock's file descriptor: a server that outlives this script would hold the lock.
     server "$bin/pg_ctl" start --wait --timeout 120 --silent --pgdata "$data" --log "$log" 9>&- \
         || { tail -n 20 "$log" >&2; die "PostgreSQL does not start; its log is $log"; }
     local query="select 1 from pg_database where datname = 'errand'"
@@ -138,7 +139,7 @@ stop() {
     place
     [ -f "$data/postmaster.pid" ] || return 0
     programs
-    forget_stale_locks
+    delete_stale_locks
     [ -f "$data/postmaster.pid" ] || return 0
     server "$bin/pg_ctl" stop --wait --timeout 60 --silent --mode fast --pgdata "$data" \
         || server "$bin/pg_ctl" stop --wait --timeout 60 --silent --mode immediate --pgdata "$data"
@@ -151,7 +152,7 @@ drop() {
 
 url() { echo "postgresql:///${1:-errand}?host=$sockets&port=5432&user=postgres"; }
 
-# The command gets a process group of its own, so that a signal to this script ends all of it before the server goes.
+# The command has its own process group, so a signal to this script ends all of its processes before the server stops.
 with() {
     mkdir -p "$folder"
     exec 9> "$folder/lock"
@@ -165,7 +166,7 @@ with() {
     local child=$! code=0 signalled=no
     set +m
     trap 'signalled=yes; kill -TERM -- "-$child" 2> /dev/null || true' INT TERM HUP
-    # A signal ends a `wait` before the command has ended: ask again.
+    # A signal interrupts `wait` before the command exits: wait again.
     while :; do
         signalled=no code=0
         wait "$child" || code=$?
@@ -179,6 +180,6 @@ case $action in
     stop) stop ;;
     drop) drop ;;
     url) url "$@" ;;
-    with) [ $# -ge 1 ] || die "with DIR wants a command"; with "$@" ;;
+    with) [ $# -ge 1 ] || die "with DIR needs a command"; with "$@" ;;
     *) die "no such action: $action" ;;
 esac

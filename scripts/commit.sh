@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# commit.sh COMMIT [--stand-in]: builds the programs of that commit in release mode, from a clone of its own, and prints the
-# folder that they are in. A second call builds nothing.
+# commit.sh COMMIT [--stand-in]: builds the programs of that commit in release mode, in a separate clone, and prints
+# their folder. A second call builds nothing.
 #
-# With --stand-in they take the place of a last release while there is none: the same code with a lower version and with a
-# comment in every script, so that `errand migrate` replaces every function and view under programs that run.
+# With --stand-in the programs play the previous release while there is none. They are the same code with a lower
+# version and a comment in every script, so that `errand migrate` replaces every function and view under running
+# programs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -23,7 +24,7 @@ if [ ! -x "$folder/errand-image" ]; then
         find "$all/source/sql" \( -path '*/functions/*' -o -path '*/views/*' \) -name '*.sql' \
             -exec sed -i '$a -- of the release before' {} +
     fi
-    # What an earlier commit was built from is there already: only what has changed since is compiled again.
+    # The build folder of an earlier commit is reused, so only changed files are compiled.
     (cd "$all/source" && scripts/release.sh --quiet --scratch-path "$all/build") >&2
     mkdir -p "$folder"
     cp "$all/build/release/errand" "$all/build/release/errand-image" "$folder/"

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# demo.sh: shows the six jobs of a service that runs at work, on real photos, by the SQL calls that an app's server makes.
+# demo.sh: enqueues the six jobs of a running service on real photos, by the SQL calls of an app's server, and shows
+# them.
 #
-# DATABASE_URL says where; the service runs with ERRAND_PUSH=log, or with a key of Apple's. The photos are those of Debian's
-# package mate-backgrounds; their authors and licences stand in /usr/share/doc/mate-backgrounds/copyright. It takes less than
-# two minutes: times of hours and days are shortened, and said.
+# DATABASE_URL names the database. The service runs with ERRAND_PUSH=log, or with a key of Apple's. The photos are from
+# Debian's package mate-backgrounds; /usr/share/doc/mate-backgrounds/copyright names their authors and licences. The
+# demo takes less than two minutes: it shortens times of hours and days, and says so.
 set -euo pipefail
 . "$(dirname "$0")/environment.sh"
 
@@ -13,10 +14,10 @@ photos=(
     abstract/Elephants.jpg abstract/Elephants_3840x2160.jpg abstract/Elephants_5640x3172.jpg
 )
 names=("${photos[@]##*/}")
-run=$(date -u +%Y%m%d-%H%M%S)        # a key is never used twice
-patience=60                          # seconds until what is not done counts as a failure
+run=$(date -u +%Y%m%d-%H%M%S)        # a key is never reused
+timeout=60                           # seconds to wait for each step
 
-# sql TEXT [NAME=VALUE...]: runs it with psql's variables; a value that begins with ` is a command's output.
+# sql TEXT [NAME=VALUE...]: runs TEXT with variables of psql; a value that begins with ` is a command's output.
 sql() {
     local text=$1 pair
     shift
@@ -26,19 +27,19 @@ sql() {
     } | psql --no-psqlrc --quiet --tuples-only --no-align --set ON_ERROR_STOP=1 "$DATABASE_URL"
 }
 
-# hand_over PHOTO KEY: the bytes of a photo, in SQL; answers the id of its upload.
+# hand_over PHOTO KEY: passes the bytes of a photo in SQL; prints the id of its upload.
 hand_over() {
     sql "select media.submit_upload(:'key', decode(:'bytes', 'base64'), owner => 'demo');" \
         "key='$2'" "bytes=\`base64 --wrap 0 '$from/$1'\`"
 }
 
-# until_true CONDITION WHAT: waits, no longer than patience.
+# until_true CONDITION WHAT: waits until the condition is true, or fails after the timeout.
 until_true() {
-    for _ in $(seq $((patience * 10))); do
+    for _ in $(seq $((timeout * 10))); do
         [ "$(sql "select $1;")" != t ] || return 0
         sleep 0.1
     done
-    echo "Not done after $patience s: $2" >&2
+    echo "Not done after $timeout s: $2" >&2
     return 1
 }
 
@@ -79,11 +80,11 @@ ids=$(sql "select quote_literal(media.submit('uploads/$run/' || name))
 added=$(sql "select status from events.add_photo('$event', 'ben', 'events/$event/${names[0]}');")
 [ "$added" = added ] || { echo "events.add_photo: $added" >&2; exit 1; }
 
-# A line a photo: name, before, after, what is left, size, quality, encodes, milliseconds.
+# One row per photo: name, bytes before, bytes after, ratio, size, quality, encodes, milliseconds.
 line="    %-26s %10s %8s %5s %10s %8s %8s %6s\n"
 printf "$line" PHOTO BEFORE AFTER LEFT PIXELS QUALITY ENCODES MS
 shown=0 since=-infinity
-for _ in $(seq $((patience * 10))); do
+for _ in $(seq $((timeout * 10))); do
     while IFS='|' read -r at name row; do
         [ -n "$at" ] || continue
         IFS='|' read -r before after left pixels quality encodes ms <<< "$row"
@@ -99,7 +100,7 @@ for _ in $(seq $((patience * 10))); do
     sleep 0.1
 done
 if [ "$shown" -lt ${#photos[@]} ]; then
-    echo "Not done after $patience s:" >&2
+    echo "Not done after $timeout s:" >&2
     sql "select source_key, state, error from media.photo_status where id in ($ids) and state <> 'delivered';" >&2
     exit 1
 fi

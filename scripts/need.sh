@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# need.sh GROUP...: installs the Debian packages of these groups that are missing; says nothing where none is.
+# need.sh GROUP...: installs the missing Debian packages of these groups; prints nothing if none is missing.
 #
-#   build      what compiling needs
+#   build      compilers and libraries
 #   database   PostgreSQL's server and client programs
-#   test       what the tests make pictures and connections with
-#   s3         what the S3 servers of the tests are installed with
+#   test       programs with which the tests make pictures and connections
+#   s3         installers of the S3 servers of the tests
 #   demo       photos to show
-#   bench      what the peers of the bench are installed with, what compiles its C baseline, photos, and tools for them
-#   checks     what the checks of the house are written in
-#   deploy     what reads the units and the Compose file of a deployment
+#   bench      installers of the benchmark's other queues, a compiler of its C baseline, photos, and tools for them
+#   checks     interpreters of the checks
+#   deploy     readers of the units and the Compose file of a deployment
 set -euo pipefail
 
 packages=()

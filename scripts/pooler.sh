@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # pooler.sh COMMAND...: runs the command with a PgBouncer in transaction mode in front of the server of the tests.
 #
-# The command finds the pooler in ERRAND_TEST_POOLER_URL and the server itself in ERRAND_TEST_DATABASE_URL, from which it
-# also learns here which server to stand in front of: one on this machine that trusts its socket. The pooler ends with
-# the command, and the exit code is the command's.
+# ERRAND_TEST_POOLER_URL tells the command the pooler, and ERRAND_TEST_DATABASE_URL the server itself. The latter also
+# names the server for the pooler: one on this machine that trusts its socket. The pooler stops with the command, and
+# the exit code is the command's.
 set -euo pipefail
 . "$(dirname "$0")/environment.sh"
 
@@ -14,7 +14,7 @@ ask() { psql --no-psqlrc --tuples-only --no-align --command "$1" "$server"; }
 bouncer=$(PATH=$PATH:/usr/sbin command -v pgbouncer)
 as_user=()
 user=$(id -un)
-# PgBouncer refuses to run as root, as the server does.
+# PgBouncer refuses to run as root, like PostgreSQL.
 if [ "$(id -u)" -eq 0 ]; then
     user=postgres
     id "$user" > /dev/null 2>&1 || user=nobody
@@ -24,8 +24,8 @@ folder=$(mktemp -d /tmp/errand-pooler-XXXXXX)
 child=
 trap '[ -z "$child" ] || { kill "$child" && wait "$child"; } 2> /dev/null || true; rm -rf "$folder"' EXIT
 
-# Round robin gives nearly every transaction another session, so that what rests on a session's state shows. All else that
-# decides over right and wrong is PgBouncer's default; that it refuses `options` is, too.
+# Round robin gives nearly every transaction another session, so code that depends on a session's state fails. All other
+# settings that affect correctness are PgBouncer's defaults, such as the refusal of `options`.
 cat > "$folder/pgbouncer.ini" << END
 [databases]
 * = host=$(ask 'show unix_socket_directories') port=$(ask 'show port') user=$(ask 'select current_user')

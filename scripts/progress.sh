@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# progress.sh COMMAND...: runs a build, and prints all it says; of its lines of progress, `[12/345] …`, one in 15 s.
+# progress.sh COMMAND...: runs a build and prints its output, but at most one line of progress, `[12/345] …`, per 15 s.
 #
-# On a terminal the build draws its own line of progress. Ends with the command's code.
+# On a terminal the build draws its own line of progress. The exit code is the command's.
 set -euo pipefail
 
 if [ -t 1 ]; then exec "$@"; fi

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# release.sh: builds the programs `errand` and `errand-image` in release mode, and prints the folder that they are in.
+# release.sh: builds the programs `errand` and `errand-image` in release mode, and prints their folder.
 #
-# Swift's own library is linked in, so that a host needs none; it costs no time to build. Names and debug information are
-# left out, which halves the programs.
+# Swift's standard library is linked statically, so a host needs none. Symbols and debug information are stripped, which
+# halves the programs.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

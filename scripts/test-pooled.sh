@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# test-pooled.sh [ARGUMENT...]: the tests of engine, jobs and program once more, behind PgBouncer in transaction mode.
+# test-pooled.sh [ARGUMENT...]: runs the tests of engine, jobs and program behind PgBouncer in transaction mode.
 #
-# The arguments go to `swift test`. None is left out; what rests on a session's own settings goes past the pooler, and says why.
+# The arguments are those of `swift test`. No test is skipped. A test that depends on settings of a session connects
+# without the pooler, and its comment says why.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# test-previous.sh [COMMIT]: the last released program and this one, side by side on one database, under load.
+# test-previous.sh [COMMIT]: tests the last released program and this one side by side on one database, under load.
 #
-# That program, or that of COMMIT, is built from the git history; before the first release a stand-in takes its place.
+# The old program, or that of COMMIT, is built from the git history. Before the first release, a stand-in replaces it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh

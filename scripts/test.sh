@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
-# test.sh [ARGUMENT...]: all tests against a private PostgreSQL and private S3 servers; the arguments go to `swift test`,
-# such as --filter Claim.
+# test.sh [ARGUMENT...]: runs the tests against a private PostgreSQL and private S3 servers.
 #
-# The tests find them in ERRAND_TEST_DATABASE_URL and ERRAND_TEST_S3_RCLONE, _MOTO and _TLS. What is set already is used and
-# left alone.
+# The arguments are those of `swift test`, such as --filter Claim. ERRAND_TEST_DATABASE_URL and ERRAND_TEST_S3_RCLONE,
+# _MOTO and _TLS name the servers. A server that is set already is used, and not stopped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
@@ -17,30 +16,30 @@ if [ -z "${ERRAND_TEST_S3_MOTO:-}" ]; then
     exec scripts/s3.sh with .errand/s3 scripts/test.sh "$@"
 fi
 swift build --build-tests
-# A few at a time: with all at once two cores are so busy that promises of time could not be told from a slow machine. Of
-# faults, which load the machine by themselves, one at a time.
+# Four tests run at a time: with more, two cores are so busy that tests of timing fail on a correct program. Tests of
+# faults load the machine by themselves and run one at a time.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$([ -n "${ERRAND_FAULTS:-}" ] && echo 1 || echo 4)
 log=.errand/test.log
 mkdir -p .errand
 swift test --skip-build "$@" 2>&1 | tee "$log" && exit
 
-# What failed stands somewhere among hundreds of tests that ran beside it: once more, then the runner's own closing line.
+# The failures are spread over the output of hundreds of tests: repeat them, then the runner's last line.
 echo "What failed:"
-grep -A 3 -e 'recorded an issue' -e 'error:' -e 'Fatal error' "$log" || echo "no test said why; all that was printed is in $log"
+grep -A 3 -e 'recorded an issue' -e 'error:' -e 'Fatal error' "$log" || echo "no test printed a reason; the whole output is in $log"
 if ! grep '^[^ ]* Test run with' "$log"; then
-    echo "the run did not end"
+    echo "the run did not finish"
     exit 1
 fi
 [ -z "${ERRAND_FAULTS:-}" ] || exit 1
 
-# Up to three suites that failed beside others run once more alone. What passes then rests on how busy the machine was: it is
-# said, and fails nothing. A suite is named like its file; an issue that was recorded elsewhere names none.
-mapfile -t places < <(sed -n 's/.* recorded an issue at \([^:]*\):.*/\1/p' "$log" | sort -u)
-[ ${#places[@]} -ge 1 ] && [ ${#places[@]} -le 3 ] || exit 1
-for place in "${places[@]}"; do [[ $place == *Tests.swift ]] || exit 1; done
-suites=$(IFS='|' && echo "${places[*]%.swift}")
-echo "Once more alone: $suites"
+# Up to three failed suites run again alone. A suite that passes then failed because the machine was busy: it is
+# reported and fails nothing. A suite is named like its file; an issue that was recorded in another file names no suite.
+mapfile -t files < <(sed -n 's/.* recorded an issue at \([^:]*\):.*/\1/p' "$log" | sort -u)
+[ ${#files[@]} -ge 1 ] && [ ${#files[@]} -le 3 ] || exit 1
+for file in "${files[@]}"; do [[ $file == *Tests.swift ]] || exit 1; done
+suites=$(IFS='|' && echo "${files[*]%.swift}")
+echo "Again, alone: $suites"
 swift test --skip-build --filter "\.($suites)/" 2>&1 | tee "$log.alone" || exit 1
-# None is run where no suite has that name.
+# No test runs if no suite has that name.
 grep -q '^[^ ]* Test run with [1-9].* passed' "$log.alone"
 echo "failed beside the others and passed alone: $suites"

@@ -37,11 +37,11 @@ class Backlog:
 
     def ask(self, sql):
         self.psql.stdin.write(f"{sql}\n\\echo end\n")
-        answer = []
+        rows = []
         for line in self.psql.stdout:
             if line == "end\n":
-                return answer
-            answer.append(line.rstrip("\n"))
+                return rows
+            rows.append(line.rstrip("\n"))
         sys.exit(f"{self.name}: psql has ended")
 
     def round(self, queue, batch, timed):
@@ -55,7 +55,7 @@ class Backlog:
         self.ask("\\timing off")
         count, ids, lines, *last = row.split("|")
         self.short += int(count) < batch
-        # Nothing else writes here, so whatever lies below the last line that came is settled.
+        # Nothing else writes here, so all jobs below the last printed row are complete.
         self.marks[queue] = [int(line) for line in last]
         if timed:
             self.times.append(float(re.match(r"Time: ([\d.]+) ms", time)[1]))

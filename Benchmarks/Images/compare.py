@@ -46,9 +46,9 @@ def ours(program, photo, result):
         head = json.dumps({"request": REQUEST, "bytes": len(data), "seconds": 60}).encode()
         process.stdin.write(struct.pack(">I", len(head)) + head + data)
         process.stdin.flush()
-        answer, output = frame()
+        response, output = frame()
         open(result, "wb").write(output)
-        report.update(answer["report"], warm=time.monotonic() - ready)
+        report.update(response["report"], warm=time.monotonic() - ready)
         process.stdin.close()
         return process
 

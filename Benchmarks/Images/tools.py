@@ -75,9 +75,9 @@ class ErrandImage:
         head = json.dumps({"request": REQUEST, "bytes": len(data), "seconds": 60}).encode()
         self.process.stdin.write(struct.pack(">I", len(head)) + head + data)
         self.process.stdin.flush()
-        answer, output = self.frame()
-        if "report" not in answer:
-            raise RuntimeError(f"{photo}: {answer}")
+        response, output = self.frame()
+        if "report" not in response:
+            raise RuntimeError(f"{photo}: {response}")
         with open(result, "wb") as file:
             file.write(output)
 
@@ -102,9 +102,9 @@ class Calls:
 
 def sizes(programs, photos, out):
     """The pixel size that Errand chose for each photo."""
-    answer = subprocess.run([f"{programs}/errand", "image", "compress", "--json", photos, f"{out}/sizes"], check=True,
+    output = subprocess.run([f"{programs}/errand", "image", "compress", "--json", photos, f"{out}/sizes"], check=True,
                             stdout=subprocess.PIPE, text=True).stdout
-    lines = [json.loads(line) for line in answer.splitlines()]
+    lines = [json.loads(line) for line in output.splitlines()]
     return {line["file"]: f'{line["width"]}x{line["height"]}' for line in lines}
 
 
@@ -128,15 +128,15 @@ def starter(tool, programs, photos, out, figures):
 
 
 def side_by_side(count, start, work, figures):
-    """Does all the work, so many at a time; answers the seconds without those of the starts."""
-    line, failures, compressors = queue.SimpleQueue(), [], [start() for _ in range(count)]
+    """Does all the work, `count` items at a time; returns the seconds without those of the starts."""
+    pending, failures, compressors = queue.SimpleQueue(), [], [start() for _ in range(count)]
     for item in work:
-        line.put(item)
+        pending.put(item)
 
     def run(compress):
         try:
             while not failures:
-                photo, result = line.get_nowait()
+                photo, result = pending.get_nowait()
                 begin = time.monotonic()
                 compress(photo, result)
                 figures.took(time.monotonic() - begin)

@@ -33,8 +33,8 @@ class Awa(Peer):
     settings = ("queue storage, 1,024 workers, 2 claimers, claim_batch_size 512, pool of 30 "
                 "(awa.AsyncClient.start, install_queue_storage and enqueue_many_copy)")
     finished_job_is = "kept, compact"
-    # Its view of all jobs takes seconds where many are finished. Each lane has a sequence for what was enqueued and one
-    # for what was claimed, and each batch says how many jobs it claimed or completed.
+    # Its view of all jobs takes seconds if many are finished. Each queue and priority has a sequence of enqueued jobs and
+    # one of claimed jobs, and each batch has its count of claimed or completed jobs.
     unfinished = ("""select exists (
         select from awa.queue_enqueue_heads as enqueued
         join awa.queue_claim_heads as claimed using (queue, priority, enqueue_shard)

@@ -92,7 +92,7 @@ static void* work_main(void*a){ T*t=a; PGconn*c=conn(); char*q=slurp("claim.sql"
       if(nids){ done_total+=nids; int sec=(int)(now()-t0); if(sec>=0&&sec<MAXSEC)done_sec[sec]+=nids; t->n+=nids; nids=0; }
     } else { r=PQexecPrepared(c,"c",3,v,l,f,1); chk(c,r,"claim"); }
     double e=now(); int sec=(int)(e-t0); if(sec<0)sec=0; if(sec>=MAXSEC)sec=MAXSEC-1; 
-    int nt=PQntuples(r), n=nt; if(n==1&&PQgetisnull(r,0,0)) n=0; /* z_final answers an empty claim with its snapshot alone */ if(n>0||1){ hadd(&t->claim[sec],(e-s)*1e6); claims_sec[sec]++; }
+    int nt=PQntuples(r), n=nt; if(n==1&&PQgetisnull(r,0,0)) n=0; /* z_final returns only its snapshot for an empty claim */ if(n>0||1){ hadd(&t->claim[sec],(e-s)*1e6); claims_sec[sec]++; }
     int64_t mx=0; int64_t pn=pgnow(); uint64_t sxmin=0,sxmax=0;
     for(int i=0;i<n;i++){ int64_t x; memcpy(&x,PQgetvalue(r,i,0),8); ids[i]=be64toh(x); memcpy(&x,PQgetvalue(r,i,1),8); x=be64toh(x); if(x>mx)mx=x; memcpy(&x,PQgetvalue(r,i,2),8); x=pn-(int64_t)be64toh(x); if(e-t0>warm) hadd(&t->e2e,x<0?0:(x>2000000000?2000000000:x)); }
     if(nt){ const char*sb=PQgetvalue(r,0,4); uint32_t nx; memcpy(&nx,sb,4); nx=be32toh(nx); memcpy(&sxmin,sb+4,8); memcpy(&sxmax,sb+12,8); sxmin=be64toh(sxmin); sxmax=be64toh(sxmax);

@@ -6,10 +6,10 @@
 
 int process_hide_memory(void) {
     struct rlimit core;
-    /* A core pattern that pipes to a program ignores the limit. */
+    /* A core pattern that pipes to a program ignores the limit below. */
     if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0) return errno;
     if (getrlimit(RLIMIT_CORE, &core) != 0) return errno;
-    /* The programs that it starts inherit this one. A service may be forbidden the call, and have the limit already. */
+    /* Child processes inherit this limit. A service may lack the right to set it, and have it already. */
     if (core.rlim_cur == 0 && core.rlim_max == 0) return 0;
     core.rlim_cur = core.rlim_max = 0;
     return setrlimit(RLIMIT_CORE, &core) == 0 ? 0 : errno;

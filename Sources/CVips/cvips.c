@@ -9,8 +9,8 @@ static void say_nothing(const gchar *domain, GLogLevelFlags level, const gchar *
 }
 
 int cvips_start(const char *program) {
-    /* Every arena reserves 64 MB of address space. What a photo of 12 megapixels takes is kept for the next one: to get it
-     * from the kernel anew, page by page, took a sixth of a photo's time. */
+    /* Every arena reserves 64 MB of address space. The memory of a photo of 12 megapixels is reused for the next one:
+     * new pages from the kernel took a sixth of a photo's time. */
     mallopt(M_ARENA_MAX, 2);
     mallopt(M_MMAP_THRESHOLD, 32 * 1024 * 1024);
     mallopt(M_TRIM_THRESHOLD, 64 * 1024 * 1024);
@@ -20,7 +20,8 @@ int cvips_start(const char *program) {
     vips_concurrency_set(1);
     vips_cache_set_max(0);
 
-    /* Debian's libvips hands unknown files to ImageMagick, poppler and OpenSlide. Block all, then name the few. */
+    /* Debian's libvips passes unknown files to ImageMagick, poppler and OpenSlide. Block all loaders, then allow a
+     * few. */
     static const char *const loaders[] = {"VipsForeignLoadJpeg", "VipsForeignLoadPng", "VipsForeignLoadWebp",
                                           "VipsForeignLoadNsgif", "VipsForeignLoadHeif"};
     vips_operation_block_set("VipsForeignLoad", TRUE);
@@ -41,7 +42,7 @@ int cvips_warm(void) {
     for (size_t i = 0; !failed && i < sizeof suffixes / sizeof suffixes[0]; i++) {
         void *bytes = NULL;
         size_t count = 0;
-        /* A build without AV1 still reads and writes all the rest. */
+        /* A build without AV1 still reads and writes all other formats. */
         if (vips_image_write_to_buffer(picture, suffixes[i], &bytes, &count, NULL) != 0) {
             vips_error_clear();
             continue;
@@ -62,7 +63,7 @@ int cvips_read_header(const void *bytes, size_t count, CVipsHeader *header) {
     g_strlcpy(header->loader, loader, sizeof header->loader);
     VipsImage *image = vips_image_new_from_buffer(bytes, count, "", NULL);
     if (image == NULL) return -1;
-    /* Loaders that were asked and declined have left their complaints. */
+    /* Loaders that rejected the file have left error messages. */
     vips_error_clear();
     header->width = vips_image_get_width(image);
     header->height = vips_image_get_height(image);
@@ -74,7 +75,7 @@ int cvips_read_header(const void *bytes, size_t count, CVipsHeader *header) {
     return 0;
 }
 
-/* Replaces *image by what an operation made of it; by NULL where it failed. */
+/* Replaces *image with the result of an operation, or with NULL if it failed. */
 static int replace(VipsImage **image, VipsImage **made, int failed) {
     g_object_unref(*image);
     *image = failed ? NULL : *made;
@@ -104,7 +105,7 @@ static int to_plain_srgb(VipsImage **image, const double background[3]) {
     return 0;
 }
 
-/* All pixels at once in memory, so that each encode after it costs only itself. */
+/* Decodes all pixels into memory, so that several encodes need one decode. */
 static int into_memory(VipsImage **image) {
     VipsImage *made = vips_image_copy_memory(*image);
     return replace(image, &made, made == NULL);
@@ -113,8 +114,8 @@ static int into_memory(VipsImage **image) {
 CVipsImage *cvips_decode(const void *bytes, size_t count, int width, int height, int to_srgb,
                          const double background[3]) {
     VipsImage *image = NULL;
-    /* VIPS_SIZE_FORCE, to a size that keeps the proportions: left to itself, libvips rounds one side and shifts the
-     * picture by up to half a pixel against it, which costs 2 points of SSIMULACRA2.
+    /* VIPS_SIZE_FORCE, to a size with the same proportions. Without it, libvips rounds one side and shifts the
+     * picture by up to half a pixel, which costs 2 points of SSIMULACRA2.
      * The option "fail_on" of vips_thumbnail_buffer is ignored (8.14.1); in the loader's own options it works. */
     int failed = to_srgb
         ? vips_thumbnail_buffer((void *)bytes, count, &image, width, "height", height, "size", VIPS_SIZE_FORCE,

@@ -1,6 +1,6 @@
 #include "pixels.h"
 
-/* Red, green, blue and nothing. */
+/* Red, green, blue and an unused fourth. */
 typedef float Vector __attribute__((vector_size(16)));
 
 static uint8_t byte(float value) { return value < 0 ? 0 : value > 255 ? 255 : (uint8_t)(value + 0.5f); }

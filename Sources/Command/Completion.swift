@@ -4,15 +4,15 @@ import Postgres
 extension CompletionKind {
     /// The names of all queues in the database.
     static let queues = names("select queue from errand.queue_status")
-    /// The names of all kinds that a worker has brought or that a job has.
+    /// The names of all kinds that a worker has registered or that a job has.
     static let kinds = names("select kind from errand.kind_status")
     /// The names of all schedules.
     static let schedules = names("select name from errand.schedule_status")
-    /// The names of all that jobs need from outside.
+    /// The names of all dependencies.
     static let dependencies = names(DependencyCommand.allNames)
 
-    /// What a query answers at the moment when somebody presses Tab. Nothing within 2 s is nothing at all: a shell that
-    /// waits or shows errors then would be worse than one that doesn't know.
+    /// The result of a query when Tab is pressed. After 2 s there is no completion: a shell that waits or shows errors
+    /// would be worse.
     private static func names(_ query: String) -> CompletionKind {
         .custom { _, _, prefix in
             let names = try? await Environment.load().withConnection(

@@ -4,7 +4,7 @@ import Foundation
 import Logging
 import Postgres
 
-/// What every command starts from: the settings in force, and what they make.
+/// The basis of every command: the settings in force, and what is made of them.
 struct Environment: Sendable {
     let settings: Settings
     let logger: Logger
@@ -29,7 +29,7 @@ struct Environment: Sendable {
         }
     }
 
-    /// Which object store is the database's, asked there until it is known.
+    /// The identity of the database's object store, read from the database once.
     var storeIdentity: StoreIdentity {
         StoreIdentity {
             try await withConnection(needsSchema: false) { connection in
@@ -40,7 +40,7 @@ struct Environment: Sendable {
 
     /// Runs `body` with one connection, for commands that do one thing.
     ///
-    /// - Parameter needsSchema: whether it ends before `body` where the database hasn't this program's schema.
+    /// - Parameter needsSchema: whether to throw before `body` if the database doesn't have this program's schema.
     func withConnection<T: Sendable>(
         statementTimeout: Duration? = .seconds(30), needsSchema: Bool = true, _ body: (Connection) async throws -> T
     ) async throws -> T {

@@ -42,10 +42,10 @@ struct ErrandCommand: AsyncParsableCommand {
         ])
 
     static func main() async {
-        // Before a secret is read. What can't be had is said, and no reason not to work.
+        // Before a secret is read. A failure is reported, but doesn't stop the program.
         let failure = process_hide_memory()
         if failure != 0 { writeError("errand: core dumps stay possible: \(String(cString: strerror(failure)))") }
-        // A reader that has gone away (errand … | head) is no reason to die without a word.
+        // A closed pipe (errand … | head) must not kill the program.
         signal(SIGPIPE, SIG_IGN)
         do {
             var command = try await asyncParseAsRoot()
@@ -66,9 +66,9 @@ struct ErrandCommand: AsyncParsableCommand {
         }
     }
 
-    /// Of arguments that name no command, the command that was most likely meant: `errand job list` for `jbo list`.
+    /// For arguments without a known command, the most similar command: `errand job list` for `jbo list`.
     ///
-    /// - Returns: nil where they name one, and where none is near.
+    /// - Returns: nil if they name a command, or if none is similar.
     static func likelyCommand(_ arguments: [String] = Array(CommandLine.arguments.dropFirst())) -> String? {
         var command: any ParsableCommand.Type = ErrandCommand.self
         var path = ["errand"]
@@ -86,7 +86,7 @@ struct ErrandCommand: AsyncParsableCommand {
     }
 }
 
-/// How the program ends when something went wrong: one line, and an exit code that a script can test.
+/// A failure of the program: one line, and an exit code that a script can test.
 struct Failure: Error {
     let code: Int32
     let message: String
@@ -101,7 +101,7 @@ struct Failure: Error {
         self.message = message.printable
     }
 
-    /// Nil where the error is the argument parser's: usage, help, version.
+    /// Nil for errors of the argument parser: usage, help, version.
     init?(_ error: any Error) {
         switch error {
         case let failure as Failure: self = failure
@@ -116,7 +116,7 @@ struct Failure: Error {
     }
 
     private init(_ error: PostgresError) {
-        // The schema, a table or a function of it isn't there.
+        // The schema, or a table or function of it, is missing.
         let isSchemaMissing = ["3F000", "42P01", "42883"].contains(error.sqlState ?? "")
         switch error.code {
         case _ where isSchemaMissing:
@@ -128,7 +128,7 @@ struct Failure: Error {
         case _ where error.sqlState == "42501":
             self.init(
                 code: Self.failed,
-                "\(error.description); errand_enqueuer may enqueue, errand_monitor look, errand_ops change: have one granted"
+                "\(error.description); errand_enqueuer may enqueue, errand_monitor may monitor, errand_ops may change: have one granted"
             )
         case .connectionLost, .poolExhausted, .timedOut: self.init(code: Self.unreachable, error.description)
         default: self.init(code: Self.failed, error.description)

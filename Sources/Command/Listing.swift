@@ -2,19 +2,19 @@ import ArgumentParser
 import Foundation
 import Postgres
 
-/// One thing of a listing: a line of a table for people, an object for programs.
+/// An element of a listing: a table row for people, an object for programs.
 ///
 /// The names of its properties are those of the view's columns, and stay as they are: programs read them.
 protocol Listed: Encodable {
     /// The table's head.
     static var head: [String] { get }
-    /// What stands below it.
+    /// The cells of its row.
     var cells: [String?] { get }
 }
 
 /// Prints a table that fits a terminal, or a JSON array in one line.
 ///
-/// - Parameter none: what people are told where there is nothing.
+/// - Parameter none: the text for an empty list.
 func show<Line: Listed>(_ lines: [Line], asJSON: Bool, none: String) throws {
     if asJSON { return print(try json(lines)) }
     if lines.isEmpty { return print(none) }
@@ -23,7 +23,7 @@ func show<Line: Listed>(_ lines: [Line], asJSON: Bool, none: String) throws {
     print(table)
 }
 
-/// A time as an argument: one with its date and zone, or a time from now such as `10m`.
+/// A time argument: a date and time with zone, or a time from now such as `10m`.
 enum Moment: Sendable {
     case at(Timestamp)
     case after(Duration)
@@ -41,7 +41,7 @@ enum Moment: Sendable {
         }
     }
 
-    /// Its two parameters in a statement: `coalesce($1, now() + $2 * interval '1 microsecond')`. The server's clock counts.
+    /// Its two statement parameters: `coalesce($1, now() + $2 * interval '1 microsecond')`, by the server's clock.
     static func parameters(_ moment: Moment?) -> [any PostgresEncodable] {
         switch moment {
         case nil: [Timestamp?.none, Int64?.none]
@@ -65,7 +65,7 @@ func age(_ seconds: Double) -> String {
 }
 
 extension Failure {
-    /// That there is nothing of this name, and the one that was most likely meant.
+    /// The failure for an unknown name, with the most similar one.
     static func unknown(_ what: String, _ name: String, among known: [String], more: String = "") -> Failure {
         let near = known.closest(to: name).map { "; did you mean \($0)?" } ?? ""
         return Failure(code: failed, "there is no \(what) '\(name)'\(near)\(more)")

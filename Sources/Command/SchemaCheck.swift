@@ -6,7 +6,7 @@ import Postgres
 extension Environment {
     /// The migrator of this version's schema: the engine and the apps of ERRAND_APPS.
     ///
-    /// - Throws: ``ConfigurationError`` for apps that are not there, and where one lacks another.
+    /// - Throws: ``ConfigurationError`` for unknown apps, and if an app lacks one that it needs.
     func migrator() throws -> Migrator { EngineSchema.migrator(with: try settings.apps()) }
 }
 
@@ -18,7 +18,7 @@ extension Environment {
 extension Settings {
     /// The apps of ERRAND_APPS, those that others need first.
     ///
-    /// - Throws: ``ConfigurationError`` for one that is not there, and where one lacks another.
+    /// - Throws: ``ConfigurationError`` for an unknown app, and if an app lacks one that it needs.
     func apps() throws -> [SchemaPart] {
         do {
             return try AppSchemas.named(value(.apps, parseApps))
@@ -39,13 +39,13 @@ extension Settings {
 }
 
 extension Migrator {
-    /// Returns where this program can run on the database: it has its schema, or a newer one that it can bear. 5 ms.
+    /// Returns if this program can run on the database: the schema is its own, or a compatible newer one. Takes 5 ms.
     ///
-    /// Who may enqueue but not look into errand.migration isn't asked: the functions that he calls say what they lack.
+    /// Users without the right to read errand.migration aren't checked: the functions that they call report errors.
     ///
-    /// - Returns: the version that has migrated the database, where it is newer than this program.
-    /// - Throws: ``Failure`` that names `errand migrate` where the schema is missing or older; ``PostgresError`` with code
-    ///   `schema` where it is newer than this program can bear.
+    /// - Returns: the version that has migrated the database, if it is newer than this program.
+    /// - Throws: ``Failure`` that names `errand migrate` if the schema is missing or older; ``PostgresError`` with code
+    ///   `schema` if it is too new.
     @discardableResult
     func require(on connection: Connection) async throws -> String? {
         let fit: SchemaFit

@@ -1,9 +1,9 @@
 import Errand
 import Postgres
 
-/// What keeps workers and schedulers from their work on a database, though it can be reached and has the schema.
+/// Why workers and schedulers can't work on a reachable database with a schema.
 enum StartObstacle: Sendable, Hashable, CustomStringConvertible {
-    /// The server takes no writes from this session, for this reason. A standby may be promoted.
+    /// The server accepts no writes from this session. A standby may be promoted.
     case readOnly(String)
     /// It is a copy of another database, and `errand.adopt` has not been called.
     case copy(of: String)
@@ -19,22 +19,22 @@ enum StartObstacle: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension Connection {
-    /// Why this session can't write; nil where it can.
+    /// Why this session can't write; nil if it can.
     func readOnlyReason() async throws -> String? {
         let row = try await query(
             "select pg_is_in_recovery(), current_setting('transaction_read_only')::boolean, current_user::text")[0]
         let (isStandby, isReadOnly, user) = try row.decode(Bool.self, Bool.self, String.self)
-        if isStandby { return "the server is a standby, which takes no writes until it is promoted" }
+        if isStandby { return "the server is a standby, which accepts no writes until it is promoted" }
         if isReadOnly { return "sessions of \(user) are read-only here (default_transaction_read_only)" }
         return nil
     }
 
     /// Whether workers and schedulers can begin: the schema is there, and the user has the rights.
     ///
-    /// - Returns: what is to be waited for, nil where they can begin; and the version that has migrated the database,
-    ///   where it is newer than this program.
-    /// - Throws: ``Failure`` where waiting is of no use: the schema or a right is missing. ``PostgresError`` with code
-    ///   `schema` where the schema is too new.
+    /// - Returns: the obstacle to wait for, nil if there is none; and the version that has migrated the database, if it
+    ///   is newer than this program.
+    /// - Throws: ``Failure`` if waiting would not help: the schema or a right is missing. ``PostgresError`` with code
+    ///   `schema` if the schema is too new.
     func startObstacle(for migrator: Migrator) async throws -> (obstacle: StartObstacle?, newer: String?) {
         if let reason = try await readOnlyReason() { return (.readOnly(reason), nil) }
         let newer = try await migrator.require(on: self)
@@ -43,7 +43,7 @@ extension Connection {
         return (original.map { .copy(of: $0) }, newer)
     }
 
-    /// What workers and schedulers call carries a version in its name.
+    /// Functions for workers and schedulers have a version in their name.
     private func requireRightToWork() async throws {
         let row = try await query(
             #"""
@@ -66,11 +66,11 @@ extension Connection {
     }
 }
 
-/// Which lines say what is waited for: each new reason one, and the same one again after ten minutes.
+/// Limits log lines about waiting: one for each new reason, and the same again after ten minutes.
 struct WaitLines {
     private var last: (reason: String, at: ContinuousClock.Instant)?
 
-    /// Whether this reason is to be logged now.
+    /// Whether to log this reason now.
     mutating func allow(_ reason: String, at now: ContinuousClock.Instant = .now) -> Bool {
         if let last, last.reason == reason, now - last.at < .seconds(600) { return false }
         last = (reason, now)

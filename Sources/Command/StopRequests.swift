@@ -1,9 +1,9 @@
-/// What each signal asks for: the first a graceful end, a later one an end at once.
+/// Decides what a signal requests: the first a graceful stop, a later one an immediate stop.
 struct StopRequests {
     enum Step: Equatable { case graceful, atOnce, ignored }
 
-    /// How soon after the first one another signal is the same request. timeout(1), terminals and some runners signal a
-    /// process and its group; one that needs a moment to do both must not take the grace from running jobs.
+    /// How long after the first signal another one is the same request. timeout(1), terminals and some runners signal a
+    /// process and its group, and the second signal must not end the grace period.
     static let echo: Duration = .seconds(1)
 
     private var first: ContinuousClock.Instant?

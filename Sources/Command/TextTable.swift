@@ -1,9 +1,9 @@
 import Foundation
 
-/// Columns for people: as wide as what they hold, two spaces between, nothing behind the last.
+/// A text table: columns as wide as their cells, two spaces between, no trailing spaces.
 struct TextTable: CustomStringConvertible {
-    /// The columns of the terminal; 100 where the output goes elsewhere.
-    static let screen: Int = {
+    /// The width of the terminal; 100 if the output isn't one.
+    static let terminalWidth: Int = {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }
         return max(60, Int(size.ws_col))
@@ -14,9 +14,9 @@ struct TextTable: CustomStringConvertible {
     private let limit: Int
 
     /// - Parameters:
-    ///   - whole: heads of columns that are never cut, such as times, of which a part is of no use.
-    ///   - limit: columns that a line takes at most. The widest cells are cut until it fits.
-    init(head: [String], whole: Set<String> = [], limit: Int = TextTable.screen) {
+    ///   - whole: heads of columns that are never truncated, such as times.
+    ///   - limit: the most columns of a line. The widest cells are truncated to fit.
+    init(head: [String], whole: Set<String> = [], limit: Int = TextTable.terminalWidth) {
         lines = [head]
         self.whole = whole
         self.limit = limit
@@ -40,7 +40,8 @@ struct TextTable: CustomStringConvertible {
         .joined(separator: "\n")
     }
 
-    /// As wide as the widest cell; where that is too wide, the widest columns give way, down to their heads.
+    /// Each column is as wide as its widest cell. If the line is too wide, the widest columns shrink, down to their
+    /// heads.
     private var fittingWidths: [Int] {
         var widths = lines[0].indices.map { column in lines.map { $0[column].columns }.max() ?? 0 }
         let floors = zip(lines[0], widths).map { head, width in whole.contains(head) ? width : max(4, head.columns) }
@@ -56,10 +57,10 @@ struct TextTable: CustomStringConvertible {
 }
 
 extension String {
-    /// The columns that a terminal needs for it: two for a letter of East Asian scripts and for most emoji.
+    /// Its width in a terminal: two columns for letters of East Asian scripts and most emoji.
     var columns: Int { reduce(0) { $0 + $1.columns } }
 
-    /// Its beginning, with `…` where something was left out.
+    /// The text, truncated to the width with `…`.
     func cut(to width: Int) -> String {
         guard columns > width else { return self }
         var text = ""
@@ -74,7 +75,7 @@ extension String {
 
     func padded(to width: Int) -> String { self + String(repeating: " ", count: max(0, width - columns)) }
 
-    /// In lines of at most `width` columns, broken at spaces; a word that is longer has a line of its own.
+    /// Wraps at spaces to lines of at most `width` columns. A longer word gets a line of its own.
     func wrapped(to width: Int) -> [String] {
         var lines: [String] = []
         for word in split(separator: " ", omittingEmptySubsequences: false) {

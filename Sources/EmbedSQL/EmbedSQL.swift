@@ -1,9 +1,9 @@
 import Foundation
 
-/// Writes the Swift file that holds the texts of the SQL scripts; the build runs it through `EmbedSQLPlugin`.
+/// Writes the Swift file with the texts of the SQL scripts. The build runs it through `EmbedSQLPlugin`.
 ///
-/// Arguments: the file to write, the folder that the scripts' names start from, the scripts.
-/// Ends with 1 where a script breaks a rule, and says `file:line: error: rule` in the compiler's own form.
+/// The arguments are the file to write, the folder to which the scripts' names are relative, and the scripts. The exit
+/// code is 1 if a script breaks a rule; the message has the compiler's form, `file:line: error: rule`.
 @main enum EmbedSQL {
     static func main() {
         let arguments = Array(CommandLine.arguments.dropFirst())

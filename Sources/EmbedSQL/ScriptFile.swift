@@ -1,6 +1,6 @@
-/// One file of SQL, as it lies on the disk.
+/// One SQL file.
 struct ScriptFile: Equatable {
-    /// The app that it belongs to; nil for the engine, whose lists lie in the folder itself.
+    /// Its app; nil for the engine, whose lists are in the folder itself.
     let app: String?
     /// Below the folder of its part, such as `functions/queue/enqueue.sql`.
     let path: String
@@ -20,7 +20,7 @@ struct ScriptFile: Equatable {
     /// The path below the folder of all scripts.
     var wholePath: String { prefix + path }
 
-    /// What its name has in front: `media/`, or nothing.
+    /// The prefix of its name: `media/`, or nothing.
     private var prefix: String { app.map { $0 + "/" } ?? "" }
 
     /// The whole path without its ending; of a migration, without its folder as well: `0001_queue`, `media/0001_photo`.
@@ -32,16 +32,17 @@ struct ScriptFile: Equatable {
         return String(short.hasSuffix(".sql") ? short.dropLast(".sql".count) : short)
     }
 
-    /// The file's name alone: what an `after` line calls it.
+    /// The file's name without folders, as in an `after` line.
     var lastName: String { String(name[(name.lastIndex(of: "/").map(name.index(after:)) ?? name.startIndex)...]) }
 
-    /// What `-- errand: after NAME` lines of the head ask for, with their lines, counted from 1.
+    /// The names in `-- errand: after NAME` lines of the head, with line numbers from 1.
     var after: [(name: String, line: Int)] { named(by: "-- errand: after ") }
 
-    /// The apps that `-- errand: needs NAME` lines of the head name.
+    /// The apps in `-- errand: needs NAME` lines of the head.
     var needs: [String] { named(by: "-- errand: needs ").map(\.name) }
 
-    /// The head ends at the first line that is no comment. A line may name several, parted by spaces or commas.
+    /// The head ends at the first line that is no comment. A line may have several names, separated by spaces or
+    /// commas.
     private func named(by mark: String) -> [(name: String, line: Int)] {
         var found: [(name: String, line: Int)] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -54,7 +55,7 @@ struct ScriptFile: Equatable {
     }
 }
 
-/// A rule that a script breaks, for the one who has just written it.
+/// A rule that a script breaks.
 struct RuleError: Error, Equatable {
     let path: String
     var line = 1

@@ -1,22 +1,22 @@
-/// The scripts of one part, the engine or an app, by what they are; each list in the order in which it is applied.
+/// The scripts of one part, the engine or an app, by type; each list in the order of application.
 ///
-/// Migrations go by number, without gap or double. Functions, views and seeds go by name, except where a head says
-/// `-- errand: after NAME`: then the named one of the same list comes first.
+/// Migrations are in the order of their numbers, without gaps and duplicates. Functions, views and seeds are in the
+/// order of their names. `-- errand: after NAME` in a script's head puts NAME, of the same list, before that script.
 struct ScriptLists {
     private(set) var migrations: [ScriptFile] = []
     private(set) var functions: [ScriptFile] = []
     private(set) var views: [ScriptFile] = []
     private(set) var seeds: [ScriptFile] = []
-    /// Nil where there is none yet.
+    /// Nil if there is none.
     private(set) var roles: ScriptFile?
 
-    /// The apps that this part can't be without.
+    /// The apps that this part requires.
     var needs: [String] { Set(migrations.flatMap(\.needs)).sorted() }
 
     /// Sorts the files into their lists.
     ///
-    /// - Throws: ``RuleError`` for a file that lies where no list looks, a migration whose number is missing, doubled or
-    ///   leaves a gap, and an `after` that names nothing, two things, or goes round in a circle.
+    /// - Throws: ``RuleError`` for a file outside of the folders of the lists, for a migration without a number, with a
+    ///   duplicate one or after a gap, and for an `after` that names no script or two, or is part of a cycle.
     init(_ files: [ScriptFile]) throws {
         for file in files.sorted(by: { $0.path < $1.path }) {
             let parts = file.path.split(separator: "/")
@@ -40,7 +40,7 @@ struct ScriptLists {
         seeds = try Self.ordered(seeds)
     }
 
-    /// Migrations are 0001, 0002 and so on: a gap is a file that was forgotten, a double is a merge that went wrong.
+    /// Migrations are 0001, 0002 and so on. A gap is a missing file, and a duplicate is a wrong merge.
     private static func checkNumbers(_ migrations: [ScriptFile]) throws {
         for (index, file) in migrations.enumerated() {
             let digits = file.localName.prefix(while: \.isNumber)
@@ -61,7 +61,8 @@ struct ScriptLists {
         return RuleError(path: file.wholePath, rule: "two migrations have one number: \(other.name) and \(file.name)")
     }
 
-    /// Takes the first by name whose `after` names are all taken, until none is left. A list is some hundred files long.
+    /// Takes the first by name whose `after` names are all taken, until none is left. A list is some hundred files
+    /// long.
     private static func ordered(_ files: [ScriptFile]) throws -> [ScriptFile] {
         let needs = try files.map { file in Set(try file.after.map { try index(of: $0, for: file, in: files) }) }
         var taken = Set<Int>()
@@ -81,13 +82,13 @@ struct ScriptLists {
 
     /// The one that an `after` means: by its last name, or by its full one where two share the last.
     private static func index(
-        of wish: (name: String, line: Int), for file: ScriptFile, in files: [ScriptFile]
+        of reference: (name: String, line: Int), for file: ScriptFile, in files: [ScriptFile]
     ) throws -> Int {
-        let exact = files.indices.filter { files[$0].localName == wish.name }
-        let matches = exact.isEmpty ? files.indices.filter { files[$0].lastName == wish.name } : exact
+        let exact = files.indices.filter { files[$0].localName == reference.name }
+        let matches = exact.isEmpty ? files.indices.filter { files[$0].lastName == reference.name } : exact
         guard matches.count == 1 else {
             let rule = matches.isEmpty ? "no script of this list is named" : "more than one script is named"
-            throw RuleError(path: file.wholePath, line: wish.line, rule: "\(rule) \(wish.name)")
+            throw RuleError(path: file.wholePath, line: reference.line, rule: "\(rule) \(reference.name)")
         }
         return matches[0]
     }

@@ -1,10 +1,10 @@
-/// All parts of a folder of scripts: the engine where the lists lie in the folder itself, and else a folder an app.
+/// The parts of a folder of scripts: the engine if the folder has the lists itself, otherwise one app per subfolder.
 struct ScriptParts {
     private(set) var parts: [(name: String, lists: ScriptLists)] = []
 
-    /// Apps come behind those that they need, else by name.
+    /// Apps come after those that they need, otherwise by name.
     ///
-    /// - Throws: ``RuleError`` as ``ScriptLists``, and where an app needs one that isn't there, or itself by a detour.
+    /// - Throws: ``RuleError`` as ``ScriptLists``, and for an app that needs a missing app, or itself through others.
     init(_ files: [ScriptFile]) throws {
         let groups = Dictionary(grouping: files) { $0.app ?? "engine" }
         var rest = try groups.mapValues { try ScriptLists($0) }

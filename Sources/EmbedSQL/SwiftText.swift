@@ -1,7 +1,7 @@
-/// The Swift source that holds the parts: plain string literals, which compile in a second whatever their length.
+/// The Swift source with the parts as plain string literals. These compile within a second at any length.
 struct SwiftText {
     let text: String
-    /// Where SchemaPart is.
+    /// The module of SchemaPart.
     private static let module = "Postgres"
 
     init(of scripts: ScriptParts) {

@@ -1,3 +1,2 @@
-// Who imports Errand has `Database`, `Statement` and `Transaction` too: there is no handler without them, and one import is
-// enough to write it.
+// Importing Errand also imports `Database`, `Statement` and `Transaction`, which every handler needs.
 @_exported import Postgres

@@ -1,6 +1,6 @@
-/// The sides of the pictures in a HEIC or AVIF file, as its metadata says them: in the boxes `ispe`, one an item.
+/// The sides of the pictures in a HEIC or AVIF file, from its metadata: each item has a box `ispe`.
 enum HEIFSizes {
-    /// Those within the first 64 KiB, where the metadata is. A side of more than 2^17 pixels is none.
+    /// The sides in the first 64 KiB, which have the metadata. A box with a side of more than 2^17 pixels is ignored.
     static func all(in file: [UInt8]) -> [PixelSize] {
         let head = file.prefix(64 * 1024)
         let mark = Array("ispe".utf8)

@@ -52,7 +52,7 @@ public struct ImageError: Error, Hashable, Sendable {
         self.detail = String(String(line).prefix(500))
     }
 
-    /// Whether the same bytes would fail again. False where a retry may succeed: time limit, crash, files, no program.
+    /// Whether the same bytes would fail again. False if a retry may succeed: time limit, crash, files, no program.
     public var isPermanent: Bool {
         let passing: Set<Code> = [.timeLimit, .crashed, .unavailable, .fileAccess]
         return !passing.contains(code)

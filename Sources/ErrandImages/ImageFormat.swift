@@ -4,7 +4,7 @@ public enum ImageFormat: String, Codable, CaseIterable, Sendable {
 
     /// Detects the format from the first 32 bytes.
     ///
-    /// - Throws: ``ImageError/Code/empty``, ``ImageError/Code/unsupportedFormat`` where the bytes begin like a picture
+    /// - Throws: ``ImageError/Code/empty``, ``ImageError/Code/unsupportedFormat`` if the bytes begin like a picture
     ///   or document of a format that is not read, and ``ImageError/Code/notAnImage`` else.
     public init(of bytes: some Collection<UInt8>) throws(ImageError) {
         let head = Array(bytes.prefix(32))

@@ -6,9 +6,9 @@ public struct ImageReport: Codable, Hashable, Sendable {
     public var width: Int
     /// Pixels of the result, upright.
     public var height: Int
-    /// The encoder's quality, 1...100. Nil where the source was small enough: its own pixels are the result.
+    /// The encoder's quality, 1...100. Nil if the source was small enough: its own pixels are the result.
     public var quality: Int?
-    /// How often the picture was encoded to find that quality. 0 where its own pixels were kept.
+    /// How often the picture was encoded to find that quality. 0 if its own pixels were kept.
     public var encodes: Int
     /// From the first byte sent to the last byte received. The wait for a free process is not included.
     public var milliseconds: Double

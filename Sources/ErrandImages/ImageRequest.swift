@@ -33,8 +33,8 @@ public struct ImageRequest: Codable, Hashable, Sendable {
     public var format = Format.jpeg
     /// Qualities to choose from, 1...100. Where the lowest has too many bytes, the picture is made smaller.
     ///
-    /// Default nil: 72...100 for JPEG, 70...92 for WebP, 45...80 for AVIF. For JPEG, 1...91 are the encoder's qualities;
-    /// from 92 on colour is kept at every pixel, at an encoder's quality of four less.
+    /// Default nil: 72...100 for JPEG, 70...92 for WebP, 45...80 for AVIF. For JPEG, 1...91 are the encoder's
+    /// qualities; from 92 on colour is kept at every pixel, at an encoder's quality of four less.
     public var qualities: ClosedRange<Int>?
     /// The colour behind transparent pixels. Default white.
     public var background = Colour.white

@@ -67,8 +67,8 @@ public protocol PushService: Sendable {
     ///   - present: the time by a correct clock, such as the database's. The provider token carries it.
     ///   - deadline: nothing is sent from then on.
     /// - Returns: the service's id of the accepted push, if it has one. Accepted is not delivered.
-    /// - Throws: ``PushError`` for any other response, and for none. With code `interrupted` or `timedOut`, the push may have
-    ///   been accepted.
+    /// - Throws: ``PushError`` for any other response, and for none. With code `interrupted` or `timedOut`, the push
+    ///   may have been accepted.
     func send(_ push: Push, at present: Date, by deadline: ContinuousClock.Instant) async throws(PushError) -> String?
 
     /// Closes connections once their pushes have a response.

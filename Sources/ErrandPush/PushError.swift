@@ -12,7 +12,7 @@ public struct PushError: Error, OutboundError, Sendable, Hashable {
         public static let refused = Code(name: "refused")
         /// Key, team, topic or clock are wrong. An operator has to fix that.
         public static let misconfigured = Code(name: "misconfigured")
-        /// Nothing can be sent: refused, no route, no address, no TLS, no answer to the connect.
+        /// Nothing can be sent: refused, no route, no address, no TLS, no reply to the connect.
         public static let unreachable = Code(name: "unreachable")
         /// Too many pushes for this one device, for now.
         public static let deviceBusy = Code(name: "too many for one device")
@@ -30,7 +30,7 @@ public struct PushError: Error, OutboundError, Sendable, Hashable {
 
     /// What kind of failure it was.
     public let code: Code
-    /// The HTTP status. Nil where no response came.
+    /// The HTTP status. Nil if no response came.
     public let status: Int?
     /// Apple's reason, such as `BadDeviceToken`, or what went wrong. It holds no token and no key.
     public let reason: String
@@ -39,7 +39,7 @@ public struct PushError: Error, OutboundError, Sendable, Hashable {
 
     /// - Parameters:
     ///   - code: what kind of failure it was.
-    ///   - status: the HTTP status; nil where no response came.
+    ///   - status: the HTTP status; nil if no response came.
     ///   - reason: one line without tokens and keys.
     ///   - since: since when the token is invalid.
     public init(_ code: Code, status: Int? = nil, reason: String, since: Date? = nil) {

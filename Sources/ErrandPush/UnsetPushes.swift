@@ -1,6 +1,6 @@
 import Foundation
 
-/// Refuses every push, because no credentials are set: somebody has to set them, and until then pushes wait.
+/// Refuses every push, because no credentials are set. Pushes wait until an operator sets them.
 package struct UnsetPushes: PushService {
     package init() {}
 

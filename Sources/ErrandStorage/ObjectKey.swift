@@ -1,7 +1,7 @@
 /// The name of an object in a store: parts of letters, digits and `. _ - + @`, joined by slashes.
 ///
-/// Refused is all else that a path, a URL or a shell could interpret: `..`, a leading slash or dot, an empty part, percent
-/// forms, control characters, and what is not ASCII.
+/// Everything else that a path, a URL or a shell could interpret is refused: `..`, a leading slash or dot, an empty
+/// part, percent encoding, control characters, and non-ASCII characters.
 public struct ObjectKey: Hashable, Sendable {
     /// The whole key, such as `receipts/17.pdf`.
     public let text: String
@@ -25,7 +25,7 @@ public struct ObjectKey: Hashable, Sendable {
         self.text = text
     }
 
-    /// Where a store says which one it is. No other key begins with a dot, so no app can put or remove it.
+    /// The key of the marker that identifies a store. No other key begins with a dot, so no app can put or remove it.
     static let marker = ObjectKey(reserved: ".errand-store")
 
     /// The key of a folder, of a text that ends with a slash.

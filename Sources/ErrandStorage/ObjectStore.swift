@@ -13,7 +13,7 @@ public protocol ObjectStore: Sendable {
     ///   - key: the object's name.
     ///   - type: the media type for readers. A folder doesn't store it.
     ///   - condition: whether an existing object is replaced.
-    /// - Returns: whether the object was stored. False where the condition didn't hold.
+    /// - Returns: whether the object was stored. False if the condition didn't hold.
     /// - Throws: ``StorageError``.
     @discardableResult
     func put(
@@ -25,34 +25,34 @@ public protocol ObjectStore: Sendable {
     /// - Parameters:
     ///   - key: the object's name.
     ///   - limit: most bytes.
-    /// - Throws: ``StorageError``: `notFound` where there is no object, and `tooLarge`, before it is read, where the object
-    ///   has more than `limit` bytes.
+    /// - Throws: ``StorageError``: `notFound` if there is no object, and `tooLarge`, before it is read, where the
+    ///   object has more than `limit` bytes.
     func get(_ key: ObjectKey, atMost limit: Int) async throws(StorageError) -> [UInt8]
 
-    /// Reads a part of the object: the bytes from `range.lowerBound` on, fewer where the object ends before.
+    /// Reads a part of the object: the bytes from `range.lowerBound` on, fewer if the object ends before.
     ///
-    /// - Throws: ``StorageError``: `notFound` where there is no object, `rejected` where it has no byte there.
+    /// - Throws: ``StorageError``: `notFound` if there is no object, `rejected` if it has no byte there.
     func get(_ key: ObjectKey, _ range: Range<Int>) async throws(StorageError) -> [UInt8]
 
     /// Writes the object to a new file, readable by its owner only, in little memory.
     ///
-    /// - Throws: ``StorageError``: `notFound` where there is no object. No file is left after an error.
+    /// - Throws: ``StorageError``: `notFound` if there is no object. No file is left after an error.
     func get(_ key: ObjectKey, toFile path: String) async throws(StorageError)
 
-    /// Returns the object's size and checksum without reading it. Nil where there is no object.
+    /// Returns the object's size and checksum without reading it. Nil if there is no object.
     func status(of key: ObjectKey) async throws(StorageError) -> ObjectStatus?
 
-    /// Deletes an object and every version of it. No error where there is none.
+    /// Deletes an object and every version of it. No error if there is none.
     func delete(_ key: ObjectKey) async throws(StorageError)
 
     /// Deletes any number of objects.
     ///
     /// - Returns: the error of each object that was not deleted. All others are gone.
-    /// - Throws: ``StorageError`` where the outcome of all of them is unknown.
+    /// - Throws: ``StorageError`` if the outcome of all of them is unknown.
     func delete(_ keys: [ObjectKey]) async throws(StorageError) -> [ObjectKey: StorageError]
 
-    /// Lists up to `count` keys that begin with `prefix`, from behind `after` on, in byte order. Names that no ``ObjectKey``
-    /// can have are skipped.
+    /// Lists up to `count` keys that begin with `prefix`, from behind `after` on, in byte order. Names that no
+    /// ``ObjectKey`` can have are skipped.
     func keys(beginning prefix: String, after: ObjectKey?, atMost count: Int) async throws(StorageError) -> [ObjectKey]
 
     /// Deletes up to `count` objects below a prefix, whatever their names. A folder store deletes empty folders too.
@@ -96,14 +96,14 @@ extension ObjectStore {
         try await put(.bytes(bytes), at: key, type: type, if: .always)
     }
 
-    /// The object's size in bytes; nil where there is none.
+    /// The object's size in bytes; nil if there is none.
     public func size(of key: ObjectKey) async throws(StorageError) -> Int? { try await status(of: key)?.size }
 
     /// Stores bytes under a key that has no object, or has the same bytes already. Idempotent.
     ///
     /// An existing object is compared by its checksum, or by reading it where the store has no checksum.
-    /// - Returns: true where the object was stored now, false where it existed.
-    /// - Throws: ``StorageError``; `taken` where the key has another object.
+    /// - Returns: true if the object was stored now, false if it existed.
+    /// - Throws: ``StorageError``; `taken` if the key has another object.
     @discardableResult
     public func putOnce(
         _ bytes: [UInt8], at key: ObjectKey, type: ContentType

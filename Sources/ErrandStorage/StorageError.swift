@@ -14,7 +14,7 @@ public struct StorageError: Error, OutboundError, Sendable, Hashable {
         public static let full = Code(name: "full")
         /// The key's file is no regular file, such as a symbolic link.
         public static let denied = Code(name: "denied")
-        /// Nothing can be sent: refused, no route, no address, no TLS, no answer to the connect.
+        /// Nothing can be sent: refused, no route, no address, no TLS, no reply to the connect.
         public static let unreachable = Code(name: "unreachable")
         /// It took longer than it may, in all or between two pieces.
         public static let timedOut = Code(name: "timed out")
@@ -72,7 +72,7 @@ public struct StorageError: Error, OutboundError, Sendable, Hashable {
 }
 
 extension StorageError {
-    /// What the system answered, about `what`.
+    /// The system's error number for `what`.
     init(errno number: Int32, _ what: String) {
         let code: Code =
             switch number {

@@ -11,7 +11,7 @@ import Foundation
 /// |---|---|---|
 /// | `endpoint` | `https://s3.REGION.amazonaws.com` | the server; `http://` only together with `plaintext=true` |
 /// | `region` | `us-east-1` | |
-/// | `style` | `virtual` for Amazon, else `path` | where the bucket's name stands |
+/// | `style` | `virtual` for Amazon, else `path` | the bucket's name is in the host or in the path |
 /// | `conditions` | `native` | `head` for servers that don't know `If-None-Match` |
 /// | `versions` | `refused` | of a bucket that keeps versions: `refused`, `removed`, `unchecked` |
 /// | `authorities` | | a PEM file of authorities to trust besides the system's |

@@ -1,19 +1,19 @@
 import Foundation
 import Synchronization
 
-/// Which store the database's objects lie in: an id that stands in the database, and in a marker in the store.
+/// The identity of the database's store: an id in the database and in a marker object of the store.
 ///
-/// A folder whose disk isn't mounted, and a wrong bucket or prefix, look like a store whose objects are all gone. So a store
-/// without the database's id counts as down. Nothing but `errand storage init` writes a marker.
+/// A folder whose disk isn't mounted, or a wrong bucket or prefix, looks like an empty store. So a store without the
+/// database's id counts as down. Nothing but `errand storage init` writes a marker.
 package final class StoreIdentity: Sendable {
     private let read: @Sendable () async throws -> UUID?
     private let known = Mutex<UUID?>(nil)
 
-    /// - Parameter read: reads the id from the database; nil where it has none.
+    /// - Parameter read: reads the id from the database; nil if it has none.
     package init(_ read: @escaping @Sendable () async throws -> UUID?) { self.read = read }
 
-    /// Runs `body` with the database's id; once more where `body` throws `wrongStore` and the id has changed since it was
-    /// read.
+    /// Runs `body` with the database's id. If `body` throws `wrongStore` and the id has changed since it was read, runs
+    /// it again.
     func confirmed<T: Sendable>(
         _ body: (UUID) async throws(StorageError) -> T
     ) async throws(StorageError) -> T {
@@ -43,9 +43,9 @@ package final class StoreIdentity: Sendable {
     }
 }
 
-/// The object in a store that says which one it is.
+/// The marker object that identifies a store.
 package enum StoreMarker {
-    /// Bytes that a marker has at most.
+    /// The most bytes of a marker.
     static let limit = 4096
 
     static func bytes(of id: UUID) -> [UInt8] {
@@ -61,8 +61,8 @@ package enum StoreMarker {
         String(decoding: bytes, as: UTF8.self).split(separator: "\n").first.flatMap { UUID(uuidString: String($0)) }
     }
 
-    /// - Parameter marker: its bytes; nil where there is none.
-    /// - Throws: ``StorageError`` with code `wrongStore` where it isn't that of `id`.
+    /// - Parameter marker: its bytes; nil if there is none.
+    /// - Throws: ``StorageError`` with code `wrongStore` if its id isn't `id`.
     static func require(_ id: UUID, in marker: [UInt8]?, of place: String) throws(StorageError) {
         let found = marker.map { Self.id(in: $0)?.uuidString.lowercased() ?? "an unreadable one" }
         guard found != id.uuidString.lowercased() else { return }
@@ -75,7 +75,7 @@ package enum StoreMarker {
 }
 
 extension ObjectStore {
-    /// The id in the store's marker; nil where it has none. For a store without an identity of its own.
+    /// The id in the store's marker; nil if it has none. For a store without an identity of its own.
     package func markedID() async throws(StorageError) -> UUID? {
         do throws(StorageError) {
             return StoreMarker.id(in: try await get(.marker, atMost: StoreMarker.limit))
@@ -84,7 +84,7 @@ extension ObjectStore {
         }
     }
 
-    /// Writes the marker. Returns false where the store has one, and it is not to be replaced.
+    /// Writes the marker. Returns false if the store has one and `replacing` is false.
     package func mark(as id: UUID, replacing: Bool) async throws(StorageError) -> Bool {
         try await put(
             .bytes(StoreMarker.bytes(of: id)), at: .marker, type: ContentType(rawValue: "text/plain"),

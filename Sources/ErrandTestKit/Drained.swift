@@ -1,9 +1,9 @@
 import Errand
 import Postgres
 
-/// What a ``TestQueue/drain(within:limit:)`` has run, and what it has left.
+/// The attempts that ``TestQueue/drain(within:limit:)`` has run, and the jobs that are left.
 public struct Drained: Sendable {
-    /// One run of one job, from its claim to its end.
+    /// One attempt of one job.
     public struct Attempt: Sendable {
         /// The job's id.
         public let job: Int64
@@ -11,11 +11,11 @@ public struct Drained: Sendable {
         public let queue: String
         /// Counted from 1.
         public let number: Int
-        /// What became of it.
+        /// The attempt's outcome.
         public internal(set) var outcome: AttemptOutcome
-        /// What went wrong, or why it was cancelled, parked or obsolete.
+        /// What went wrong, or why the job was cancelled, parked or became obsolete.
         public internal(set) var reason: String?
-        /// What the handler answered; nil where that was committed with its transaction: it is with the job then.
+        /// The handler's output; nil if the handler's transaction committed it. Then the job has it.
         public let output: JSONB?
         public let took: Duration
 
@@ -31,12 +31,12 @@ public struct Drained: Sendable {
         }
     }
 
-    /// Every attempt, in the order in which their ends were written.
+    /// Every attempt, in the order of completion.
     public let attempts: [Attempt]
-    /// The jobs that have not ended: scheduled for later, parked, held, or of a kind without a handler.
+    /// The jobs that have not ended: scheduled, parked, in a paused queue, or of a kind without a handler.
     public let left: [RecordedJob]
 
-    /// What became of each attempt, in the order in which their ends were written.
+    /// The outcome of each attempt, in the order of completion.
     public var outcomes: [AttemptOutcome] { attempts.map(\.outcome) }
 
     /// The attempts of jobs of one kind.
@@ -44,7 +44,7 @@ public struct Drained: Sendable {
 }
 
 extension Drained: CustomStringConvertible {
-    /// A line an attempt, and a line a job that is left.
+    /// One line per attempt, and one line per job that is left.
     public var description: String {
         let ran = attempts.map { "\($0)" }
         let rest = left.map { "left: \($0)" }
@@ -59,11 +59,11 @@ extension Drained.Attempt: CustomStringConvertible {
     }
 }
 
-/// Jobs still ran, or were still due, when a drain's time was over.
+/// Jobs were still running or due when a drain's time limit was reached.
 public struct NotDrained: Error, CustomStringConvertible {
-    /// How long it had.
+    /// The time limit.
     public let limit: Duration
-    /// What had been done by then.
+    /// The attempts until then.
     public let done: Drained
 
     public var description: String { "not drained within \(limit)\n\(done)" }

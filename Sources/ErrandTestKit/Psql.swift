@@ -1,10 +1,10 @@
 import Foundation
 import Postgres
 
-/// What psql answers to a script, for somebody who has the role; nil is who owns the database.
+/// The output of psql for a script, run as the role; nil is the database's owner.
 ///
-/// - Parameter configuration: of the test's database, which is reached past a pooler: the role comes in `options`,
-///   which poolers refuse.
+/// - Parameter configuration: of the test's database, without a pooler: the role is set in `options`, which poolers
+///   refuse.
 package func psql(_ script: String, of configuration: PostgresConfiguration, as role: String? = nil) throws -> String {
     let process = Process()
     process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -19,10 +19,10 @@ package func psql(_ script: String, of configuration: PostgresConfiguration, as 
     process.standardOutput = output
     process.standardError = output
     try process.run()
-    // A script may be longer than what a pipe holds; psql answers little before it has read all.
+    // A script may be larger than the pipe's buffer; psql prints little before it has read all.
     try input.fileHandleForWriting.write(contentsOf: Data(script.utf8))
     try input.fileHandleForWriting.close()
-    let answer = try output.fileHandleForReading.readToEnd() ?? Data()
+    let text = try output.fileHandleForReading.readToEnd() ?? Data()
     process.waitUntilExit()
-    return String(decoding: answer, as: UTF8.self)
+    return String(decoding: text, as: UTF8.self)
 }

@@ -1,7 +1,7 @@
 import Errand
 import Postgres
 
-/// One job as it stands in the database.
+/// One job as stored in the database.
 public struct RecordedJob: Sendable {
     /// The job's id, the same in every attempt.
     public let id: Int64
@@ -19,9 +19,9 @@ public struct RecordedJob: Sendable {
     /// Not to be started before.
     public let runAt: Timestamp
     public let payload: JSONB
-    /// What its handler answered at its end, or has shown so far.
+    /// The handler's output, or its preliminary output so far.
     public let output: JSONB?
-    /// The last error, or why it was cancelled or is obsolete.
+    /// The last error, or why the job was cancelled or became obsolete.
     public let reason: String?
     /// The error of each attempt that failed, the first one first.
     public let errors: [String]
@@ -33,9 +33,9 @@ public struct RecordedJob: Sendable {
     public let traceparent: String?
     /// What a parked job waits for: `limit:KEY` or `dependency:NAME`.
     public let parkedFor: String?
-    /// How much is done, 0 to 1, as its last attempt has reported.
+    /// The progress that its last attempt has reported, 0 to 1.
     public let progress: Double?
-    /// What its last attempt was doing, in its own words.
+    /// The last message of its last attempt.
     public let message: String?
     /// The lines that its last attempt has logged.
     public let log: [String]
@@ -43,15 +43,16 @@ public struct RecordedJob: Sendable {
     /// The payload as its kind reads it. Throws what `init(payload:)` of the kind throws.
     public func payload<J: Job>(as kind: J.Type) throws -> J { try J(payload: payload) }
 
-    /// Whether it has come to an end of any kind.
-    public var hasEnded: Bool { ["succeeded", "failed", "cancelled", "obsolete"].contains(state) }
+    /// Whether the job is finished.
+    public var isFinished: Bool { ["succeeded", "failed", "cancelled", "obsolete"].contains(state) }
 
-    /// From its enqueue to the moment at which it is due.
+    /// The time from its enqueue until it is due.
     public var delay: Duration { runAt - createdAt }
 }
 
 extension RecordedJob: CustomStringConvertible {
-    /// `job 4 send_receipt {"order": 17}: scheduled in queue mail, due 2026-11-21T12:00:00.000Z, attempt 1 of 6: refused`
+    /// `job 4 send_receipt {"order": 17}: scheduled in queue mail, due 2026-11-21T12:00:00.000Z, attempt 1 of 6:
+    /// refused`
     public var description: String {
         var text = "job \(id) \(kind) \(payload.text.prefix(200)): \(state) in queue \(queue)"
         if state == "scheduled" { text += ", due \(runAt)" }

@@ -9,15 +9,16 @@ import Postgres
 ///     …
 /// }
 /// ```
-/// It is copied from a template, which the first test that needs it makes; every other run of the same schema finds it.
-/// Some 50 ms a test.
+/// The database is copied from a template, which the first test creates and later runs with the same schema reuse. Some
+/// 50 ms per test.
 ///
 /// - Parameters:
-///   - connections: open at the same time, at most.
-///   - schema: scripts of your own, run behind Errand's when the template is made. Other scripts have another template.
-///   - logger: what the connections log to. Default: one that says warnings and worse.
+///   - connections: the most open connections.
+///   - schema: your own scripts, run after Errand's when the template is created. Each set of scripts has its own
+///     template.
+///   - logger: the logger of the connections. Default: one for warnings and errors.
 ///   - body: the test. It gets the database, and how to reach it.
-/// - Throws: what `body` throws; ``TestServerMissing`` where `ERRAND_TEST_DATABASE_URL` isn't set.
+/// - Throws: what `body` throws; ``TestServerMissing`` if `ERRAND_TEST_DATABASE_URL` isn't set.
 public func withTestDatabase<T: Sendable>(
     connections: Int = 8, schema: [String] = [], logger: Logger? = nil,
     _ body: (Database, PostgresConfiguration) async throws -> T
@@ -29,7 +30,7 @@ public func withTestDatabase<T: Sendable>(
         configuration: configuration, maximumConnections: connections, waitLimit: .seconds(60),
         logger: logger ?? .test)
     do {
-        // It is a copy of the template, and a copy claims nothing until it is adopted.
+        // The database is a copy of the template, and a copy claims nothing until it is adopted.
         try await database.execute("select errand.record_home()")
         let result = try await body(database, configuration)
         await database.close()
@@ -43,7 +44,7 @@ public func withTestDatabase<T: Sendable>(
 }
 
 extension Logger {
-    /// What a test's output is told: warnings and worse, so that the results of the tests can be seen between them.
+    /// Logs warnings and errors only, to keep the tests' output readable.
     static var test: Logger {
         var logger = Logger(label: "errand.test")
         logger.logLevel = .warning
@@ -51,7 +52,7 @@ extension Logger {
     }
 }
 
-/// The server that tests use isn't named.
+/// The server for tests isn't configured.
 public struct TestServerMissing: Error, CustomStringConvertible {
     public var description: String {
         "ERRAND_TEST_DATABASE_URL: expected the URL of a PostgreSQL server on which tests may make and drop databases, "

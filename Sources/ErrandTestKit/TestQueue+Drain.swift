@@ -3,18 +3,19 @@ import Postgres
 import Synchronization
 
 extension TestQueue {
-    /// Runs all due jobs with a real worker, those that they enqueue too, until none is due, and reports every attempt.
+    /// Runs all due jobs with a real worker, including those that they enqueue, until none is due. Returns every
+    /// attempt.
     ///
-    /// Time stands still meanwhile: what becomes due later, such as a retry after its pause, stays. With `within` it
-    /// passes by itself as ``advance(by:)`` lets it, from one due time to the next: `drain(within: .seconds(3600))`
-    /// runs retries to their end. Jobs in a paused queue, of a kind without a handler, and parked ones whose limit or
-    /// dependency holds them stay too.
+    /// Time stands still meanwhile: jobs that become due later, such as a retry after its delay, stay. With `within`,
+    /// time passes as with ``advance(by:)``, from one due time to the next: `drain(within: .seconds(3600))` runs all
+    /// retries. Jobs in a paused queue, of a kind without a handler, and parked ones whose limit has no room or whose
+    /// dependency is down stay too.
     ///
     /// - Parameters:
-    ///   - within: how much time may pass for the jobs, in all.
-    ///   - limit: how long it may really take.
-    /// - Throws: ``NotDrained`` where jobs still ran at the `limit`: a handler hangs, or a rate holds them. What
-    ///   handlers throw is in the report.
+    ///   - within: the most time that may pass for the jobs.
+    ///   - limit: the most real time.
+    /// - Throws: ``NotDrained`` if jobs still run at the `limit`: a handler hangs, or a rate delays them. Errors of
+    ///   handlers are in the result.
     @discardableResult
     public func drain(within: Duration = .zero, limit: Duration = .seconds(30)) async throws -> Drained {
         let attempts = Mutex<[Drained.Attempt]>([])
@@ -22,7 +23,7 @@ extension TestQueue {
         var rest = within
         try await promote()
         repeat {
-            // A job may enqueue into a queue that had none before: then another worker takes that one.
+            // A job may enqueue into a new queue: then another worker runs that one.
             while case let queues = try await dueQueues(), !queues.isEmpty {
                 let isIdle = try await run(queues, until: end) { new in
                     attempts.withLock { $0 += new.map(Drained.Attempt.init) }
@@ -33,7 +34,7 @@ extension TestQueue {
         return try await drained(attempts.withLock(\.self))
     }
 
-    /// Jobs of these kinds that a worker would take, or that are about to be let go.
+    /// Jobs of these kinds that a worker would claim, or that are about to be released.
     private static let due = """
         from errand.job
         where kind = any ($1)
@@ -50,7 +51,7 @@ extension TestQueue {
         try await database.query(Statement("select distinct queue \(Self.due)", [kinds])).column(0, as: String.self)
     }
 
-    /// Runs a worker until nothing is due in these queues; false where it had to be stopped before.
+    /// Runs a worker until nothing is due in these queues. Returns false if it had to be stopped before.
     private func run(
         _ queues: [String], until end: ContinuousClock.Instant,
         onCompletions: @escaping @Sendable ([Completion]) -> Void
@@ -58,14 +59,14 @@ extension TestQueue {
         var configuration = worker
         configuration.queues = [:]
         for queue in queues { configuration.queues[queue] = worker.queues[queue] ?? 10 }
-        // It is not worth a connection to be woken: a worker that has just been busy looks every 5 ms.
+        // Wake-ups aren't worth a connection: a busy worker probes every 5 ms.
         configuration.listens = false
         // Time passes when the test says so.
         configuration.housekeeping = false
         configuration.pollInterval = .milliseconds(5)
         configuration.onCompletions = onCompletions
         let worker = Worker(database: database, configuration: configuration, logger: logger, handlers: handlers)
-        // Its own task: it has to come to its end, with all outcomes written, though the test is cancelled.
+        // Its own task: it must write all outcomes even if the test is cancelled.
         let running = Task { try await worker.run() }
         do {
             let isIdle = try await becomesIdle(in: queues, until: end)
@@ -85,19 +86,19 @@ extension TestQueue {
             select exists (select \(Self.due) and queue = any ($2))
                 or exists (select from errand.job where state = 'running' and kind = any ($1) and queue = any ($2))
             """, [kinds, queues])
-        var looksIdle = 0
-        while looksIdle < 2 {
+        var idleChecks = 0
+        while idleChecks < 2 {
             guard ContinuousClock.now < end else { return false }
-            // The part of housekeeping that what runs may wait for: limits with room again, dependencies that are back.
-            let answers = try await database.pipeline(["select errand.release_parked_v1()", isBusy])
-            // The job that tries a dependency may have ended between the two: the next look lets the others go.
-            looksIdle = try answers[1].scalar(Bool.self) ? 0 : looksIdle + 1
-            if looksIdle == 0 { try await Task.sleep(for: .milliseconds(2)) }
+            // The part of housekeeping that jobs may wait for: limits with room and dependencies that are up again.
+            let rows = try await database.pipeline(["select errand.release_parked_v1()", isBusy])
+            // The job that probes a dependency may have completed between the two: the next check releases the others.
+            idleChecks = try rows[1].scalar(Bool.self) ? 0 : idleChecks + 1
+            if idleChecks == 0 { try await Task.sleep(for: .milliseconds(2)) }
         }
         return true
     }
 
-    /// Lets time pass to the next moment at which a job is due, if there is one within `rest`.
+    /// Advances time to the next due time within `rest`, if there is one.
     private func passes(_ rest: inout Duration) async throws -> Bool {
         let next = try await database.query(
             Statement(
@@ -118,12 +119,12 @@ extension TestQueue {
         let jobs = try await jobs()
         let obsolete = Dictionary(uniqueKeysWithValues: jobs.filter { $0.state == "obsolete" }.map { ($0.id, $0) })
         var attempts = attempts
-        // A guard is asked when the end is written, and has the last word on its job's last attempt.
+        // A guard is called with the completion, and decides the outcome of the last attempt.
         for (id, job) in obsolete {
             guard let last = attempts.lastIndex(where: { $0.job == id }) else { continue }
             attempts[last].outcome = .obsolete
             attempts[last].reason = job.reason
         }
-        return Drained(attempts: attempts, left: jobs.filter { !$0.hasEnded })
+        return Drained(attempts: attempts, left: jobs.filter { !$0.isFinished })
     }
 }

@@ -2,13 +2,13 @@ import Errand
 import Postgres
 
 extension TestQueue {
-    /// Expects exactly one job with that payload on record, waiting or ended, and returns it.
+    /// Expects exactly one job with this payload, waiting or ended, and returns it.
     ///
     /// - Parameters:
     ///   - job: the payload.
-    ///   - options: those that it was enqueued with. What isn't named isn't compared. `.after` and `.at` are about the time
-    ///     at which it is due, which a retry moves: compare before it has run.
-    /// - Throws: ``UnmetExpectation``, which says what was there instead.
+    ///   - options: the options of its enqueue. Options that aren't given aren't compared. `.after` and `.at` compare
+    ///     the due time, which a retry changes, so compare before the job has run.
+    /// - Throws: ``UnmetExpectation``, which shows the jobs that exist.
     @discardableResult
     public func expectEnqueued<J: Job>(_ job: J, _ options: EnqueueOption...) async throws -> RecordedJob {
         let payload = try JSONB(encoding: job)
@@ -25,11 +25,11 @@ extension TestQueue {
         throw UnmetExpectation(expected, there: matching.isEmpty ? try await jobs() : matching)
     }
 
-    /// Expects exactly `count` jobs of the kind on record, waiting or ended, whose payload is as `isMeant` says, and returns
-    /// them in the order of their enqueue.
+    /// Expects exactly `count` jobs of the kind, waiting or ended, whose payload matches `isMeant`. Returns them in the
+    /// order of their enqueue.
     ///
-    /// - Throws: ``UnmetExpectation``, which says what was there instead; what `isMeant` throws, and what reading a payload
-    ///   does that isn't of the kind.
+    /// - Throws: ``UnmetExpectation``, which shows the jobs that exist; the errors of `isMeant`, and of decoding a
+    ///   payload.
     @discardableResult
     public func expectEnqueued<J: Job>(
         _ kind: J.Type, count: Int = 1, where isMeant: (J) throws -> Bool = { _ in true }
@@ -43,7 +43,7 @@ extension TestQueue {
         return found
     }
 
-    /// Expects no job of the kind on record whose payload is as `isMeant` says. Throws as above.
+    /// Expects no job of the kind whose payload matches `isMeant`. Throws as above.
     public func expectNotEnqueued<J: Job>(
         _ kind: J.Type, where isMeant: (J) throws -> Bool = { _ in true }
     ) async throws {
@@ -53,7 +53,7 @@ extension TestQueue {
 }
 
 extension RecordedJob {
-    /// In what the job differs from the options that it should have been enqueued with.
+    /// The differences between the job and the expected options.
     func differences(from values: EnqueueOption.Values) -> [String] {
         var found: [String] = []
         func compare<T: Equatable>(_ name: String, _ expected: T?, _ present: T?) {
@@ -75,7 +75,7 @@ extension RecordedJob {
     }
 }
 
-/// What a test expected of the queue isn't so.
+/// An expectation of a test about the queue failed.
 public struct UnmetExpectation: Error, CustomStringConvertible {
     public let description: String
 

@@ -2,7 +2,7 @@ import Errand
 import Logging
 import Postgres
 
-/// A queue of a test's own: enqueue, look at what stands in line, let time pass, and run it.
+/// A queue for one test: enqueue jobs, inspect them, advance time, and run them.
 ///
 /// ```swift
 /// try await withTestQueue([SendReceiptHandler(mail: mail)]) { test in
@@ -12,12 +12,12 @@ import Postgres
 ///     #expect(try await test.drain().outcomes == [.succeeded])
 /// }
 /// ```
-/// Nothing runs but what the test runs: there is no worker besides ``drain(within:limit:)``, and no scheduler.
+/// Only the test runs jobs: there is no worker besides ``drain(within:limit:)``, and no scheduler.
 public struct TestQueue: Sendable {
     /// For enqueues, alone or in a transaction of yours.
     public let queue: Queue
     public let database: Database
-    /// How to reach the database, for what connects by itself.
+    /// How to reach the database, for other clients.
     public let configuration: PostgresConfiguration
     let handlers: Handlers
     let worker: WorkerConfiguration
@@ -26,16 +26,16 @@ public struct TestQueue: Sendable {
 
 /// Runs `body` with a queue of its own on a database of its own, and drops it afterwards.
 ///
-/// The kinds of `handlers` are known to the database, as after the first start of their worker: jobs enqueued in SQL have
+/// The kinds of `handlers` are registered, as after the first start of their worker, so that jobs enqueued in SQL get
 /// their queue, priority, attempts and limit.
 ///
 /// - Parameters:
 ///   - handlers: what ``TestQueue/drain(within:limit:)`` runs. The kind `noop` is always there.
-///   - worker: how its worker runs. Which queues it claims from doesn't matter: it takes all.
+///   - worker: the worker's settings. Its queues are ignored: it claims from all.
 ///   - schema: scripts of your own; see ``withTestDatabase(connections:schema:logger:_:)``.
-///   - logger: what the worker and the handlers log to. Default: one that says warnings and worse.
+///   - logger: the logger of the worker and the handlers. Default: one for warnings and errors.
 ///   - body: the test.
-/// - Throws: what `body` throws; ``TestServerMissing`` where `ERRAND_TEST_DATABASE_URL` isn't set.
+/// - Throws: what `body` throws; ``TestServerMissing`` if `ERRAND_TEST_DATABASE_URL` isn't set.
 public func withTestQueue<T: Sendable>(
     _ handlers: [any JobHandler] = [], worker: WorkerConfiguration = WorkerConfiguration(), schema: [String] = [],
     logger: Logger? = nil, _ body: (TestQueue) async throws -> T
@@ -51,19 +51,19 @@ public func withTestQueue<T: Sendable>(
     }
 }
 
-// MARK: - What is on record
+// MARK: - Jobs
 extension TestQueue {
-    /// Every job on record, waiting or ended, in the order of their enqueue.
+    /// Every job, waiting or ended, in the order of their enqueue.
     public func jobs() async throws -> [RecordedJob] {
         try await RecordedJob.read(from: database).map(\.job)
     }
 
-    /// Every job of one kind on record, in the order of their enqueue.
+    /// Every job of one kind, in the order of their enqueue.
     public func jobs<J: Job>(of kind: J.Type) async throws -> [RecordedJob] {
         try await RecordedJob.read(from: database, kind: J.kind).map(\.job)
     }
 
-    /// One job. Throws an ``UnmetExpectation`` where there is none with that id.
+    /// One job. Throws an ``UnmetExpectation`` if there is none with this id.
     public func job(_ id: Int64) async throws -> RecordedJob {
         guard let found = try await RecordedJob.read(from: database, id: id).first else {
             throw UnmetExpectation("job \(id)", there: try await jobs())
@@ -74,11 +74,11 @@ extension TestQueue {
 
 // MARK: - Time
 extension TestQueue {
-    /// Lets time pass: what would be due by then is due now, in line and ready to run.
+    /// Advances time: jobs that would be due by then are available now.
     ///
-    /// The clock itself can't be moved, since it is the database's. Instead all that the queue has written down becomes
-    /// older by `time`: when waiting jobs were enqueued, are due and are too late; retries; pauses of queues; dependencies
-    /// that are down. What is not moved: times in payloads and in your tables, ended jobs, schedules and their ticks, rates.
+    /// The database's clock can't be moved. Instead the queue's stored times are moved back by `time`: when waiting
+    /// jobs were enqueued, become due and become obsolete; retries; pauses of queues; dependencies that are down. Not
+    /// moved are times in payloads and in your tables, ended jobs, schedules and their ticks, and rates.
     public func advance(by time: Duration) async throws {
         let statements = [
             """
@@ -101,7 +101,7 @@ extension TestQueue {
         try await promote()
     }
 
-    /// Puts what is due in line, as housekeeping does.
+    /// Makes due jobs available, like housekeeping.
     func promote() async throws {
         try await database.execute("select errand.promote_v1(1000000, '-infinity')")
         try await database.execute("select errand.release_parked_v1()")

@@ -2,13 +2,13 @@ import Foundation
 import Postgres
 
 extension TestServer {
-    /// Whether clients of a test's database reach it through a pooler in transaction mode: `make test-pooled`.
+    /// Whether tests use a transaction pooler: `make test-pooled`.
     package static var isPooled: Bool { ProcessInfo.processInfo.environment["ERRAND_TEST_POOLER_URL"] != nil }
 
     /// The URL at which a program reaches a test's database.
     ///
-    /// - Parameter directly: past the pooler, where there is one: for a session of its own.
-    /// - Throws: ``TestServerMissing`` where neither `ERRAND_TEST_DATABASE_URL` nor the pooler is set.
+    /// - Parameter directly: bypasses the pooler, if there is one.
+    /// - Throws: ``TestServerMissing`` if neither `ERRAND_TEST_DATABASE_URL` nor the pooler is set.
     package static func url(of configuration: PostgresConfiguration, directly: Bool = false) throws -> String {
         let environment = ProcessInfo.processInfo.environment
         let server = environment["ERRAND_TEST_DATABASE_URL"]

@@ -10,16 +10,16 @@ extension Migrator {
     package static var errand: Migrator { EngineSchema.migrator(with: AppSchemas.all) }
 }
 
-/// The server on which tests make their databases.
+/// The server on which tests create their databases.
 package final class TestServer: Sendable {
-    /// The one of this process; there is none where it isn't named, or not rightly.
+    /// The server of this process. Throws if it isn't configured correctly.
     static let shared = Result { try TestServer() }
 
     let configuration: PostgresConfiguration
-    /// The same server as a test's clients reach it: through a pooler in transaction mode where `ERRAND_TEST_POOLER_URL`
-    /// names one.
+    /// The same server as a test's clients reach it: through a pooler in transaction mode where
+    /// `ERRAND_TEST_POOLER_URL` names one.
     let clients: PostgresConfiguration
-    /// Kept open for the whole process: a test need not connect for its database to be made and dropped.
+    /// Kept open for the whole process, so that creating and dropping databases needs no new connection.
     private let maintenance: Database
     private let templates = Mutex<[[String]: Task<String, any Error>]>([:])
     private let logger = Logger.test
@@ -40,16 +40,16 @@ package final class TestServer: Sendable {
 
 // MARK: - A test's database
 extension TestServer {
-    /// Makes a database from the schema's template; answers its name.
+    /// Creates a database from the schema's template. Returns its name.
     func makeDatabase(schema: [String]) async throws -> String {
         let template = try await template(of: schema)
-        // The second in which it was made stands in the name, so that one that a killed test has left is told by its age.
+        // The name contains the creation time, which shows the age of databases that killed tests left.
         let now = Int(Date.now.timeIntervalSince1970)
         let name = "errand_test_\(now)_\(UUID().uuidString.prefix(8).lowercased())"
         do {
             try await maintenance.execute(Statement("create database \(name) template \(template)"))
         } catch {
-            // Somebody may have tidied up the server since this process began.
+            // The template may have been dropped since this process began.
             guard error.sqlState == "3D000" else { throw error }
             templates.withLock { $0[schema] = nil }
             let template = try await self.template(of: schema)
@@ -65,11 +65,11 @@ extension TestServer {
 
 // MARK: - Templates
 extension TestServer {
-    /// The template's name. The first to ask in this process looks whether it is there, and the others wait for him.
+    /// The template's name. The first caller in this process creates it if it is missing, and the others wait.
     private func template(of schema: [String]) async throws -> String {
         let task = templates.withLock { templates in
             if let task = templates[schema] { return task }
-            // Its own task: who asked first may be cancelled, and the others need it all the same.
+            // Its own task: the first caller may be cancelled, and the others still need it.
             let task = Task { try await findOrMake(schema) }
             templates[schema] = task
             return task
@@ -100,7 +100,7 @@ extension TestServer {
         }
     }
 
-    /// It carries the hash of all scripts: another schema has another template.
+    /// The name contains the hash of all scripts: each schema has its own template.
     private func name(of schema: [String], on connection: Connection) async throws -> String {
         let all = Migrator.errand.scripts.map(\.sql) + schema
         let rows = try await connection.query(Statement("select md5(array_to_string($1, chr(10)))", [all]))
@@ -120,14 +120,14 @@ extension TestServer {
             throw error
         }
         await inside.close()
-        // A database with a session can't be renamed, and the server notices the end of ours a moment later.
+        // A database with a session can't be renamed, and the server notices the end of this session a moment later.
         let isLeft = Statement("select not exists (select from pg_stat_activity where datname = $1)", [draft])
         while try await !connection.query(isLeft).scalar(Bool.self) { try await Task.sleep(for: .milliseconds(10)) }
         try await connection.execute(Statement("alter database \(draft) rename to \(name)"))
     }
 
-    /// Drops what nobody needs any more: templates that no process has asked for in a week, and databases that killed tests
-    /// have left more than an hour ago.
+    /// Drops old databases: templates that weren't used for a week, and databases that killed tests left more than an
+    /// hour ago.
     private func sweep(besides name: String, on connection: Connection) async throws {
         let now = Int(Date.now.timeIntervalSince1970)
         try await connection.execute(Statement("comment on database \(name) is '\(now)'"))
@@ -146,7 +146,7 @@ extension TestServer {
                 """#, [name, now])
         ).column(0, as: String.self)
         for name in old {
-            // Whoever has begun to use it meanwhile keeps it.
+            // This fails if another process uses it meanwhile.
             _ = try? await connection.execute(Statement("drop database if exists \(name)"))
         }
     }

@@ -6,11 +6,11 @@ struct Compression {
     let photo: UnsafeRawBufferPointer
     let request: ImageRequest
 
-    /// - Throws: ``ImageError`` with the reason, before anything was decoded where the header tells it.
+    /// - Throws: ``ImageError`` with the reason, before decoding if the header is enough to tell.
     func run() throws(ImageError) -> (ImageReport, [UInt8]) {
         try request.check()
         let format = try ImageFormat(of: photo)
-        // Even libvips' look at the header takes time that grows with the square of the segments.
+        // Even reading the header with libvips takes time that grows with the square of the segments.
         if format == .jpeg, let excess = JPEGSegments(photo).excess { throw ImageError(.tooComplex, excess) }
         do {
             guard format == .png else { return try run(format) }
@@ -42,7 +42,7 @@ struct Compression {
         let needsSRGB = header.has_profile != 0 || header.is_cmyk != 0
         let source = upright(header)
         var picture = try decode(format, header, to: source.within(request.maxEdge), toSRGB: needsSRGB)
-        if let kept = keptAsItIs(format, header) {
+        if let kept = unchangedBytes(format, header) {
             return (report(kept, picture, format, header, quality: nil, encodes: 0), kept)
         }
 
@@ -56,7 +56,7 @@ struct Compression {
         throw ImageError(.cannotFit, "no size has fewer than \(request.maxBytes) bytes")
     }
 
-    /// The best quality at which the picture fits at its size, or nil where none of the rung's does.
+    /// The best quality at which the picture fits at its size, or nil if none of the rung's does.
     private func fit(
         _ picture: borrowing Picture, _ qualities: ClosedRange<Int>, _ encodes: inout Int
     ) throws(ImageError) -> ([UInt8], Int)? {
@@ -107,7 +107,7 @@ struct Compression {
 
     /// The source's own pixels, and nothing else that was in the file, where they are all that was asked for: an encode
     /// would only lose quality.
-    private func keptAsItIs(_ format: ImageFormat, _ header: CVipsHeader) -> [UInt8]? {
+    private func unchangedBytes(_ format: ImageFormat, _ header: CVipsHeader) -> [UInt8]? {
         guard format == .jpeg, request.format == .jpeg, photo.count < 2 * request.maxBytes,
             max(header.width, header.height) <= request.maxEdge, header.orientation <= 1
         else { return nil }

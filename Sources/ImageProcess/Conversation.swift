@@ -1,3 +1,4 @@
+import CSandbox
 import CVips
 import ErrandImages
 import FoundationEssentials
@@ -6,36 +7,36 @@ import FoundationEssentials
 import Glibc
 #endif
 
-/// Greets, and answers orders until the input ends.
+/// Sends a hello, and replies to requests until the input ends.
 struct Conversation {
     let input: Int32
     let output: Int32
 
     func run() {
-        say(Greeting(libvips: String(cString: cvips_version())))
-        while let order = nextOrder() {
-            guard let photo = take(order.bytes) else { return }
+        say(HelloMessage(libvips: String(cString: cvips_version())))
+        while let request = nextRequest() {
+            guard let photo = take(request.bytes) else { return }
             sandbox_give_way()
-            // The soft limit of the kernel, and so it ends the process and not the photo alone.
-            sandbox_allow_seconds(order.seconds)
+            // The kernel's soft limit: it ends the process, not only the photo.
+            sandbox_allow_seconds(request.seconds)
             let outcome = photo.withUnsafeBytes { bytes in
-                Result { () throws(ImageError) in try Compression(photo: bytes, request: order.request).run() }
+                Result { () throws(ImageError) in try Compression(photo: bytes, request: request.request).run() }
             }
             switch outcome {
             case .success(let (report, bytes)):
-                say(Answer(report: report, bytes: bytes.count, peakBytes: sandbox_peak_bytes()), then: bytes)
+                say(ResponseMessage(report: report, bytes: bytes.count, peakBytes: sandbox_peak_bytes()), then: bytes)
             case .failure(let error):
-                say(Answer(error: error, peakBytes: sandbox_peak_bytes()))
+                say(ResponseMessage(error: error, peakBytes: sandbox_peak_bytes()))
             }
         }
     }
 
-    private func nextOrder() -> Order? {
-        // Memory is kept while one photo follows another, and not for hours.
+    private func nextRequest() -> RequestMessage? {
+        // Memory is kept between consecutive photos, but not for hours.
         var input = pollfd(fd: input, events: Int16(POLLIN), revents: 0)
         if poll(&input, 1, 1_000) == 0 { cvips_give_back_memory() }
         guard let start = take(4), let length = Frame.headerLength(start), let json = take(length) else { return nil }
-        return try? Frame.header(Order.self, from: json)
+        return try? Frame.header(RequestMessage.self, from: json)
     }
 
     private func say(_ header: some Encodable, then bytes: [UInt8] = []) {
@@ -45,7 +46,7 @@ struct Conversation {
         writer.write(bytes)
     }
 
-    /// The next `count` bytes of the input; nil where it ends before.
+    /// The next `count` bytes of the input; nil if it ends before.
     private func take(_ count: Int) -> [UInt8]? {
         guard count >= 0 else { return nil }
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, filled in
@@ -59,7 +60,7 @@ struct Conversation {
     }
 }
 
-/// Writes to a descriptor until all is written. Where the other side is gone, there is nobody left to tell.
+/// Writes to a descriptor until all is written. If the reader is gone, the error is ignored.
 struct FileHandleWriter {
     let descriptor: Int32
 

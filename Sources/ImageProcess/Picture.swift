@@ -1,7 +1,7 @@
 import CVips
 import ErrandImages
 
-/// A decoded picture in memory, 8 bit sRGB, upright. It is the one owner of libvips' image.
+/// A decoded picture in memory, 8 bit sRGB, upright. It owns libvips' image.
 struct Picture: ~Copyable {
     private let image: OpaquePointer
 
@@ -27,8 +27,8 @@ struct Picture: ~Copyable {
 
     /// Decodes a photo of three colours to exactly `stored`, its sides before it is turned upright, and turns it.
     ///
-    /// libvips decodes it and shrinks its columns; ``RowShrink`` shrinks its rows. Nil where the photo has other than three
-    /// colours.
+    /// libvips decodes it and shrinks its columns; ``RowShrink`` shrinks its rows. Nil if the photo has other than
+    /// three colours.
     static func decode(
         _ photo: UnsafeRawBufferPointer, to stored: PixelSize, shrinkingRowsFrom width: Int, toSRGB: Bool
     ) throws(ImageError) -> Picture? {
@@ -88,7 +88,7 @@ struct Picture: ~Copyable {
         return Array(UnsafeRawBufferPointer(start: bytes, count: count))
     }
 
-    /// What libvips says of its last failure, as one of our codes.
+    /// The last failure of libvips, as an error code.
     private static func failure() -> ImageError {
         let text = takeVipsError()
         func says(_ words: String...) -> Bool { words.contains { text.lowercased().contains($0) } }
@@ -100,7 +100,7 @@ struct Picture: ~Copyable {
     }
 }
 
-/// The text of libvips' last failure, which is then forgotten.
+/// The text of libvips' last failure, which is then cleared.
 func takeVipsError() -> String {
     var text = [CChar](repeating: 0, count: 1_024)
     cvips_take_error(&text, text.count)

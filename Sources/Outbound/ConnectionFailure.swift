@@ -6,14 +6,14 @@ import NIOSSL
 
 /// What an HTTP client's error says about the connection.
 package enum ConnectionFailure: Equatable {
-    /// Nothing was sent: no address, no route, refused, no TLS, no answer to the connect.
+    /// Nothing was sent: no address, no route, refused, no TLS, no reply to the connect.
     case unreachable
     /// The connection broke: what was sent may have arrived, and may have been done.
     case lost
-    /// Nothing came or went for too long.
+    /// Nothing was sent or received for too long.
     case timedOut
 
-    /// Nil where it was none of the connection.
+    /// Nil if the connection didn't fail.
     package init?(_ error: any Error) {
         switch error {
         case is NIOConnectionError, is SocketAddressError, is NIOSSLError, is NIOSSLExtraError, is BoringSSLError:

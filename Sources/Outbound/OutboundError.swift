@@ -1,4 +1,4 @@
-/// A failure of a service outside of the database, by what helps: a retry, an operator, or nothing.
+/// A failure of a service outside of the database, classified by who must act.
 package protocol OutboundError: Error, CustomStringConvertible {
     var fault: OutboundFault { get }
     /// Whether nothing could be sent: refused, no route, no address, no TLS, no response to the connect.

@@ -1,5 +1,5 @@
-/// Growing delays between tries to reach something that is away: each drawn from the upper half of its bound, so that
-/// many clients don't come back at the same moment.
+/// Growing delays between attempts to reach a server that is down. Each is drawn from the upper half of its bound, so
+/// that many clients don't reconnect at the same moment.
 package struct Backoff: Sendable {
     private let first: Duration
     private let cap: Duration
@@ -12,18 +12,18 @@ package struct Backoff: Sendable {
         bound = first
     }
 
-    /// The delay before the next try.
+    /// The delay before the next attempt.
     package mutating func next() -> Duration {
         var random = SystemRandomNumberGenerator()
         return next(using: &random)
     }
 
-    /// The delay before the next try, drawn by the caller's generator.
+    /// The delay before the next attempt, drawn by the caller's generator.
     package mutating func next(using random: inout some RandomNumberGenerator) -> Duration {
         defer { bound = min(cap, bound * 2) }
         return bound * Double.random(in: 0.5...1, using: &random)
     }
 
-    /// It was reached: the next delay is short again.
+    /// The server was reached: the next delay is short again.
     package mutating func reset() { bound = first }
 }

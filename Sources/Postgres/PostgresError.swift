@@ -1,38 +1,38 @@
 import CLibpq
 
-/// What went wrong between us and PostgreSQL.
+/// A failure of PostgreSQL or of the connection to it.
 public struct PostgresError: Error, Sendable {
-    /// What kind of failure it was. More may come: compare, and have a default.
+    /// The kind of failure. More may be added: compare, and have a default.
     public struct Code: Hashable, Sendable {
         let name: String
-        /// No connection could be made, or the one there was is gone.
+        /// No connection could be opened, or it was lost.
         public static let connectionLost = Code(name: "connection lost")
-        /// The server answered with an error; see ``PostgresError/sqlState``.
+        /// The server replied with an error; see ``PostgresError/sqlState``.
         public static let rejected = Code(name: "rejected by the server")
-        /// The server took longer than the statement timeout, or didn't answer by the client's deadline.
+        /// The server exceeded the statement timeout, or didn't reply by the client's deadline.
         public static let timedOut = Code(name: "timed out")
         /// The calling task was cancelled.
         public static let cancelled = Code(name: "cancelled")
-        /// No connection of the pool fell free within the wait limit.
+        /// No connection of the pool became free within the wait limit.
         public static let poolExhausted = Code(name: "no connection free")
-        /// A value didn't have the type or form that was expected.
+        /// A value didn't have the expected type or form.
         public static let malformed = Code(name: "malformed value")
         /// The connection settings can't be used.
         public static let configuration = Code(name: "configuration")
-        /// The database's schema and this program don't belong together.
+        /// The database's schema and this program don't match.
         public static let schema = Code(name: "schema")
     }
 
     public let code: Code
-    /// Five characters, such as `40001`; nil where the server never answered.
+    /// Five characters, such as `40001`; nil if the server never replied.
     public let sqlState: String?
-    /// What the server or the client said, in one line. Holds no SQL and no secret, but may hold a value.
+    /// The message of the server or the client, in one line. It has no SQL and no secret, but may have a value.
     public let detail: String
-    /// What to do about it, where the server said so.
+    /// The server's hint, if any.
     public let hint: String?
-    /// True where statements were sent and their answer was lost: they may or may not have been committed.
+    /// True if statements were sent and their reply was lost: they may or may not have been committed.
     public let isOutcomeUnknown: Bool
-    /// Which statement of a pipeline the server refused, counted from 0; nil where none of them was.
+    /// Which statement of a pipeline the server refused, counted from 0; nil if none.
     package var statement: Int?
 
     package init(
@@ -45,9 +45,9 @@ public struct PostgresError: Error, Sendable {
         self.isOutcomeUnknown = isOutcomeUnknown
     }
 
-    /// Whether the same call may succeed later: lost connections, time-outs, deadlocks, serialization failures, full
-    /// disks and connection slots, shutdowns, a server that is read-only for now, a copy of a database that nobody has
-    /// adopted yet.
+    /// Whether the same call may succeed later: lost connections, timeouts, deadlocks, serialization failures, full
+    /// disks and connection slots, shutdowns, a server that is read-only for now, a database copy that is not adopted
+    /// yet.
     public var isTransient: Bool {
         switch code {
         case .connectionLost, .timedOut, .poolExhausted: true
@@ -56,7 +56,7 @@ public struct PostgresError: Error, Sendable {
         }
     }
 
-    /// Whether the server ended the statement since it took too long, or because somebody asked it to.
+    /// Whether the server ended the statement because of a timeout or a cancellation.
     package var isStatementTimeout: Bool { sqlState == "57014" }
 
     /// PostgreSQL, appendix A: serialization failure, deadlock, lock not available, query cancelled, read-only
@@ -68,7 +68,7 @@ public struct PostgresError: Error, Sendable {
 }
 
 extension PostgresError {
-    /// The same of a statement whose transaction can't have been committed.
+    /// The same error for a statement whose transaction can't have been committed.
     var inOpenTransaction: PostgresError { PostgresError(code, detail, sqlState: sqlState, hint: hint) }
 }
 

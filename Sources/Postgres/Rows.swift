@@ -1,6 +1,6 @@
 import CLibpq
 
-/// The rows that a statement answered with.
+/// The rows that a statement returned.
 public struct Rows: Sendable, RandomAccessCollection {
     /// Owns the result for as long as a row of it is in use.
     final class Result: Sendable {
@@ -37,24 +37,24 @@ public struct Rows: Sendable, RandomAccessCollection {
         return Row(result: result, index: offset + Int32(index))
     }
 
-    /// One row as if the statement had returned no other.
+    /// One row, as if the statement had returned no other.
     package func only(_ index: Int) -> Rows {
         precondition(index >= 0 && index < count, "row \(index) of \(count)")
         return Rows(result, offset: offset + Int32(index), count: 1)
     }
 
-    /// The first column of the first row: what a `select f(…)` answers.
+    /// The first column of the first row: the result of `select f(…)`.
     ///
-    /// - Throws: ``PostgresError`` with code `malformed` where there is no row, or its value isn't a `Value`.
+    /// - Throws: ``PostgresError`` with code `malformed` if there is no row, or its value isn't a `Value`.
     public func scalar<Value: PostgresDecodable>(_ type: Value.Type) throws(PostgresError) -> Value {
         guard let first else { throw PostgresError(.malformed, "expected a row with \(Value.self), got none") }
         return try first.value(at: 0, as: type)
     }
 
-    /// The values of one column, from the first row to the last. Where there are many rows this takes half the time of
-    /// decoding each.
+    /// The values of one column, from the first row to the last. For many rows this takes half the time of decoding
+    /// each row.
     ///
-    /// - Throws: ``PostgresError`` with code `malformed` where a value isn't a `Value`.
+    /// - Throws: ``PostgresError`` with code `malformed` if a value isn't a `Value`.
     public func column<Value: PostgresDecodable>(
         _ index: Int, as type: Value.Type
     ) throws(PostgresError) -> [Value] {
@@ -64,19 +64,19 @@ public struct Rows: Sendable, RandomAccessCollection {
         return values
     }
 
-    /// What was done, in the server's words: `COMMIT`, `INSERT 0 5`.
+    /// The command tag: `COMMIT`, `INSERT 0 5`.
     var command: String { String(cString: PQcmdStatus(result.pointer)) }
 
     /// How many rows an insert, update or delete changed.
     public var affected: Int { Int(String(cString: PQcmdTuples(result.pointer))) ?? 0 }
 }
 
-/// One row of an answer.
+/// One row of a result.
 public struct Row: Sendable {
     let result: Rows.Result
     let index: Int32
 
-    /// The columns from the first one on, each as the type at its place.
+    /// Decodes the columns from the first one on, each as the type at its index.
     ///
     /// ```swift
     /// let (id, kind, output) = try row.decode(Int64.self, String.self, JSONB?.self)

@@ -3,13 +3,13 @@ import NIOCore
 import NIOHTTPTypes
 import Synchronization
 
-/// Which connection is closed when one too many is opened, so that a new one always gets its answer.
+/// Decides which connection is closed when there are too many, so that a new one is always served.
 struct ConnectionBudget<ID: Hashable> {
     private struct Entry {
-        /// When it was opened or last got a whole answer, in the order of such events.
+        /// The order of its last event: opened, or a response completed.
         var since: UInt64
-        /// It has sent a whole request, and is owed the answer.
-        var isOwed = false
+        /// It has sent a whole request, and waits for the response.
+        var awaitsResponse = false
     }
 
     private let limit: Int
@@ -18,22 +18,24 @@ struct ConnectionBudget<ID: Hashable> {
 
     init(limit: Int) { self.limit = limit }
 
-    /// - Returns: the connection to close, nil while there is room: the one that has been idle, or busy with its request,
-    ///   for longest. One that waits for our answer is closed only where all others do too.
+    /// - Returns: the connection to close, nil while there is room: the one that has been idle, or sending its request,
+    ///   for longest. One that waits for a response is closed only if all others do too.
     mutating func opened(_ id: ID) -> ID? {
         let victim =
             entries.count < limit
             ? nil
-            : entries.min { ($0.value.isOwed ? 1 : 0, $0.value.since) < ($1.value.isOwed ? 1 : 0, $1.value.since) }?.key
+            : entries.min {
+                ($0.value.awaitsResponse ? 1 : 0, $0.value.since) < ($1.value.awaitsResponse ? 1 : 0, $1.value.since)
+            }?.key
         if let victim { entries[victim] = nil }
         events += 1
         entries[id] = Entry(since: events)
         return victim
     }
 
-    mutating func asked(_ id: ID) { entries[id]?.isOwed = true }
+    mutating func received(_ id: ID) { entries[id]?.awaitsResponse = true }
 
-    mutating func answered(_ id: ID) {
+    mutating func responded(_ id: ID) {
         events += 1
         let since = events
         if entries[id] != nil { entries[id] = Entry(since: since) }
@@ -53,7 +55,7 @@ final class OpenConnections: Sendable {
 
     init(limit: Int) { state = Mutex(State(budget: ConnectionBudget(limit: limit))) }
 
-    /// Counts one connection; it goes into that one's pipeline.
+    /// A handler for the pipeline of one connection, which counts it.
     func handler() -> any RemovableChannelHandler { Handler(connections: self) }
 
     private func opened(_ channel: any Channel) {
@@ -93,14 +95,14 @@ final class OpenConnections: Sendable {
 
         func channelRead(context: ChannelHandlerContext, data: NIOAny) {
             if case .end = unwrapInboundIn(data) {
-                connections.state.withLock { $0.budget.asked(ObjectIdentifier(context.channel)) }
+                connections.state.withLock { $0.budget.received(ObjectIdentifier(context.channel)) }
             }
             context.fireChannelRead(data)
         }
 
         func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {
             if case .end = unwrapOutboundIn(data) {
-                connections.state.withLock { $0.budget.answered(ObjectIdentifier(context.channel)) }
+                connections.state.withLock { $0.budget.responded(ObjectIdentifier(context.channel)) }
             }
             context.write(data, promise: promise)
         }

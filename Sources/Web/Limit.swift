@@ -1,4 +1,4 @@
-/// What `body` answers, or nil where it takes longer than `limit`: it is cancelled then, and so has to heed that.
+/// Runs `body`, and returns nil if it takes longer than `limit`. Then `body` is cancelled and must react to that.
 func within<Value: Sendable>(_ limit: Duration, _ body: @escaping @Sendable () async -> Value) async -> Value? {
     await withTaskGroup(of: Value?.self) { group in
         group.addTask { await body() }

@@ -2,11 +2,11 @@ import Foundation
 import NIOCore
 import NIOPosix
 
-/// Why the address can't be listened at, for people: `Address already in use`.
+/// Why the process can't listen at the address: `Address already in use`.
 package struct ListenError: Error, CustomStringConvertible {
     package let description: String
 
-    /// Nil where the error is of another kind, such as one that ends a listener later.
+    /// Nil if the error is of another kind, such as one that ends a listener later.
     init?(_ error: any Error) {
         switch error {
         case let error as IOError: description = String(cString: strerror(error.errnoCode))
@@ -19,7 +19,7 @@ package struct ListenError: Error, CustomStringConvertible {
 extension Web.Address {
     /// Listens at the address for a moment.
     ///
-    /// - Throws: ``ListenError`` where it can't.
+    /// - Throws: ``ListenError`` if it can't.
     package func tryListening() async throws {
         do {
             let listener = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)

@@ -1,4 +1,4 @@
-/// An answer that costs something, asked for at most once in its lifetime, and by one caller at a time, however many want it.
+/// Caches an expensive value for its lifetime. Concurrent callers share one computation.
 actor Recent<Value: Sendable> {
     private let lifetime: Duration
     private let ask: @Sendable () async -> Value
@@ -12,18 +12,18 @@ actor Recent<Value: Sendable> {
 
     func value() async -> Value {
         if let last, last.at + lifetime > .now { return last.value }
-        if let asking { return await answer(of: asking) }
-        // Not a child: others wait for it too.
+        if let asking { return await value(of: asking) }
+        // Not a child task: other callers wait for it too.
         let task = Task { await ask() }
         asking = task
-        let value = await answer(of: task)
+        let value = await value(of: task)
         asking = nil
         last = (value, .now)
         return value
     }
 
-    /// Callers are cancelled all together, when the process stops answering: that must not wait for a slow database.
-    private func answer(of task: Task<Value, Never>) async -> Value {
+    /// Callers are cancelled together when the server stops, which must not wait for a slow database.
+    private func value(of task: Task<Value, Never>) async -> Value {
         await withTaskCancellationHandler {
             await task.value
         } onCancel: {

@@ -10,9 +10,9 @@ import ServiceLifecycle
 #error("the program is built with the package's trait Web, which is on by default; only the libraries do without")
 #endif
 
-/// What a process says of itself by HTTP: `/healthz`, `/readyz`, `/metrics`.
+/// Health and metrics of a process over HTTP: `/healthz`, `/readyz`, `/metrics`.
 ///
-/// Answers to anybody who reaches the address; there is no login.
+/// There is no authentication: any client that reaches the address gets a response.
 package struct Web: Service {
     /// Where it listens.
     package struct Address: Sendable, Hashable, CustomStringConvertible {
@@ -40,19 +40,20 @@ package struct Web: Service {
 
     private let address: Address
     private let registry: MetricRegistry
-    /// Nil where others answer for the queue.
+    /// Nil if other processes report the queue's metrics.
     private let status: Recent<[StatusSamples.Sample]?>?
-    private let readiness: Recent<Readiness.Answer>
+    private let readiness: Recent<Readiness.Report>
     private let logger: Logger
-    /// It is made as the process begins.
+    /// The approximate start of the process.
     private let start = Date.now
     private let onListening: @Sendable (Int) -> Void
 
     /// - Parameters:
-    ///   - queue: asked for `errand.metrics()`, once a second at most; nil where others answer for the queue.
-    ///   - registry: what this process counts.
-    ///   - checks: what `/readyz` asks for.
-    ///   - onListening: told the port once requests are answered.
+    ///   - queue: the database with the queue's metrics, which are read at most once a second; nil if other processes
+    ///     report them.
+    ///   - registry: the metrics of this process.
+    ///   - checks: the checks of `/readyz`.
+    ///   - onListening: called with the port once requests are served.
     package init(
         address: Address, queue: Database?, registry: MetricRegistry, checks: [ReadinessCheck], logger: Logger,
         onListening: @escaping @Sendable (Int) -> Void = { _ in }
@@ -63,22 +64,22 @@ package struct Web: Service {
             let samples = StatusSamples(database: queue, logger: logger)
             return Recent(for: .seconds(1)) { await samples.read() }
         }
-        readiness = Recent(for: .seconds(1)) { await Readiness(checks: checks).answer() }
+        readiness = Recent(for: .seconds(1)) { await Readiness(checks: checks).report() }
         self.logger = logger
         self.onListening = onListening
     }
 
-    /// Listens and answers until a graceful shutdown or the end of its task.
+    /// Serves until a graceful shutdown or the cancellation of its task.
     ///
-    /// - Throws: ``ListenError`` where it can't listen at the address.
+    /// - Throws: ``ListenError`` if it can't listen at the address.
     package func run() async throws {
-        // To hummingbird a listener that is told to end is an error; one that ends by itself throws, and is told of then.
+        // hummingbird logs a listener that is stopped as an error. A listener that fails throws, and is logged then.
         var quiet = logger
         quiet.logLevel = .critical
         let connections = OpenConnections(limit: 200)
         let application = Application(
             router: router(),
-            // A peer that sends nothing holds a connection and some kilobytes for this long, or until others need it.
+            // A silent peer holds a connection and some kilobytes for this long, or until others need them.
             server: .http1(
                 configuration: .init(
                     additionalChannelHandlers: [connections.handler()], idleTimeout: .seconds(30))),
@@ -90,11 +91,11 @@ package struct Web: Service {
             },
             logger: quiet)
         var configuration = ServiceGroupConfiguration(services: [.init(service: application)], logger: quiet)
-        // A request that is under way may end; one that never ends its header isn't waited for.
+        // A running request may complete. An incomplete header isn't waited for.
         configuration.maximumGracefulShutdownDuration = .seconds(1)
         let group = ServiceGroup(configuration: configuration)
-        // A task of its own: were it cancelled, a connection that is accepted and not yet served would end the process
-        // (swift-nio issue 3481). Its listener is closed first, by a graceful shutdown.
+        // A task of its own: if it were cancelled, an accepted connection that is not yet served would end the process
+        // (swift-nio issue 3481). A graceful shutdown closes the listener first.
         let serving = Task { try await group.run() }
         do {
             try await withTaskCancellationHandler {
@@ -110,21 +111,22 @@ package struct Web: Service {
     }
 }
 
-// MARK: - What it answers
+// MARK: - Routes
 extension Web {
     private func router() -> Router<BasicRequestContext> {
         let router = Router(context: BasicRequestContext.self)
-        // It runs, or it could not answer. No more: a database that is away is no reason to restart this process.
+        // A response shows that the process runs. The database isn't checked: a database that is down is no reason to
+        // restart this process.
         router.get("healthz") { _, _ in Self.text("ok\n") }
         router.get("readyz") { _, _ in
-            let answer = await readiness.value()
-            return Self.text(answer.text, status: answer.isReady ? .ok : .serviceUnavailable)
+            let report = await readiness.value()
+            return Self.text(report.text, status: report.isReady ? .ok : .serviceUnavailable)
         }
         router.get("metrics") { _, _ in Self.text(await metrics(), type: MetricPage.contentType) }
         return router
     }
 
-    /// The samples of this process, and those of the queue as far as the database gives them.
+    /// The samples of this process, and those of the queue if the database is available.
     private func metrics() async -> String {
         var page = MetricPage()
         if let status {

@@ -12,7 +12,7 @@ import Testing
         defer { try? FileManager.default.removeItem(at: folder) }
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/sh")
-        // As a user who isn't root: files in /proc belong to root where a process can't be dumped.
+        // As a user other than root: the files in /proc of a process without dumps belong to root.
         let user = getuid() == 0 ? ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"] : ["env"]
         let program = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appendingPathComponent("errand").path
@@ -29,7 +29,7 @@ import Testing
         process.standardError = try FileHandle(forWritingTo: log)
         try process.run()
         defer { kill(process.processIdentifier, SIGKILL) }
-        // Its first line says that the settings are read.
+        // After its first line, the settings are read.
         let start = ContinuousClock.now
         while try Data(contentsOf: log).isEmpty, process.isRunning, ContinuousClock.now - start < .seconds(40) {
             try await Task.sleep(for: .milliseconds(20))

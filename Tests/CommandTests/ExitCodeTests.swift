@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("69 and one line where the database is down, without the password")
+    @Test("69 and one line if the database is down, without the password")
     func unreachable() async throws {
         let settings = ["DATABASE_URL": "postgresql://user:hunter2@/x?host=/nowhere"]
         for arguments in [["status"], ["migrate"], ["migrate", "--dry-run"], ["enqueue", "noop"]] {
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test("a worker waits for a database that is down, and ends with 0 when it is told to")
+    @Test("a worker waits for a database that is down, and exits with 0 on SIGTERM")
     func waiting() async throws {
         let settings = ["DATABASE_URL": "postgresql:///x?host=/nowhere"]
         let program = try await Program.run(
@@ -72,7 +72,7 @@ import Testing
     }
 
     @Test(
-        "a command that is misspelt is answered with the one that was meant",
+        "for a misspelt command the most similar one is suggested",
         arguments: [
             ("jbo list", "errand job"), ("job lst --json", "errand job list"), ("worker lsit", "errand worker list"),
         ])
@@ -83,7 +83,7 @@ import Testing
         #expect(ErrandCommand.likelyCommand(["job", "list", "--bogus"]) == nil)
     }
 
-    @Test("78 where the database has no schema, an older or a far newer one, and the mend is named")
+    @Test("78 if the database has no schema, an older or a far newer one, with the fix")
     func schema() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)

@@ -3,17 +3,17 @@ import Foundation
 import Postgres
 import Testing
 
-/// The built program `errand`, run to its end.
+/// The built program `errand`. Each run waits until it exits.
 struct Program {
     let code: Int32
     let output: String
     let errors: String
 
-    /// Runs it in an empty folder with a clean environment but for `settings`.
+    /// Runs it in an empty folder. The environment has only `settings`.
     ///
     /// - Parameters:
-    ///   - signals: sent as soon as standard error holds the text beside each.
-    ///   - after: signals wait for its end, too.
+    ///   - signals: each is sent once standard error has its text.
+    ///   - after: the signals also wait for the end of this.
     static func run(
         _ arguments: [String], settings: [String: String] = [:], signals: [(after: String, Int32)] = [],
         after: Task<Bool, any Error>? = nil
@@ -24,11 +24,11 @@ struct Program {
         let (output, errors) = (folder.appendingPathComponent("output"), folder.appendingPathComponent("errors"))
         for file in [output, errors] { try Data().write(to: file) }
         let process = Process()
-        // The test bundle lies where the programs do.
+        // The test bundle is in the folder of the programs.
         process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
             .appendingPathComponent("errand")
         process.arguments = arguments
-        // On a port that is free: several tests run at once.
+        // On a free port, because several tests run concurrently.
         let own = arguments.first == "run" ? ["ERRAND_WEB_ADDRESS": "127.0.0.1:0"] : [:]
         process.environment = settings.merging(own.merging(["PATH": "/usr/bin:/bin"]) { $1 }) { given, _ in given }
         process.currentDirectoryURL = folder
@@ -37,7 +37,7 @@ struct Program {
         process.standardOutput = handles[0]
         process.standardError = handles[1]
         try process.run()
-        // A process that was run is never released, nor what it writes to.
+        // A `Process` that has run is never released, nor are its pipes.
         for handle in handles { try handle.close() }
         _ = try await after?.value
         var pending = signals[...]
@@ -62,19 +62,19 @@ struct Program {
     var error: String { errors.hasSuffix("\n") ? String(errors.dropLast()) : errors }
 }
 
-/// The settings by which the program reaches this test's database.
+/// The settings for this test's database.
 func reaching(_ configuration: PostgresConfiguration) throws -> [String: String] {
     ["DATABASE_URL": try TestServer.url(of: configuration)]
 }
 
-/// The same with options of the session, such as `-c role=errand_monitor`; past a pooler, which refuses them.
+/// The same with options of the session, such as `-c role=errand_monitor`; without the pooler, which rejects them.
 func reaching(_ configuration: PostgresConfiguration, options: String) throws -> [String: String] {
     var url = try #require(URLComponents(string: TestServer.url(of: configuration, directly: true)))
     url.queryItems = (url.queryItems ?? []) + [URLQueryItem(name: "options", value: options)]
     return ["DATABASE_URL": try #require(url.string)]
 }
 
-/// Takes a port, until the socket is closed.
+/// Occupies a port until the socket is closed.
 func takePort() throws -> (socket: Int32, address: String) {
     let holder = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()

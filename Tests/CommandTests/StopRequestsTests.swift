@@ -15,7 +15,7 @@ import Testing
         #expect(requests.heard(at: start + .milliseconds(999)) == .ignored)
     }
 
-    @Test("one that comes later ends it at once; those after it change nothing")
+    @Test("a later signal stops it immediately; further signals change nothing")
     func later() {
         var requests = StopRequests()
         _ = requests.heard(at: start)

@@ -3,7 +3,7 @@ import Testing
 @testable import Command
 
 @Suite("Tables for people") struct TextTableTests {
-    @Test("columns are as wide as what they hold, and what is empty is a dash")
+    @Test("columns are as wide as their values, and an empty value is a dash")
     func aligned() {
         var table = TextTable(head: ["ID", "KIND"])
         table.add("4711", nil)

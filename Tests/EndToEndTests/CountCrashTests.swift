@@ -14,7 +14,7 @@ import Testing
          where outcome = 'succeeded')
         """
 
-    @Test("kill -9 in the middle of things: what the worker's last second ended is counted, and nothing twice")
+    @Test("kill -9 during work: the completions of the worker's last second are counted, and none twice")
     func killed() async throws {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
@@ -35,20 +35,22 @@ import Testing
                     ).scalar(Int.self))
             }
             #expect(uncounted > 0)
-            let heir = try Program(["worker"], database: url, settings: settings)
+            let successor = try Program(["worker"], database: url, settings: settings)
             #expect(
                 try await database.becomes(
                     "not exists (select from errand.job)", within: Hardness.rescue + .seconds(60)))
             #expect(try await database.becomes("count(*) = 1 from errand.counted", within: .seconds(60)))
-            heir.send(SIGTERM)
-            #expect(try await heir.exit() == 0)
+            successor.send(SIGTERM)
+            #expect(try await successor.exit() == 0)
             #expect(try await database.count("from errand.history") == 1200)
             #expect(try await database.query(Statement("select \(counted)")).scalar(Int.self) == 1200)
             #expect(try await database.count("from errand.counted") == 0)
         }
     }
 
-    @Test("a stop beyond the grace, a kill and a stop within it leave no place of a limit taken, and no count behind")
+    @Test(
+        "a stop beyond the grace period, a kill and a stop within it leave no slot of a limit taken, and no count behind"
+    )
     func places() async throws {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
@@ -69,14 +71,15 @@ import Testing
                     .scalar(Int64.self)
                 let worker = try Program(
                     ["worker"], database: url, settings: settings.merging(["ERRAND_GRACE": grace]) { _, one in one })
-                // Not those that the killed one still has.
+                // Without the jobs of the killed worker.
                 #expect(
                     try await database.becomes(
                         "count(*) = 3 from errand.job where state = 'running' and worker_id > \(others)",
                         within: .seconds(60)))
                 worker.send(signal)
                 let exit = try await worker.exit()
-                // On a busy machine handing back takes longer than the 2 s after the grace: it ends by force then, with 1.
+                // On a busy machine handing back takes longer than the 2 s after the grace: it ends by force then, with
+                // 1.
                 let expected = signal == SIGKILL ? [-SIGKILL] : grace == "1s" && !Hardness.isFull ? [0, 1] : [0]
                 #expect(expected.contains(exit ?? .min), "signal \(signal), grace \(grace), exit \(exit ?? .min)")
             }

@@ -18,7 +18,7 @@ import Testing
             #expect(try await victim.exit() == -SIGKILL)
             let running = try await database.count("from errand.job where state = 'running'")
             #expect(running > 0 && running <= 20)
-            let heir = try Program(["worker"], database: url, settings: settings)
+            let successor = try Program(["worker"], database: url, settings: settings)
             #expect(
                 try await database.becomes(
                     "not exists (select from errand.job where state = 'running' and attempt = 1 and worker_id = 1)",
@@ -27,8 +27,8 @@ import Testing
             #expect(try await database.count("from errand.history where state = 'succeeded'") == jobs)
             #expect(try await database.count("from errand.history where attempt > 1") <= running)
             #expect(try await database.count("from errand.history where crashes <> attempt - 1") == 0)
-            heir.send(SIGTERM)
-            #expect(try await heir.exit() == 0)
+            successor.send(SIGTERM)
+            #expect(try await successor.exit() == 0)
         }
     }
 
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("a second SIGTERM, a second or more after the first, hands running jobs back at once, uncounted")
+    @Test("a second SIGTERM, a second or more after the first, releases running jobs without using an attempt")
     func terminatedTwice() async throws {
         try await withTestDatabase { database, configuration in
             let worker = try Program(["worker"], database: TestServer.url(of: configuration), settings: settings)
@@ -98,14 +98,14 @@ import Testing
                     "count(*) = 10 from errand.job where state = 'running'", within: .seconds(60)))
             sleeper.send(SIGSTOP)
             let stopped = ContinuousClock.now
-            let heir = try Program(["worker"], database: url, settings: settings)
+            let successor = try Program(["worker"], database: url, settings: settings)
             #expect(
                 try await database.becomes("count(*) = 10 from errand.history", within: Hardness.rescue + .seconds(10)))
             let before = try await database.query(
                 "select jsonb_agg(to_jsonb(h) order by id)::text from errand.history as h")
             if Hardness.isFull { try await Task.sleep(until: stopped + .seconds(60)) }
             sleeper.send(SIGCONT)
-            // Its sleeps are over at once: it tries to end all ten.
+            // Its sleeps end at the same time: the worker tries to complete all ten.
             try await Task.sleep(for: .seconds(2))
             let after = try await database.query(
                 "select jsonb_agg(to_jsonb(h) order by id)::text from errand.history as h")
@@ -113,7 +113,7 @@ import Testing
             #expect(try await database.count("from errand.history where attempt = 2 and crashes = 1") == 10)
             #expect(try await database.count("from errand.job") == 0)
             #expect(sleeper.output.contains("lease lost") || sleeper.output.contains("late end not written"))
-            for program in [sleeper, heir] {
+            for program in [sleeper, successor] {
                 program.send(SIGTERM)
                 #expect(try await program.exit() == 0)
             }
@@ -125,7 +125,7 @@ import Testing
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
             let settings = settings.merging(["ERRAND_NOOP_CRASH": "allow"]) { one, _ in one }
-            // In the middle of what is claimed ahead, of what takes its time, and of what is over at once.
+            // Among prefetched jobs, long jobs and short jobs.
             try await database.enqueueSleepers(500, milliseconds: 0)
             try await database.execute(#"select errand.enqueue('noop', '{"crash": true}')"#)
             try await database.enqueueSleepers(500, milliseconds: 0)

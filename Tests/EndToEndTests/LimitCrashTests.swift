@@ -25,7 +25,7 @@ import Testing
                 let running = try await database.count("from errand.job where state = 'running'")
                 most = max(most, running)
                 let ended = try await database.count("from errand.history")
-                // Killed in the middle of things, twice: the last worker goes on alone.
+                // Two workers are killed while they work. The last worker continues alone.
                 if kills < 2, ended >= 20 * (kills + 1), running > 0 {
                     workers.removeFirst().send(SIGKILL)
                     kills += 1

@@ -16,7 +16,7 @@ import Testing
             try await Program.initialiseStore(database: url, settings: settings)
             try await submit(photos, below: root, to: database)
 
-            // Two, because a job that was running in three crashes is set aside.
+            // Two crashes, because a job that was running in three is failed.
             for _ in 0..<2 {
                 let before = results(below: root).count
                 let victim = try Program(["worker"], database: url, settings: settings)
@@ -25,12 +25,12 @@ import Testing
                 #expect(try await victim.exit() == -SIGKILL)
                 #expect(try await database.count("from media.photo_status where state <> 'delivered'") > 0)
             }
-            let heir = try Program(["worker"], database: url, settings: settings)
+            let successor = try Program(["worker"], database: url, settings: settings)
             #expect(
                 try await database.becomes(
                     "not exists (select from errand.job)", within: Hardness.rescue + .seconds(120)))
-            heir.send(SIGTERM)
-            #expect(try await heir.exit() == 0)
+            successor.send(SIGTERM)
+            #expect(try await successor.exit() == 0)
 
             let rows = try await database.query(
                 "select result_key, bytes from media.photo_status where state = 'delivered' order by result_key")
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// The objects, without what a crash left half written.
+    /// The objects, without files that a crash left incomplete.
     private func results(below root: URL) -> [String] {
         let names = try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent("photos").path)
         return (names ?? []).filter { !$0.hasPrefix(".") }

@@ -20,7 +20,7 @@ struct PreviousProgramTests {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
             let previous = try #require(previous)
-            // All of ours: whatever this version has brought.
+            // All objects of Errand, including the new ones of this version.
             try await database.execute(
                 """
                 do $$
@@ -88,7 +88,7 @@ struct PreviousProgramTests {
         }
     }
 
-    /// Single jobs and sets, with and without options, until it is cancelled. Answers how many.
+    /// Single jobs and sets, with and without options, until it is cancelled. Returns how many.
     private func enqueue(on database: Database) async throws -> Int {
         var count = 0
         while !Task.isCancelled {
@@ -113,7 +113,7 @@ struct PreviousProgramTests {
         #expect(code == 0, "\(arguments): \(run.output)")
     }
 
-    /// It ends by itself with 0, and has not complained.
+    /// The program exits with 0 and has logged no problem.
     private func stops(_ program: Program) async throws {
         program.send(SIGTERM)
         #expect(try await program.exit() == 0)

@@ -12,17 +12,17 @@ final class Program {
     ///
     /// - Parameter program: another one than that which was built together with the tests.
     init(_ arguments: [String], of program: URL? = nil, database: String?, settings: [String: String] = [:]) throws {
-        // The test bundle lies where the programs do.
+        // The test bundle is in the folder of the programs.
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         log = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString).log")
         try Data().write(to: log)
-        // What is promised is promised of the release build: `make faults` names it.
+        // The promises are for the release build, which `make faults` names.
         let named = ProcessInfo.processInfo.environment["ERRAND_TEST_PROGRAM"].map { URL(fileURLWithPath: $0) }
         process.executableURL = program ?? named ?? folder.appendingPathComponent("errand")
         process.arguments = arguments
         var environment = settings.merging(["PATH": "/usr/bin:/bin"]) { one, _ in one }
         if let database, environment["DATABASE_URL"] == nil { environment["DATABASE_URL"] = database }
-        // On a port that is free: several tests run at once. The last released program may not know the setting.
+        // On a free port, because several tests run concurrently. The last released program may not know the setting.
         if program == nil, arguments.first == "run" { environment["ERRAND_WEB_ADDRESS"] = "127.0.0.1:0" }
         process.environment = environment
         let output = try FileHandle(forWritingTo: log)
@@ -30,7 +30,7 @@ final class Program {
         process.standardError = output
         process.standardInput = FileHandle.nullDevice
         try process.run()
-        // A process that was run is never released, nor what it writes to.
+        // A `Process` that has run is never released, nor are its pipes.
         try output.close()
     }
 
@@ -48,12 +48,12 @@ final class Program {
 
     var isRunning: Bool { process.isRunning }
 
-    /// All that it has written so far.
+    /// The output so far.
     var output: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-    /// Waits for its end and answers its exit code; a signal's number is negative. Nil after `limit`.
+    /// Waits until the program exits. Returns its exit code, or a signal's negative number; nil after `limit`.
     func exit(within limit: Duration = .seconds(60)) async throws -> Int32? {
         let start = ContinuousClock.now
         while process.isRunning {
@@ -67,11 +67,11 @@ final class Program {
 /// How hard the faults are tried. `make faults` sets ERRAND_FAULTS=full: the promised numbers, with the default lease.
 struct Hardness {
     static let isFull = ProcessInfo.processInfo.environment["ERRAND_FAULTS"] == "full"
-    /// Settings of the workers under test: a short lease keeps the test run short, and one of 4 s is not lost by a machine
-    /// that stalls for a moment.
-    static let settings = isFull ? [:] : ["ERRAND_LEASE": "4s", "ERRAND_BEAT": "500ms"]
-    /// From the loss of a worker to the run of its jobs elsewhere, at most: the lease, a sweep of 5 s, and room; beside other
-    /// tests more of it.
+    /// Settings of the workers under test: a short lease keeps the test run short, and one of 4 s is not lost by a
+    /// machine that stalls for a moment.
+    static let settings = isFull ? [:] : ["ERRAND_LEASE": "4s", "ERRAND_HEARTBEAT_INTERVAL": "500ms"]
+    /// From the loss of a worker to the run of its jobs elsewhere, at most: the lease, a sweep of 5 s, and room; beside
+    /// other tests more of it.
     static let rescue: Duration = isFull ? .seconds(30) : .seconds(40)
 }
 
@@ -80,7 +80,7 @@ extension Database {
         try await query(Statement("select count(*) \(sql)")).scalar(Int.self)
     }
 
-    /// Asks again and again until `sql` is true, no longer than `limit`.
+    /// Repeats the query until `sql` is true, at most for `limit`.
     func becomes(_ sql: String, within limit: Duration) async throws -> Bool {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < limit {

@@ -12,8 +12,8 @@ import Testing
     func rescue() async throws {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
-            // Of a kind that no worker here knows, before all that they may claim. In parts, each of which a statement's
-            // time limit allows.
+            // Of a kind that no worker here knows, before all that they may claim. In parts, each of which a
+            // statement's time limit allows.
             for _ in 0..<24 {
                 try await database.execute(
                     Statement(
@@ -29,7 +29,7 @@ import Testing
                 try await database.becomes(
                     "count(*) = 20 from errand.job where state = 'running'", within: .seconds(60)))
             print("found after \(ContinuousClock.now - enqueued)")
-            let heir = try Program(["worker"], database: url, settings: settings)
+            let successor = try Program(["worker"], database: url, settings: settings)
             #expect(try await database.becomes("count(*) = 2 from errand.worker", within: .seconds(60)))
             victim.send(SIGKILL)
             let killed = ContinuousClock.now
@@ -38,12 +38,12 @@ import Testing
                     "not exists (select from errand.job where worker_id = 1 and state = 'running')",
                     within: Hardness.rescue))
             print("rescued after \(ContinuousClock.now - killed) beside \(12_000_000 / share) jobs that wait")
-            heir.send(SIGKILL)
-            _ = try await heir.exit()
+            successor.send(SIGKILL)
+            _ = try await successor.exit()
         }
     }
 
-    @Test("maintenance goes on beside 1,500,000 slots of limits, and no completion takes more than 50 ms")
+    @Test("maintenance continues with 1,500,000 slots of limits, and no completion takes more than 50 ms")
     func slots() async throws {
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)

@@ -17,29 +17,29 @@ import Testing
             for scheduler in schedulers {
                 while !scheduler.output.contains("scheduling") { try await Task.sleep(for: .milliseconds(10)) }
             }
-            // Four days are due at once.
+            // Four days are due at the same time.
             try await database.execute(
                 """
                 update errand.schedule
                 set last_tick = date_trunc('hour', now()) - interval '100 hours'
                 where name ~ '^hourly'
                 """)
-            func settled(_ count: Int) async throws {
+            func recorded(_ count: Int) async throws {
                 let isThere = "count(*) >= \(count) from errand.tick where schedule ~ '^hourly'"
                 #expect(try await database.becomes(isThere, within: .seconds(60)))
             }
-            try await settled(500)
+            try await recorded(500)
             schedulers[0].send(SIGKILL)
-            try await settled(2000)
+            try await recorded(2000)
             schedulers[1].send(SIGSTOP)
-            try await settled(3000)
+            try await recorded(3000)
             schedulers[2].send(SIGKILL)
             #expect(try await database.count("from errand.tick where schedule ~ '^hourly'") < 10_000)
-            try await settled(10_000)
+            try await recorded(10_000)
             schedulers[1].send(SIGCONT)
-            // It wakes in the middle of what it did, with ticks that others have settled since.
+            // The scheduler continues in the middle of a step. Other schedulers have recorded ticks since.
             try await Task.sleep(for: .seconds(2))
-            // One more each where a full hour came meanwhile.
+            // One more each if an hour has begun since.
             let hours = try await database.query(
                 """
                 select (extract(epoch from date_trunc('hour', now()) - min(tick)) / 3600)::int8 + 1

@@ -1,10 +1,10 @@
-/// A grey progressive JPEG in a few bytes, with as many scans and descriptions as one likes.
+/// A grey progressive JPEG in a few bytes, with any number of scans and descriptions.
 struct CraftedJPEG {
     var width: Int
     var height: Int
     var descriptions = 0
     var scans = 1
-    /// What lies before each description and each scan.
+    /// The bytes before each description and each scan.
     var between: [UInt8] = []
 
     var bytes: [UInt8] {
@@ -13,7 +13,7 @@ struct CraftedJPEG {
         return [0xFF, 0xD8] + (0..<descriptions).flatMap { _ in description }
             + segment(0xDB, [0] + [UInt8](repeating: 1, count: 64))
             + segment(0xC2, [8] + number(height) + number(width) + [1, 1, 0x11, 0])
-            // One code of one bit: a run of blocks in which there is nothing more.
+            // One code of one bit: a run of blocks without further coefficients.
             + segment(0xC4, [0x10, 1] + [UInt8](repeating: 0, count: 15) + [0xE0])
             + (0..<scans).flatMap { _ in scan } + [0xFF, 0xD9]
     }

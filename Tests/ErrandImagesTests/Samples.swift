@@ -2,7 +2,7 @@ import ErrandImages
 import Foundation
 import Logging
 
-/// Photographs to test with, and the programs of others that make and read pictures.
+/// Photographs for tests, and other programs that make and read pictures.
 enum Samples {
     /// 1680 × 1050 pixels of sand, from Debian's package mate-backgrounds: 1,021,283 bytes of JPEG without EXIF.
     static let dune = "/usr/share/backgrounds/mate/nature/Dune.jpg"
@@ -13,7 +13,7 @@ enum Samples {
         try ImageFile.read(path, atMost: 1 << 30)
     }
 
-    /// What a program writes to standard output. Throws where it fails.
+    /// The standard output of a program. Throws if the program fails.
     @discardableResult
     static func run(_ command: String...) throws -> [UInt8] {
         let process = Foundation.Process()
@@ -31,12 +31,12 @@ enum Samples {
 
     struct Failed: Error { let command: [String] }
 
-    /// A picture that ImageMagick draws or converts, by its arguments without the output's name.
+    /// A picture from ImageMagick. The arguments are without the output's name.
     static func magick(_ arguments: String, as type: String = "jpg") throws -> [UInt8] {
         try run("sh", "-c", "convert \(arguments) \(type):-")
     }
 
-    /// The pixels of a file, three bytes each, read by ImageMagick and so by another decoder than ours.
+    /// The pixels of a file, three bytes each, from an independent decoder: ImageMagick.
     static func pixels(_ file: [UInt8]) throws -> [UInt8] {
         try withFolder { folder in
             try Data(file).write(to: folder.appendingPathComponent("picture"))
@@ -53,7 +53,7 @@ enum Samples {
         }
     }
 
-    /// A folder of its own, gone afterwards.
+    /// A temporary folder.
     static func withFolder<Result>(_ body: (URL) throws -> Result) throws -> Result {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -8,7 +8,7 @@ import Testing
 @testable import Outbound
 
 @Suite("Apple's push service") struct APNsServiceTests {
-    @Test("a push goes over HTTP/2 and TLS with all that Apple wants to be told, and nothing else is asked")
+    @Test("a push is sent over HTTP/2 and TLS with all headers that Apple requires, in one request")
     func sends() async throws {
         let server = try await PushServer()
         let service = try service(of: server)
@@ -24,7 +24,7 @@ import Testing
         #expect(request.event == "end" && request.timestamp == 17)
     }
 
-    @Test("many pushes at once, one at a time allowed at first: one connection, one provider token, each push once")
+    @Test("many concurrent pushes, one at a time at first: one connection, one provider token, each push once")
     func many() async throws {
         let server = try await PushServer()
         let service = try service(of: server)
@@ -39,18 +39,18 @@ import Testing
         var options = PushServer.Options()
         options.streams = 1
         let server = try await PushServer(options: options)
-        // As many as a machine with more to do sends in turn before one of them has waited for too long.
+        // As many as a busy machine sends one after the other before one of them times out.
         try await sendAll(25, by: try service(of: server))
         #expect(server.accepted.count == 25 && server.connections == 1)
     }
 
     @Test(
         "GOAWAY, resets and broken connections in mid-flight: what was not looked at is sent again, at once and once",
-        arguments: [PushAnswer.goAway, .reset(accepting: false), .close(accepting: false)])
-    func interrupted(fault: PushAnswer) async throws {
+        arguments: [PushResponse.goAway, .reset(accepting: false), .close(accepting: false)])
+    func interrupted(fault: PushResponse) async throws {
         let hit = Mutex(Set<String>())
         let server = try await PushServer { request in
-            // Each tenth push meets it, the first time.
+            // The first attempt of each tenth push meets the fault.
             let number = Int(request.token.suffix(4), radix: 16) ?? 0
             guard number % 10 == 5, hit.withLock({ $0.insert(request.token).inserted }) else {
                 return .after(.milliseconds(5), .accepted)
@@ -81,14 +81,14 @@ import Testing
     }
 
     @Test(
-        "what Apple says ends as it should, at the first answer",
+        "what Apple says ends as it should, at the first response",
         arguments: [
             (410, "Unregistered", PushError.Code.tokenGone), (400, "BadDeviceToken", .tokenGone),
             (400, "BadTopic", .refused), (413, "PayloadTooLarge", .refused), (429, "TooManyRequests", .deviceBusy),
             (500, "InternalServerError", .unavailable), (503, "ServiceUnavailable", .unavailable),
             (403, "InvalidProviderToken", .misconfigured), (403, "ExpiredProviderToken", .misconfigured),
         ])
-    func answers(status: Int, reason: String, code: PushError.Code) async throws {
+    func responses(status: Int, reason: String, code: PushError.Code) async throws {
         let server = try await PushServer { _ in .status(status, reason) }
         let service = try service(of: server)
         let push = push("a1")
@@ -143,7 +143,7 @@ import Testing
         #expect(server.receipts.map(\.status) == [200, 429, 200, 200])
     }
 
-    @Test("nothing is sent at the deadline or later, and an answer that doesn't come is not waited for")
+    @Test("nothing is sent at the deadline or later, and a response that doesn't come is not waited for")
     func late() async throws {
         let server = try await PushServer { _ in .silence }
         let service = try service(of: server)
@@ -158,7 +158,7 @@ import Testing
         #expect(silent?.code == .timedOut && ContinuousClock.now - start < .seconds(10))
     }
 
-    @Test("a server that refuses, and one whose certificate nobody vouches for, are unreachable")
+    @Test("a server that refuses connections, and one with an untrusted certificate, are unreachable")
     func unreachable() async throws {
         let server = try await PushServer()
         var distrusting = try configuration(of: server)
@@ -175,10 +175,10 @@ import Testing
         #expect(server.accepted.count == 1)
     }
 
-    @Test("where the log is asked for, each push is a line of it, without the device's token and without its content")
+    @Test("with the log, each push is a log line without the device's token and its content")
     func log() async throws {
-        let lines = CapturedLines()
-        let service = PushLog(logger: Logger(label: "test") { _ in CapturedLines.Handler(lines: lines) })
+        let lines = CapturedLogLines()
+        let service = PushLog(logger: Logger(label: "test") { _ in CapturedLogLines.Handler(lines: lines) })
         var said = push("a1")
         said.payload = Array(#"{"aps":{"alert":{"body":"Are you there?"}}}"#.utf8)
         #expect(try await send(said, by: service) == nil)
@@ -193,7 +193,7 @@ import Testing
         #expect(!"\(push("a1"))".contains(push("a1").deviceToken))
     }
 
-    @Test("without a key no push is accepted, and the error says what is missing")
+    @Test("without a key no push is accepted, and the error names the missing setting")
     func unset() async throws {
         let service = UnsetPushes()
         #expect(service.route == .none)
@@ -227,16 +227,16 @@ import Testing
         try await service.send(push, at: Self.now, by: .now + .seconds(60))
     }
 
-    /// Sends so many pushes, 50 at a time.
+    /// Sends that many pushes, 50 at a time.
     ///
-    /// - Parameter again: whether a push whose connection was lost again and again is sent again, as its job would.
+    /// - Parameter again: whether a push whose connection was lost repeatedly is sent again, like a retry of its job.
     private func sendAll(_ count: Int, by service: APNsService, again: Bool = false) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for lane in 0..<50 {
+            for sender in 0..<50 {
                 group.addTask {
-                    for number in stride(from: lane, to: count, by: 50) {
+                    for number in stride(from: sender, to: count, by: 50) {
                         let push = push(String(number, radix: 16))
-                        // Others' faults may meet the same push more than once.
+                        // Faults of other pushes may meet the same push more than once.
                         for attempt in 1...10 {
                             do {
                                 try await send(push, by: service)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import ErrandPush
 
-@Suite("What a push says to a Live Activity") struct LiveActivityPayloadTests {
+@Suite("The payload of a push to a Live Activity") struct LiveActivityPayloadTests {
     @Test("an end has timestamp, event, final content and when it leaves the lock screen, and nothing else")
     func end() {
         let payload = LiveActivityPayload(

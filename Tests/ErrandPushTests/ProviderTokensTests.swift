@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test("four workers and 1,000 pushes in two hours: a token each 45 to 50 minutes, none older than that")
-    func paces() throws {
+    func renewsRarely() throws {
         for _ in 0..<4 {
             var tokens = ProviderTokens(key: key)
             var issued: [Date] = []
@@ -60,12 +60,12 @@ import Testing
         let later = try tokens.expired(first, at: now + 1201)
         let second = try tokens.token(at: now + 1201)
         #expect(later && second != first)
-        // Whoever comes late with the old one finds the new one.
+        // A late renewal of the old token returns the new one.
         let late = try tokens.expired(first, at: now + 1202)
         #expect(late && tokens.minted == 2)
     }
 
-    @Test("where Apple has had too many, the one before is used again and none is made for 20 minutes")
+    @Test("if Apple had too many tokens, the previous one is used again and none is created for 20 minutes")
     func tooMany() throws {
         var tokens = ProviderTokens(key: key, life: 45 * 60)
         let now = Date(timeIntervalSince1970: 1_795_233_919)

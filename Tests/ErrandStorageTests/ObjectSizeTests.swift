@@ -4,8 +4,9 @@ import Testing
 
 @testable import ErrandStorage
 
-@Suite("The size of what is read") struct ObjectSizeTests {
-    @Test("what has more bytes than the caller takes is refused unread", arguments: ["folder", "moto", "rclone"])
+@Suite("The size of read objects") struct ObjectSizeTests {
+    @Test(
+        "an object with more bytes than the caller accepts is rejected unread", arguments: ["folder", "moto", "rclone"])
     func tooLarge(kind: String) async throws {
         try await withFolder { root in
             let key = try ObjectKey("film")

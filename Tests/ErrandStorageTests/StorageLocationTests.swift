@@ -19,12 +19,12 @@ import Testing
         #expect(made.authority == "photos.s3.eu-central-1.amazonaws.com" && made.isTLS)
         #expect(made.path(of: "a/b") == "/a/b" && made.path(of: nil) == "/")
         #expect(made.versions == .refused && made.conditions == .native)
-        // No certificate holds for it.
+        // No certificate is valid for it.
         let dotted = try bucket("s3://photos.example.com")
         #expect(dotted.authority == "s3.us-east-1.amazonaws.com" && dotted.path(of: "a") == "/photos.example.com/a")
     }
 
-    @Test("another server is spoken to by paths, with a prefix, and with what it lacks")
+    @Test("another server gets path-style requests, with a prefix, and without features that it lacks")
     func others() throws {
         let made = try bucket(
             "s3://photos/live/1?endpoint=https://minio.example.com:9000&region=auto&conditions=head&versions=removed")

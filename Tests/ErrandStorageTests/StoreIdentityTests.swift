@@ -6,7 +6,7 @@ import Testing
 @testable import ErrandStorage
 
 @Suite("Which store it is") struct StoreIdentityTests {
-    /// What stands in the database, for tests.
+    /// The database's record, for tests.
     private final class Recorded: Sendable {
         let id: Mutex<UUID?>
 
@@ -35,7 +35,7 @@ import Testing
                 #expect(try await plain.keys(beginning: "", after: nil, atMost: 9) == [key])
                 #expect(try await plain.get(key) == [1])
             }
-            // The database knows none; the store has no marker; it has another's.
+            // The database has no identity; the store has no marker; the store has another database's marker.
             try await expectDown()
             recorded.id.withLock { $0 = UUID() }
             try await expectDown()
@@ -72,7 +72,7 @@ import Testing
         }
     }
 
-    @Test("what isn't in a bucket that has been emptied is not believed to be gone", arguments: ["rclone", "moto"])
+    @Test("an object that is missing in an emptied bucket is not reported as deleted", arguments: ["rclone", "moto"])
     func emptied(kind: String) async throws {
         let recorded = Recorded(UUID())
         try await withStores(kind, recorded.identity) { plain, store, _ in
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    /// Runs `body` with a store of any identity, with the same of this one, and with its folder.
+    /// Runs `body` with a store without an identity, with the same store of this database, and with its folder.
     private func withStores(
         _ kind: String, _ identity: StoreIdentity,
         _ body: (any ObjectStore, any ObjectStore, String) async throws -> Void

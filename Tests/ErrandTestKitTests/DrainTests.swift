@@ -3,7 +3,7 @@ import ErrandTestKit
 import Testing
 
 @Suite("Draining a test's queue") struct DrainTests {
-    @Test("runs what is due and what that enqueues, in other queues too, and leaves what is due later")
+    @Test("runs due jobs and the jobs that they enqueue, in other queues too, and leaves later ones")
     func runsAll() async throws {
         let sent = Log()
         let handler = LetterHandler { letter, context in
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("a retry waits for its pause, and runs to the end where time may pass")
+    @Test("a retry waits for its delay, and runs to the end if time may pass")
     func retries() async throws {
         let handler = LetterHandler { _, context in throw Refused() }
         try await withTestQueue([handler]) { test in
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("a parked job stays while its dependency is down, and goes once that is back")
+    @Test("a parked job stays while its dependency is down, and runs once it is back")
     func parks() async throws {
         let isDown = Log()
         let handler = LetterHandler { _, _ in isDown.all.isEmpty ? .park(dependency: "smtp") : .done }
@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test("a handler that hangs is reported with what was done before")
+    @Test("a handler that hangs is reported with the earlier jobs")
     func hangs() async throws {
         let handler = LetterHandler { letter, _ in
             if letter.to == "slow" { try await Task.sleep(for: .seconds(600)) }
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test("an attempt whose guard says no at its end is obsolete")
+    @Test("an attempt whose guard returns false at its completion is obsolete")
     func guards() async throws {
         let handler = LetterHandler { _, context in
             try await context.database.execute("update public.wish set holds = false")

@@ -2,7 +2,7 @@ import Errand
 import ErrandTestKit
 import Testing
 
-@Suite("Expecting what was enqueued") struct ExpectTests {
+@Suite("Expecting enqueued jobs") struct ExpectTests {
     @Test("a job is found by its payload and by the options that are named")
     func finds() async throws {
         try await withTestQueue([LetterHandler { _, _ in .done }]) { test in
@@ -19,7 +19,7 @@ import Testing
         }
     }
 
-    @Test("what isn't as expected is told with what was there")
+    @Test("a failed expectation reports the actual jobs")
     func tells() async throws {
         try await withTestQueue([LetterHandler { _, _ in .done }]) { test in
             let nothing = await #expect(throws: UnmetExpectation.self) {

@@ -8,20 +8,20 @@ struct Letter: Job, Hashable {
     var to: String
 }
 
-/// Does with a letter what the test says.
+/// Handles a letter with a closure of the test.
 struct LetterHandler: JobHandler {
     let body: @Sendable (Letter, JobContext) async throws -> Outcome
 
     func run(_ job: Letter, in context: JobContext) async throws -> Outcome { try await body(job, context) }
 }
 
-/// An error that says what it was told.
+/// An error with a given description.
 struct Refused: ClassifiedError, CustomStringConvertible {
     var isPermanent = false
     var description: String { "refused" }
 }
 
-/// What was done, by several tasks.
+/// A record that several tasks write.
 final class Log: Sendable {
     private let entries = Mutex<[String]>([])
 

@@ -4,8 +4,8 @@ import Logging
 import Testing
 
 @Suite("Running one handler") struct RunTests {
-    @Test("what it answers, reports, shows and logs can be read")
-    func answers() async throws {
+    @Test("its outcome, report, progress and log can be read")
+    func replies() async throws {
         let handler = LetterHandler { letter, context in
             context.logger.info("sending", metadata: ["to": "\(letter.to)"])
             context.progress(0.5, "half way")
@@ -15,7 +15,7 @@ import Testing
         try await withTestQueue { test in
             let run = try await test.run(handler, Letter(to: "anna"), .tags("a", "b"))
             #expect(run.outcome == .done)
-            #expect(run.ended == .succeeded)
+            #expect(run.attemptOutcome == .succeeded)
             #expect(run.progress == 0.5)
             #expect(run.message == "half way")
             #expect(try run.output?.decode([String: Int].self) == ["pages": 2])
@@ -27,29 +27,29 @@ import Testing
             #expect(job.log == run.log)
             let last = try await test.run(handler, Letter(to: "anna"), .tags("a", "b"), attempt: 3)
             #expect(last.outcome == .fail(reason: #"["a", "b"]"#))
-            #expect(last.ended == .failed)
+            #expect(last.attemptOutcome == .failed)
         }
     }
 
-    @Test("what it throws is there, with what a worker makes of it")
+    @Test("its error can be read, with the resulting outcome")
     func throwsErrors() async throws {
         try await withTestQueue { test in
             let transient = try await test.run(LetterHandler { _, _ in throw Refused() }, Letter(to: "x"))
             #expect(transient.error is Refused)
             #expect(transient.outcome == nil)
-            #expect(transient.ended == .retried)
+            #expect(transient.attemptOutcome == .retried)
             #expect(try await test.job(transient.id).state == "scheduled")
             let permanent = try await test.run(
                 LetterHandler { _, _ in throw Refused(isPermanent: true) }, Letter(to: "x"))
-            #expect(permanent.ended == .failed)
+            #expect(permanent.attemptOutcome == .failed)
             #expect(permanent.reason == "refused")
             let down = try await test.run(
                 LetterHandler { _, _ in throw DependencyDown("smtp", reason: "no route") }, Letter(to: "x"))
-            #expect(down.ended == .parked)
+            #expect(down.attemptOutcome == .parked)
         }
     }
 
-    @Test("its transaction commits with the job's end, and not at all where it throws")
+    @Test("its transaction commits with the job's completion, and rolls back if it throws")
     func commits() async throws {
         let handler = LetterHandler { letter, context in
             try await context.transaction { transaction in
@@ -60,10 +60,10 @@ import Testing
         }
         try await withTestQueue(schema: ["create table public.sent (name text)"]) { test in
             let good = try await test.run(handler, Letter(to: "anna"))
-            #expect(good.ended == .succeeded)
+            #expect(good.attemptOutcome == .succeeded)
             #expect(try await test.job(good.id).output?.decode([String: Bool].self) == ["sent": true])
             let bad = try await test.run(handler, Letter(to: "nobody"))
-            #expect(bad.ended == .retried)
+            #expect(bad.attemptOutcome == .retried)
             let sent = try await test.database.query("select name from public.sent").column(0, as: String.self)
             #expect(sent == ["anna"])
         }
@@ -84,12 +84,12 @@ import Testing
         try await withTestQueue { test in
             let run = try await test.run(
                 handler, Letter(to: "x"), deadline: .milliseconds(30), interruptedBy: interruption)
-            #expect(run.ended == (interruption == nil ? .retried : .released))
+            #expect(run.attemptOutcome == (interruption == nil ? .retried : .released))
             #expect(seen.all == [interruption?.rawValue ?? "deadline"])
         }
     }
 
-    @Test("an attempt whose job was cancelled or lost meanwhile changes nothing")
+    @Test("an attempt whose job was cancelled or lost changes nothing")
     func refused() async throws {
         let handler = LetterHandler { _, _ in .done }
         try await withTestQueue { test in

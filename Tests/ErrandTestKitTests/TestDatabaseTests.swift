@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test("what a killed test has left an hour ago is dropped by the next run, what is younger is not")
+    @Test("a killed test's database is dropped by a run an hour later, and not before")
     func sweeps() async throws {
         let now = Int(Date.now.timeIntervalSince1970)
         let old = "errand_test_\(now - 3700)_00000000"
@@ -58,7 +58,7 @@ import Testing
             try await database.execute(Statement("create database \(old)"))
             try await database.execute(Statement("create database \(young)"))
         }
-        // Another schema makes this process look for its template, as a new process does.
+        // Another schema makes this process search for its template, like a new process.
         try await withTestDatabase(schema: ["select 'sweeps'"]) { database, _ in
             let left = Statement("select datname::text from pg_database where datname = any ($1)", [[old, young]])
             #expect(try await database.query(left).column(0, as: String.self) == [young])

@@ -8,7 +8,7 @@ enum Samples {
             try Data(contentsOf: URL(fileURLWithPath: "/usr/share/backgrounds/mate/abstract/Elephants_5640x3172.jpg")))
     }
 
-    /// A PNG of 16 x 16 pixels: compressed at once.
+    /// A PNG of 16 x 16 pixels, compressed within milliseconds.
     static let small = [UInt8](
         Data(
             base64Encoded:

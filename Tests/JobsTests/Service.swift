@@ -14,7 +14,7 @@ import StorageKit
 struct Service: Sendable {
     let database: Database
     let store: any ObjectStore
-    /// The store's folder, where it is one.
+    /// The store's folder, if the store is one.
     let root: String
 
     func photograph() throws -> [UInt8] { try Samples.photograph() }
@@ -24,7 +24,7 @@ struct Service: Sendable {
         return try await database.query(Statement("select media.submit($1)", [key])).scalar(UUID.self)
     }
 
-    /// Hands objects over to be stored; answers their ids.
+    /// Submits objects. Returns their ids.
     @discardableResult
     func stage(_ keys: [String], _ bytes: [UInt8]) async throws -> [UUID] {
         try await database.query(
@@ -37,11 +37,11 @@ struct Service: Sendable {
 /// Runs `body` beside such a service.
 ///
 /// - Parameters:
-///   - executable: another program than errand-image.
+///   - executable: a program instead of errand-image.
 ///   - uploads: whether it takes jobs of the queue `uploads`.
-///   - inBucket: whether the store is a bucket on moto, or else a folder.
-///   - proxy: what stands between us and moto's bucket.
-///   - isMarked: whether the folder has to show that it is the database's store.
+///   - inBucket: whether the store is a bucket on moto; otherwise it is a folder.
+///   - proxy: a proxy between the test and moto's bucket.
+///   - isMarked: whether the folder must have the marker of the database's store.
 func withService(
     images executable: String? = nil, uploads: Bool = true, inBucket: Bool = false,
     through proxy: FaultProxy? = nil, workers: Int = 1, isMarked: Bool = false, _ body: (Service) async throws -> Void
@@ -87,12 +87,12 @@ func withService(
         }
         await images.stop()
         await store.stop()
-        // Its port alone doesn't keep it.
+        // The port alone does not keep the proxy alive.
         withExtendedLifetime(proxy) {}
     }
 }
 
-/// The folder as the store of this database, and of no other.
+/// The folder as the store of this database only.
 private func marked(_ plain: FolderStore, at root: String, in database: Database) async throws -> FolderStore {
     let id = UUID()
     _ = try await plain.mark(as: id, replacing: false)
@@ -101,12 +101,12 @@ private func marked(_ plain: FolderStore, at root: String, in database: Database
     return try FolderStore(root: root, identity: identity)
 }
 
-/// A part of a server's bucket that nobody else has.
+/// A prefix of a server's bucket for this test only.
 ///
 /// - Parameters:
 ///   - server: nil is moto.
-///   - prefix: the part, where it isn't a new one.
-///   - port: another port by which it is reached, such as a proxy's.
+///   - prefix: an existing prefix; nil for a new one.
+///   - port: another port for the server, such as a proxy's.
 ///   - options: more of the location's options, such as `&versions=removed`.
 func bucket(
     _ server: BucketServer? = nil, named name: String = "photos", prefix: String? = nil, port: Int? = nil,
@@ -122,7 +122,7 @@ func bucket(
 }
 
 extension Database {
-    /// Waits until the condition holds of the photo's row and no job is left, 20 s at most.
+    /// Waits at most 20 s until the condition holds for the photo's row and no job is left.
     func reaches(_ condition: String, of photo: UUID) async throws -> Bool {
         try await becomes(
             """
@@ -131,7 +131,7 @@ extension Database {
             """)
     }
 
-    /// Asks again and again until `condition` holds, no longer than `limit`.
+    /// Repeats the query until `condition` holds, at most for `limit`.
     func becomes(_ condition: String, within limit: Duration = .seconds(60)) async throws -> Bool {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < limit {

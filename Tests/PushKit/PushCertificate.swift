@@ -1,7 +1,7 @@
 import Foundation
 import NIOSSL
 
-/// A certificate for loopback that openssl makes for this run of the tests.
+/// A certificate for loopback that openssl creates for this run of the tests.
 struct PushCertificate: Sendable {
     /// The file with the certificate, which is its own authority.
     let path: String

@@ -3,7 +3,7 @@ import NIOCore
 import NIOHPACK
 import NIOHTTP2
 
-/// One connection of the stub, frame by frame: so that a script can end it, reset a stream, or say nothing.
+/// One connection of the stub, frame by frame, so that a script can close it, reset a stream, or not respond.
 final class PushConnection: ChannelInboundHandler {
     typealias InboundIn = HTTP2Frame
     typealias OutboundOut = HTTP2Frame
@@ -18,7 +18,7 @@ final class PushConnection: ChannelInboundHandler {
     private var streams: [HTTP2StreamID: Stream] = [:]
     private var lastStream = HTTP2StreamID.rootStream
     private var hasAccepted = false
-    /// No request that comes later is looked at.
+    /// Later requests are not read.
     private var isGoing = false
     private var idle: Scheduled<Void>?
 
@@ -44,29 +44,29 @@ final class PushConnection: ChannelInboundHandler {
             for (name, value, _) in headers.headers { stream.headers[name] = value }
             streams[frame.streamID] = stream
             lastStream = max(lastStream, frame.streamID)
-            if headers.endStream { answer(frame.streamID, context) }
+            if headers.endStream { response(frame.streamID, context) }
         case .data(let data):
             guard case .byteBuffer(let bytes) = data.data else { return }
             streams[frame.streamID]?.body += bytes.readableBytesView
             if bytes.readableBytes > 0 {
                 send(.rootStream, .windowUpdate(windowSizeIncrement: bytes.readableBytes), context)
             }
-            if data.endStream { answer(frame.streamID, context) }
+            if data.endStream { response(frame.streamID, context) }
         case .rstStream: streams[frame.streamID] = nil
         default: break
         }
     }
 
-    private func answer(_ id: HTTP2StreamID, _ context: ChannelHandlerContext) {
+    private func response(_ id: HTTP2StreamID, _ context: ChannelHandlerContext) {
         guard let stream = streams.removeValue(forKey: id), !isGoing else { return }
-        let (request, answer) = server.answer(headers: stream.headers, body: stream.body, connection: number)
-        carryOut(answer, of: request, on: id, context)
+        let (request, response) = server.response(headers: stream.headers, body: stream.body, connection: number)
+        carryOut(response, of: request, on: id, context)
     }
 
     private func carryOut(
-        _ answer: PushAnswer, of request: PushRequest, on id: HTTP2StreamID, _ context: ChannelHandlerContext
+        _ response: PushResponse, of request: PushRequest, on id: HTTP2StreamID, _ context: ChannelHandlerContext
     ) {
-        switch answer {
+        switch response {
         case .accepted: reply(200, nil, nil, to: request, on: id, context)
         case .status(let status, let reason, let since): reply(status, reason, since, to: request, on: id, context)
         case .after(let pause, let later):
@@ -81,7 +81,7 @@ final class PushConnection: ChannelInboundHandler {
             isGoing = true
             let before = HTTP2StreamID(max(0, Int(id) - 2))
             send(.rootStream, .goAway(lastStreamID: before, errorCode: .noError, opaqueData: nil), context)
-            // What came before it is answered within this time.
+            // Earlier requests get their response within this time.
             let bound = NIOLoopBound(context, eventLoop: context.eventLoop)
             context.eventLoop.scheduleTask(in: .milliseconds(200)) { bound.value.close(promise: nil) }
         case .reset(let accepting):
@@ -101,8 +101,8 @@ final class PushConnection: ChannelInboundHandler {
         server.record(request, status: status)
         if status == 200, !hasAccepted {
             hasAccepted = true
-            // Before the answer: async-http-client 1.37 sets a second timer for a connection that is idle when it hears of
-            // more streams, and stops at that in debug builds.
+            // Before the response: async-http-client 1.37 sets a second timer for a connection that is idle when it
+            // hears of more streams, and stops at that in debug builds.
             let more = HTTP2Setting(parameter: .maxConcurrentStreams, value: server.options.streams)
             send(.rootStream, .settings(.settings([more])), context)
         }

@@ -1,24 +1,24 @@
 import Crypto
 import Foundation
 
-/// What has arrived at the stub for one push.
+/// A push's request at the stub.
 package struct PushRequest: Sendable {
-    /// Counted from 1, over all.
+    /// Counted from 1 over all requests.
     package let number: Int
-    /// Of the connection that it came on, counted from 1.
+    /// The number of its connection, from 1.
     package let connection: Int
     package let at: Date
-    /// With names in small letters; `:path` and kin among them.
+    /// Names in lower case, including `:path` and the like.
     package let headers: [String: String]
     package let body: [UInt8]
 
     /// The device's token: the end of the path.
     package var token: String { headers[":path"].map { String($0.split(separator: "/").last ?? "") } ?? "" }
 
-    /// The provider token, as it came.
+    /// The provider token as sent.
     package var bearer: String { String((headers["authorization"] ?? "").dropFirst("bearer ".count)) }
 
-    /// When the provider token says that it was issued, in unix seconds.
+    /// The issue time in the provider token, in unix seconds.
     package var issuedAt: Int? { claims["iat"] as? Int }
 
     /// The field of `aps`.
@@ -30,7 +30,7 @@ package struct PushRequest: Sendable {
     package var event: String { aps("event") as? String ?? "" }
     package var timestamp: Int { aps("timestamp") as? Int ?? 0 }
 
-    /// Whether the provider token is one that Apple would take: ES256, raw signature, the key's and the team's names.
+    /// Whether Apple would accept the provider token: ES256, raw signature, the names of key and team.
     func isSigned(by key: P256.Signing.PublicKey, id: String, team: String) -> Bool {
         let parts = bearer.split(separator: ".").map(String.init)
         guard parts.count == 3, let signature = Self.data(parts[2]), signature.count == 64,
@@ -56,20 +56,20 @@ package struct PushRequest: Sendable {
     }
 }
 
-/// What becomes of one request.
-package indirect enum PushAnswer: Sendable {
+/// The fate of a request.
+package indirect enum PushResponse: Sendable {
     /// `200`.
     case accepted
-    /// Another status, with a reason and, of a token that is gone, since when.
+    /// Another status, with a reason and, for an invalid token, since when.
     case status(Int, String, since: Date? = nil)
     /// Later.
-    case after(Duration, PushAnswer)
-    /// The connection is ended in good order: what came before is answered, this one was not looked at.
+    case after(Duration, PushResponse)
+    /// The connection is ended in good order: earlier requests get their response, this one was not processed.
     case goAway
-    /// The stream is reset: not looked at, or accepted all the same.
+    /// The stream is reset: the request was not read, or was accepted.
     case reset(accepting: Bool)
-    /// The connection breaks: not looked at, or accepted all the same.
+    /// The connection breaks: the request was not read, or was accepted.
     case close(accepting: Bool)
-    /// Nothing ever comes.
+    /// There is never a response.
     case silence
 }

@@ -6,21 +6,22 @@ import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A stub of APNs: a real HTTP/2 server behind TLS on loopback that answers by script, and keeps a record of what came.
+/// A stub of APNs: a real HTTP/2 server with TLS on loopback that responds by script and records requests.
 ///
-/// It takes provider tokens of its own key only, as Apple does, and one request at a time until a first one was accepted.
+/// Like Apple, it accepts only provider tokens of its own key, and one request at a time until the first one was
+/// accepted.
 package final class PushServer: Sendable {
     package struct Options: Sendable {
-        /// Requests at once on a connection before a first one was accepted, and after that.
+        /// Concurrent requests of a connection before the first accepted one, and after it.
         package var firstStreams = 1
         package var streams = 1000
-        /// Ends a connection on which nothing has come for so long.
+        /// Closes a connection that was idle for this long.
         package var idle: Duration?
 
         package init() {}
     }
 
-    /// A request and what became of it: 200 where it was accepted, whether or not the answer has got through.
+    /// A request and its status: 200 if it was accepted, whether or not the response has arrived.
     package struct Receipt: Sendable {
         package let request: PushRequest
         package let status: Int
@@ -41,14 +42,14 @@ package final class PushServer: Sendable {
     package let port: Int
     let options: Options
     private let key = P256.Signing.PrivateKey()
-    private let script: @Sendable (PushRequest) -> PushAnswer
+    private let script: @Sendable (PushRequest) -> PushResponse
     private let tls: NIOSSLContext
     private let group = MultiThreadedEventLoopGroup.singleton
     private let state = Mutex(State())
 
-    /// Starts to listen, on a port of its own.
+    /// Starts to listen on a free port.
     package init(
-        options: Options = Options(), _ script: @escaping @Sendable (PushRequest) -> PushAnswer = { _ in .accepted }
+        options: Options = Options(), _ script: @escaping @Sendable (PushRequest) -> PushResponse = { _ in .accepted }
     ) async throws {
         self.options = options
         self.script = script
@@ -68,21 +69,21 @@ package final class PushServer: Sendable {
 
     /// The key's text, as Apple's .p8 file has it.
     package var pem: String { key.pemRepresentation }
-    /// The file of the authority that its certificate is from.
+    /// The file of its certificate's authority.
     package var authorities: String { get throws { try PushCertificate.shared.get().path } }
-    /// Where it is.
+    /// Its address.
     package var url: String { "https://127.0.0.1:\(port)" }
 
-    /// Every request that has come, in the order of their answers.
+    /// Every request, in the order of their responses.
     package var receipts: [Receipt] { state.withLock(\.receipts) }
     /// The requests that were accepted.
     package var accepted: [PushRequest] { receipts.filter { $0.status == 200 }.map(\.request) }
-    /// How many connections were made.
+    /// The number of connections so far.
     package var connections: Int { state.withLock(\.connections) }
-    /// How many connections there are.
+    /// The number of open connections.
     package var openConnections: Int { state.withLock(\.open.count) }
 
-    /// Refuses connections from now on, and ends those that there are.
+    /// Refuses connections from now on, and closes the open ones.
     package func stop() async throws {
         let (listener, open) = state.withLock { state in
             defer { state.listener = nil }
@@ -123,7 +124,7 @@ package final class PushServer: Sendable {
             }
     }
 
-    /// Knows the server without keeping it.
+    /// A weak reference to the server.
     private final class Weak: Sendable {
         private struct Reference {
             weak var server: PushServer?
@@ -136,7 +137,7 @@ package final class PushServer: Sendable {
     }
 }
 
-// MARK: - For its connections
+// MARK: - Calls of its connections
 extension PushServer {
     func connected(_ channel: any Channel) -> Int {
         state.withLock { state in
@@ -148,8 +149,8 @@ extension PushServer {
 
     func disconnected(_ connection: Int) { state.withLock { _ = $0.open.removeValue(forKey: connection) } }
 
-    /// What is to become of a request, which is given its number here.
-    func answer(headers: [String: String], body: [UInt8], connection: Int) -> (PushRequest, PushAnswer) {
+    /// Numbers a request. Returns its scripted response.
+    func response(headers: [String: String], body: [UInt8], connection: Int) -> (PushRequest, PushResponse) {
         let number = state.withLock { state in
             state.requests += 1
             return state.requests

@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test("a head may ask to come after another script, by its short or its full name")
-    func ordersByWish() throws {
+    func ordersByReference() throws {
         let first = ScriptFile(path: "views/a.sql", text: "-- a: first.\n-- errand: after b, views/c\nselect 1;")
         let lists = try ScriptLists([first] + files("views/b.sql", "views/c.sql"))
         #expect(lists.views.map(\.name) == ["views/b", "views/c", "views/a"])
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("a wish for what is not there, or for a circle, fails with the line")
+    @Test("a dependency on a missing script, or a cycle, fails with the line")
     func refusesWishes() {
         let lost = ScriptFile(path: "views/a.sql", text: "-- a.\n-- errand: after nothing\n")
         #expect(throws: RuleError(path: "views/a.sql", line: 2, rule: "no script of this list is named nothing")) {
@@ -56,7 +56,9 @@ import Testing
         }
     }
 
-    @Test("a script where no list looks fails the build", arguments: ["stray.sql", "functions/x.sql", "views/a/b.sql"])
+    @Test(
+        "a script outside of the lists' folders fails the build",
+        arguments: ["stray.sql", "functions/x.sql", "views/a/b.sql"])
     func refusesStrays(path: String) {
         #expect(throws: RuleError.self) { try ScriptLists(files(path)) }
     }

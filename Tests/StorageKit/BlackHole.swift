@@ -1,6 +1,6 @@
 import Foundation
 
-/// A port of loopback that answers no connect, as a host behind a firewall that drops all: its queue is full.
+/// A port of loopback that doesn't respond to a connect, like a host behind a firewall: its queue is full.
 package final class BlackHole: Sendable {
     package let port: Int
     private let descriptors: [Int32]
@@ -11,7 +11,7 @@ package final class BlackHole: Sendable {
         var opened = [listener]
         for _ in 0..<4 { opened.append(Socket.connecting(to: port)) }
         descriptors = opened
-        // The last of them are still being answered when the first ones are done.
+        // The last connects are still being accepted when the first ones are done.
         usleep(100_000)
     }
 

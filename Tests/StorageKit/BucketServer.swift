@@ -1,14 +1,14 @@
 import Foundation
 
-/// A real S3 server that `make test` has started, with the buckets `photos` and, where it can, `versioned`.
+/// A real S3 server of `make test`, with the bucket `photos` and, if it supports versions, `versioned`.
 package struct BucketServer: Sendable, CustomStringConvertible {
     package let name: String
     package let port: Int
     package let accessKey: String
     package let secretKey: String
-    /// The file with its certificate, where it speaks TLS.
+    /// The file with its certificate, if the server uses TLS.
     package let certificate: String?
-    /// Whether it heeds `If-None-Match`, keeps versions and metadata: rclone doesn't.
+    /// Whether it supports `If-None-Match`, versions and metadata: rclone doesn't.
     package let isWhole: Bool
 
     package var description: String { name }
@@ -21,7 +21,7 @@ package struct BucketServer: Sendable, CustomStringConvertible {
     /// moto's, in memory; checks signatures and rights.
     package static func moto() throws -> BucketServer { try BucketServer("moto", "ERRAND_TEST_S3_MOTO", isWhole: true) }
 
-    /// rclone's behind TLS, as the host `BUCKET.errand.test`, which no name server knows.
+    /// rclone with TLS as the host `BUCKET.errand.test`, which no name server has.
     package static func secure() throws -> BucketServer {
         try BucketServer("tls", "ERRAND_TEST_S3_TLS", isWhole: false)
     }
@@ -39,7 +39,7 @@ package struct BucketServer: Sendable, CustomStringConvertible {
 
     /// The text for STORAGE_URL.
     ///
-    /// - Parameter port: another port by which it is reached, such as a proxy's.
+    /// - Parameter port: another port for the server, such as a proxy's.
     package func url(bucket: String = "photos", prefix: String, port: Int? = nil, options: String = "") -> String {
         let conditions = isWhole ? "native" : "head"
         return "s3://\(bucket)/\(prefix)?endpoint=http://127.0.0.1:\(port ?? self.port)&plaintext=true"
@@ -47,7 +47,7 @@ package struct BucketServer: Sendable, CustomStringConvertible {
     }
 }
 
-/// The servers that tests use aren't named.
+/// The environment does not name the servers of the tests.
 package struct BucketServerMissing: Error, CustomStringConvertible {
     let variable: String
 

@@ -1,39 +1,40 @@
 import Foundation
 import Synchronization
 
-/// An HTTP proxy on loopback in front of a real server, with faults by script: what happens between us and an object store.
+/// A scripted HTTP proxy on loopback before a real server. It simulates faults between a client and an object
+/// store.
 ///
-/// Each request has a connection of its own. What is signed passes unchanged, so that the server behind it checks it.
+/// Each request has its own connection. Signed parts pass unchanged, so the server checks them.
 package final class FaultProxy: Sendable {
-    /// What becomes of one request.
+    /// The fate of a request.
     package enum Fault: Sendable {
-        /// It reaches the server, and the answer comes back.
+        /// The request reaches the server, and the response comes back.
         case none
-        /// The server is not asked.
-        case answer(Int, code: String)
-        /// The server is not asked: it is answered 200, and what the closure makes of the body. It may block.
+        /// The request doesn't reach the server.
+        case respond(Int, code: String)
+        /// The request doesn't reach the server: the response is 200 with the closure's result. The closure may block.
         case serve(@Sendable ([UInt8]) -> String)
-        /// The server does it, and its answer is lost.
-        case loseAnswer
-        /// The server does it, and its answer never comes; the connection stays.
-        case holdAnswer
+        /// The server executes it, and its response is lost.
+        case loseResponse
+        /// The server executes it, and its response never comes; the connection stays open.
+        case holdResponse
         /// The server gets half of the body, and the connection breaks on both sides.
         case cutBody
-        /// The connection breaks before anything was read.
+        /// The connection breaks before the request is read.
         case reset
-        /// It is read, and nothing comes back.
+        /// The request is read, and there is no response.
         case stall
-        /// The server does it, and its answer comes at so many bytes a second.
+        /// The server executes it, and its response comes at this many bytes per second.
         case trickle(Int)
-        /// It reaches the server, whose answer waits until then.
+        /// The request reaches the server, whose response is delayed.
         case delay(Duration)
     }
 
     package struct Request: Sendable {
         package let method: String
-        /// With its query.
+        /// Includes the query.
         package let path: String
-        /// Counted from 1, over all.
+        /// Counted from 1 over all requests.
         package let number: Int
         package let at: ContinuousClock.Instant
     }
@@ -50,7 +51,7 @@ package final class FaultProxy: Sendable {
     private let script: @Sendable (Request) -> Fault
     private let state = Mutex(State())
 
-    /// Starts to listen, on a port of its own.
+    /// Starts to listen on a free port.
     ///
     /// - Parameter upstream: the server's port on loopback.
     package init(to upstream: Int, _ script: @escaping @Sendable (Request) -> Fault = { _ in .none }) throws {
@@ -64,13 +65,13 @@ package final class FaultProxy: Sendable {
 
     deinit { stop() }
 
-    /// Every request so far that has reached the proxy, in their order.
+    /// All requests so far, in the order of their arrival.
     package var requests: [Request] { state.withLock(\.requests) }
 
-    /// How many connections were accepted.
+    /// The number of accepted connections.
     package var connections: Int { state.withLock(\.connections) }
 
-    /// How many answers the server has given that are held.
+    /// The number of the server's responses that the proxy holds back.
     package var held: Int { state.withLock(\.held) }
 
     /// Refuses connections from now on.
@@ -120,13 +121,13 @@ package final class FaultProxy: Sendable {
         switch fault {
         case .none: pass(head, body, client)
         case .reset: break
-        case .answer(let status, let code):
-            client.answer(status, "<Error><Code>\(code)</Code><Message>as the script says</Message></Error>")
-        case .serve(let serve): client.answer(200, serve(body))
-        case .loseAnswer:
+        case .respond(let status, let code):
+            client.respond(status, "<Error><Code>\(code)</Code><Message>as the script says</Message></Error>")
+        case .serve(let serve): client.respond(200, serve(body))
+        case .loseResponse:
             _ = ask(head, body)
             client.reset()
-        case .holdAnswer:
+        case .holdResponse:
             _ = ask(head, body)
             state.withLock { $0.held += 1 }
             _ = client.read()
@@ -158,14 +159,14 @@ package final class FaultProxy: Sendable {
         return server.readAll()
     }
 
-    /// The head with a word that no signature covers: the server closes when it has answered.
+    /// The head with an unsigned header, so that the server closes the connection after its response.
     private static func closing(_ head: String) -> [UInt8] {
         Array(head.replacing("\r\n\r\n", with: "\r\nConnection: close\r\n\r\n").utf8)
     }
 }
 
 extension Socket {
-    fileprivate func answer(_ status: Int, _ text: String) {
+    fileprivate func respond(_ status: Int, _ text: String) {
         let head = "HTTP/1.1 \(status) Fault\r\nContent-Length: \(text.utf8.count)\r\nConnection: close\r\n\r\n"
         write(Array((head + text).utf8))
     }

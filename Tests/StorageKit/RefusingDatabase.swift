@@ -1,13 +1,13 @@
 import Foundation
 import Synchronization
 
-/// A PostgreSQL server on loopback that asks each client for its password in clear text, keeps it, and refuses it.
+/// A PostgreSQL server on loopback that requests each client's password in clear text, records it, and rejects it.
 package final class RefusingDatabase: Sendable {
     package let port: Int
     private let listener: Int32
     private let received = Mutex<Set<String>>([])
 
-    /// Starts to listen, on a port of its own.
+    /// Starts to listen on a free port.
     package init() throws {
         (listener, port) = try Socket.listen(on: 0)
         Thread.detachNewThread { [weak self, listener] in
@@ -24,11 +24,12 @@ package final class RefusingDatabase: Sendable {
         close(listener)
     }
 
-    /// The passwords that came.
+    /// The received passwords.
     package var passwords: Set<String> { received.withLock { $0 } }
 
     private func refuse(_ client: Socket) {
-        // A client that asks for encryption first (SSLRequest 80877103, GSSENCRequest 80877104) hears that there is none.
+        // A client that requests encryption first (SSLRequest 80877103, GSSENCRequest 80877104) is told that there is
+        // none.
         while case let start = client.read(), !start.isEmpty {
             let code = start.dropFirst(4).prefix(4).reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
             if start.count == 8, code == 80_877_103 || code == 80_877_104 {
@@ -37,15 +38,15 @@ package final class RefusingDatabase: Sendable {
             }
             // AuthenticationCleartextPassword.
             client.write([0x52, 0, 0, 0, 8, 0, 0, 0, 3])
-            let answer = client.read()
-            guard answer.first == 0x70 else { return }
-            received.withLock { _ = $0.insert(String(decoding: answer.dropFirst(5).dropLast(), as: UTF8.self)) }
+            let respond = client.read()
+            guard respond.first == 0x70 else { return }
+            received.withLock { _ = $0.insert(String(decoding: respond.dropFirst(5).dropLast(), as: UTF8.self)) }
             client.write(Self.refusal)
             return
         }
     }
 
-    /// ErrorResponse, as PostgreSQL words it.
+    /// PostgreSQL's ErrorResponse.
     private static let refusal: [UInt8] = {
         var body: [UInt8] = []
         for field in ["SFATAL", "VFATAL", "C28P01", "Mpassword authentication failed for user \"errand\""] {

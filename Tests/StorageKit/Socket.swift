@@ -1,12 +1,12 @@
 import Foundation
 
-/// A TCP connection on loopback, read and written by a thread that waits.
+/// A TCP connection on loopback with blocking reads and writes.
 final class Socket: Sendable {
     private let descriptor: Int32
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
 
-    /// Connects; nil where nobody listens.
+    /// Connects; nil if the port has no listener.
     init?(port: Int) {
         descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = Self.address(port)
@@ -24,24 +24,24 @@ final class Socket: Sendable {
         let number = errno
     }
 
-    /// Listens on loopback; port 0 takes a free one.
+    /// Listens on loopback; port 0 is a free port.
     static func listen(on port: Int, backlog: Int32 = 512) throws -> (descriptor: Int32, port: Int) {
         let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var one: Int32 = 1
         setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout<Int32>.size))
         var address = address(port)
         var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let answer = withUnsafeMutablePointer(to: &address) {
+        let respond = withUnsafeMutablePointer(to: &address) {
             $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
                 guard bind(listener, pointer, size) == 0, Glibc.listen(listener, backlog) == 0 else { return Int32(-1) }
                 return getsockname(listener, pointer, &size)
             }
         }
-        guard answer == 0 else { throw Failure() }
+        guard respond == 0 else { throw Failure() }
         return (listener, Int(UInt16(bigEndian: address.sin_port)))
     }
 
-    /// A socket that has begun to connect, whatever comes of it.
+    /// A socket that has begun to connect.
     static func connecting(to port: Int) -> Int32 {
         let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
         var address = address(port)
@@ -65,13 +65,13 @@ final class Socket: Sendable {
 // MARK: - Reading and writing
 extension Socket {
     struct Head {
-        /// With the empty line at its end.
+        /// Includes the empty line at the end.
         let text: String
-        /// What has come of the body already.
+        /// The part of the body that was read with the head.
         let rest: [UInt8]
     }
 
-    /// What has come; empty at the end.
+    /// The received bytes; empty at the end.
     func read() -> [UInt8] {
         [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
             count = max(0, Glibc.read(descriptor, buffer.baseAddress, 65_536))
@@ -120,14 +120,14 @@ extension Socket {
         return true
     }
 
-    /// Breaks the connection: the other side gets a reset, and no end in good order.
+    /// Breaks the connection with a reset.
     func reset() {
         var now = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &now, socklen_t(MemoryLayout<linger>.size))
     }
 }
 
-/// A port of loopback on which nobody listens at the moment.
+/// A port of loopback without a listener.
 package func freePort() throws -> Int {
     let (descriptor, port) = try Socket.listen(on: 0)
     close(descriptor)

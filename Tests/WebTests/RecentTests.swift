@@ -3,19 +3,19 @@ import Testing
 
 @testable import Web
 
-@Suite("An answer that is kept") struct RecentTests {
-    @Test("a hundred callers at once cost one question, and later ones none while it is fresh")
+@Suite("A cached value") struct RecentTests {
+    @Test("a hundred concurrent callers cost one query, and later callers none while it is fresh")
     func shared() async {
         let questions = Atomic(0)
         let recent = Recent(for: .seconds(600)) {
             try? await Task.sleep(for: .milliseconds(20))
             return questions.wrappingAdd(1, ordering: .relaxed).newValue
         }
-        let answers = await withTaskGroup { group in
+        let replies = await withTaskGroup { group in
             for _ in 0..<100 { group.addTask { await recent.value() } }
             return await group.reduce(into: Set<Int>()) { $0.insert($1) }
         }
-        #expect(answers == [1])
+        #expect(replies == [1])
         #expect(await recent.value() == 1)
     }
 
@@ -30,7 +30,7 @@ import Testing
         #expect(await caller.value)
     }
 
-    @Test("what is no longer fresh is asked for again")
+    @Test("an expired value is queried again")
     func asksAgain() async {
         let questions = Atomic(0)
         let recent = Recent(for: .zero) { questions.wrappingAdd(1, ordering: .relaxed).newValue }

@@ -11,13 +11,13 @@ import Testing
 import FoundationNetworking
 #endif
 
-@Suite("What a process answers by HTTP") struct WebTests {
+@Suite("What a process serves over HTTP") struct WebTests {
     @Test("a process that runs is alive, also while its database is away")
     func alive() async throws {
         try await withWeb(checks: [ReadinessCheck("database") { throw NotReady("away") }]) { port, _, _ in
             let (alive, ready) = (try await get(port, "healthz"), try await get(port, "readyz"))
-            #expect(alive == Answer(status: 200, text: "ok\n"))
-            #expect(ready == Answer(status: 503, text: "failed database: away\n"))
+            #expect(alive == Response(status: 200, text: "ok\n"))
+            #expect(ready == Response(status: 503, text: "failed database: away\n"))
             #expect(try await get(port, "else").status == 404)
         }
     }
@@ -47,7 +47,7 @@ import FoundationNetworking
         }
     }
 
-    @Test("a scrape without a database gives what the process knows")
+    @Test("a scrape without a database has the process's own metrics")
     func withoutDatabase() async throws {
         try await withWeb { port, database, _ in
             await database.close()
@@ -76,14 +76,14 @@ import FoundationNetworking
                 #expect(page.text.contains("queue19"))
                 times.append(.now - start)
             }
-            // The best of them: other tests run meanwhile.
+            // The best of them, because other tests load the machine.
             #expect(times.sorted()[0] <= .milliseconds(20), "\(times.sorted())")
         }
     }
 
     @Test("one of many workers leaves the queue's samples to others")
     func ownSamples() async throws {
-        try await withWeb(answersForQueue: false) { port, _, registry in
+        try await withWeb(servesQueue: false) { port, _, registry in
             Counter(label: "errand_worker_wake_ups_total", factory: registry).increment()
             let page = try await get(port, "metrics").text
             #expect(page.contains("errand_worker_wake_ups_total 1\n") && page.contains("process_cpu_seconds_total "))
@@ -98,12 +98,12 @@ import FoundationNetworking
             defer { close(peer) }
             let request = Array("GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n".utf8)
             #expect(write(peer, request, request.count) == request.count)
-            // Its end is still awaited when `withWeb` asks for the end of the service.
+            // The request still runs when `withWeb` stops the service.
             #expect(try await get(port, "healthz").status == 200)
         }
     }
 
-    @Test("a probe is answered while others hold 450 connections, idle or in the middle of a request")
+    @Test("a probe gets a response while others hold 450 connections, idle or in the middle of a request")
     func held() async throws {
         try await withWeb { port, _, _ in
             var peers: [Int32] = []
@@ -151,9 +151,9 @@ import FoundationNetworking
     }
 }
 
-/// Runs a web service on a free port, over a database of its own, for as long as `body` runs; then it has to end at once.
+/// Runs a web service on a free port over its own database while `body` runs. The service must then stop at once.
 private func withWeb(
-    checks: [ReadinessCheck] = [], answersForQueue: Bool = true,
+    checks: [ReadinessCheck] = [], servesQueue: Bool = true,
     _ body: @Sendable (_ port: Int, Database, MetricRegistry) async throws -> Void
 ) async throws {
     try await withTestDatabase { database, configuration in
@@ -161,7 +161,7 @@ private func withWeb(
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let own = Database(configuration: configuration, maximumConnections: 2, logger: Logger(label: "test"))
         let web = Web(
-            address: .init(host: "127.0.0.1", port: 0), queue: answersForQueue ? own : nil, registry: registry,
+            address: .init(host: "127.0.0.1", port: 0), queue: servesQueue ? own : nil, registry: registry,
             checks: checks, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             onListening: { listening.yield($0) })
         let serving = Task { try await web.run() }
@@ -173,7 +173,7 @@ private func withWeb(
             await own.close()
             throw error
         }
-        // The connection of the last request is kept alive by its client: that must not hold up the end.
+        // The client keeps the last connection alive. It must not delay the stop.
         let start = ContinuousClock.now
         serving.cancel()
         _ = try? await serving.value
@@ -182,15 +182,16 @@ private func withWeb(
     }
 }
 
-private struct Answer: Equatable {
+private struct Response: Equatable {
     let status: Int
     let text: String
 }
 
-private func get(_ port: Int, _ path: String) async throws -> Answer {
+private func get(_ port: Int, _ path: String) async throws -> Response {
     let url = try #require(URL(string: "http://127.0.0.1:\(port)/\(path)"))
     let (data, response) = try await URLSession.shared.data(from: url)
-    return Answer(status: (response as? HTTPURLResponse)?.statusCode ?? 0, text: String(decoding: data, as: UTF8.self))
+    return Response(
+        status: (response as? HTTPURLResponse)?.statusCode ?? 0, text: String(decoding: data, as: UTF8.self))
 }
 
 private func connect(_ port: Int) throws -> Int32 {

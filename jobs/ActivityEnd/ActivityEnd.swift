@@ -2,10 +2,10 @@ import Errand
 import ErrandPush
 import Foundation
 
-/// Ends a Live Activity a little before its 8 hours are over, or when somebody says so.
+/// Ends a Live Activity a little before its 8 hours are over, or on request.
 ///
-/// It is enqueued in the transaction that starts the activity, due then, never started at the 8 hours or later, and only
-/// while the activity isn't over: the guard `activity_wants_end`.
+/// It is enqueued in the transaction that starts the activity. It never starts at the 8 hours or later, nor if the
+/// activity is over: the guard `activity_wants_end`.
 struct ActivityEnd: Job {
     static let kind: JobKind = "activity_end"
     static let policy = JobPolicy(
@@ -24,7 +24,7 @@ struct ActivityEndHandler: JobHandler {
     }
 }
 
-/// Sends what a Live Activity has to say now: its start, or its newest content.
+/// Sends the start or the newest content of a Live Activity.
 struct ActivityPush: Job {
     static let kind: JobKind = "activity_push"
     static let policy = JobPolicy(

@@ -2,7 +2,7 @@ import ErrandPush
 import Foundation
 import Postgres
 
-/// What is to be sent for an activity, as `activity.begin_push_v1` says.
+/// The push to send for an activity, as `activity.begin_push_v1` returns it.
 struct ActivityPlan {
     let event: LiveActivityPayload.Event
     let deviceToken: String
@@ -18,16 +18,16 @@ struct ActivityPlan {
     let contentState: JSONB
     let attributes: LiveActivityPayload.Attributes?
 
-    enum Answer {
+    enum Reading {
         case send(ActivityPlan)
-        /// Nothing just now.
+        /// There is nothing to send now.
         case nothing
         case gone
         case ended
         case over
     }
 
-    static func read(_ rows: Rows) throws -> Answer {
+    static func read(_ rows: Rows) throws -> Reading {
         switch try rows.scalar(String?.self) {
         case "nothing": .nothing
         case "ended": .ended
@@ -64,7 +64,7 @@ struct ActivityPlan {
             dismissal: dismissal)
         return Push(
             to: deviceToken, kind: .liveActivity, expiration: expiration,
-            // One that waits for a phone that is off starts one activity, however often it was sent.
+            // A start that waits for a phone that is off starts one activity, however often it was sent.
             collapseID: event == .start ? activity.uuidString.lowercased() : nil, payload: payload.bytes)
     }
 }

@@ -4,27 +4,27 @@ import Foundation
 import Logging
 import Postgres
 
-/// One attempt to send what an activity has to say: asks the database what that is, sends it, and records what came of it
-/// together with the end of the job.
+/// One attempt to send a push for an activity: gets the push from the database, sends it, and records the result
+/// together with the completion of the job.
 ///
 /// Each push has a timestamp later than all before it, committed before it is sent, and the phone ignores what is older
-/// than the newest it has had. So a push that comes twice does no harm: where a worker dies between the answer and its
-/// record, the next one sends it again.
+/// than the newest it has had. So a duplicate push does no harm: if a worker dies between the response and its record,
+/// the next one sends it again.
 struct ActivityPushing {
     static let retry = RetryPolicy.exponential(attempts: 30, first: .seconds(1), cap: .seconds(900))
 
-    /// Nothing is sent in the last moment: on its way it would be too late.
+    /// Nothing is sent in the last moment, because it would arrive too late.
     static let lastMoment: Duration = .milliseconds(500)
 
     let activity: UUID
-    /// Whether its end is to be sent, and nothing else.
+    /// Whether only the end is sent.
     let ends: Bool
     let pushes: any PushService
     let context: JobContext
 
     func run() async throws -> Outcome {
         let asked = ContinuousClock.now
-        let answer = try await context.database.query(
+        let rows = try await context.database.query(
             Statement(
                 """
                 select problem, event, device_token, sent_timestamp, expires_at, remaining_ms, present, dismissal, version,
@@ -32,7 +32,7 @@ struct ActivityPushing {
                 from activity.begin_push_v1($1, $2, $3)
                 """, [activity, context.id, ends]))
         let plan: ActivityPlan
-        switch try ActivityPlan.read(answer) {
+        switch try ActivityPlan.read(rows) {
         case .send(let read): plan = read
         case .nothing: return try await rest()
         case .gone: return .cancel(reason: "activity \(activity) is gone")
@@ -45,7 +45,7 @@ struct ActivityPushing {
             let deadline = asked + plan.remaining - Self.lastMoment
             apnsID = try await pushes.send(push, at: plan.present.date, by: deadline)
         } catch {
-            // Stopped in the middle: whoever runs it next finds out what is to be done.
+            // Stopped in between: the next attempt determines what to send.
             try Task.checkCancellation()
             return try await notAccepted(error, plan, push, left: plan.remaining - (.now - asked))
         }
@@ -53,9 +53,9 @@ struct ActivityPushing {
     }
 }
 
-// MARK: - What came of it
+// MARK: - Results
 extension ActivityPushing {
-    /// Nothing is to be sent now: whoever brings something enqueues it again, once this has ended.
+    /// Nothing is to be sent now. New content enqueues the job again.
     private func rest() async throws -> Outcome {
         try await context.transaction { transaction in
             let rows = try await transaction.query(
@@ -98,11 +98,11 @@ extension ActivityPushing {
         try await context.database.execute(
             Statement("select activity.not_sent_v1($1, false, $2)", [activity, account]))
         var random = SystemRandomNumberGenerator()
-        guard let pause = PushPause.pause(after: error.code, attempt: context.attempt, left: left, using: &random)
+        guard let delay = PushBackoff.delay(after: error.code, attempt: context.attempt, left: left, using: &random)
         else {
             return .cancel(reason: "no time is left for another try: \(error)")
         }
-        return .retry(after: pause, reason: "\(error)")
+        return .retry(after: delay, reason: "\(error)")
     }
 
     private func tokenGone(_ error: PushError, _ plan: ActivityPlan, _ account: JSONB) async throws -> Outcome {
@@ -125,7 +125,7 @@ extension ActivityPushing {
         }
     }
 
-    /// What is on record of a push, with the columns' names.
+    /// The record of a push, with the columns' names.
     private func account(
         of plan: ActivityPlan, _ push: Push, status: Int?, reason: String? = nil, apnsID: String? = nil
     ) throws -> JSONB {
@@ -134,7 +134,7 @@ extension ActivityPushing {
                 jobID: context.id, timestamp: plan.timestamp, version: plan.version, status: status,
                 event: plan.event.rawValue, via: pushes.route.rawValue, reason: reason, apnsID: apnsID))
         guard pushes.route == .log else { return account }
-        // As it was written: a number that went through a `Double` would be another one.
+        // The payload's own bytes: a number that went through a `Double` would change.
         return JSONB(bytes: account.bytes.dropLast() + Array(#","payload":"#.utf8) + push.payload + Array("}".utf8))
     }
 

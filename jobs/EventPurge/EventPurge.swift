@@ -1,27 +1,27 @@
 import Errand
 import Postgres
 
-/// Deletes the rows of events whose 8 days are over, and has their objects removed by the job `object_removal`.
+/// Deletes the rows of events whose 8 days are over. The job `object_removal` removes their objects.
 ///
-/// It needs no object store: the rows go in time though that may be down, and what is to be removed there is on a list that
-/// commits with them.
+/// Rows are deleted on time even if the store is down: the list of objects to remove commits with them.
 struct EventPurge: Job {
     static let kind: JobKind = "event_purge"
     static let policy = JobPolicy(retry: .exponential(attempts: 5, first: .seconds(1)))
 }
 
-/// From when on an event's 8 days are counted: the setting ERRAND_EVENTS_KEPT_FROM.
+/// The start of an event's 8 days: the setting ERRAND_EVENTS_KEPT_FROM.
 package enum EventsKeptFrom: String, Sendable {
     case end
-    /// Its start; an event that lasts longer goes at its end.
+    /// Its start. An event that lasts longer is purged at its end.
     case start
 }
 
-/// Each event is a transaction of its own, so that what an attempt has done stays done; several at once get an event each.
+/// Each event is a transaction of its own, so that a failed attempt keeps its progress. Concurrent runs purge different
+/// events.
 struct EventPurgeHandler: JobHandler {
     let keptFrom: EventsKeptFrom
 
-    /// What a run has done, kept with its job: counts, and nothing that says whose or which.
+    /// The output of a run: counts without any private data.
     struct Report: Codable, Equatable {
         var events = 0
         var photos = 0
@@ -40,7 +40,7 @@ struct EventPurgeHandler: JobHandler {
         return try .done(report)
     }
 
-    /// How many photos the next event that is due had; nil where none is due.
+    /// Purges the next due event. Returns how many photos it had; nil if none is due.
     private func purgeNext(in context: JobContext) async throws -> Int? {
         try await context.database.query(
             Statement("select photos from events.purge_due_v1($1)", [keptFrom.rawValue])

@@ -5,7 +5,7 @@ import Foundation
 import Logging
 import Postgres
 
-/// Brings a submitted photo below 500,000 bytes at the best quality that fits, upright and without metadata.
+/// Compresses a submitted photo below 500,000 bytes at the best quality that fits, upright and without metadata.
 struct ImageCompression: Job {
     static let kind: JobKind = "image_compression"
     static let policy = JobPolicy(
@@ -16,10 +16,10 @@ struct ImageCompression: Job {
     var photo: UUID
 }
 
-/// Reads the original from the store, compresses it in a child process, and hands the result over to be stored.
+/// Reads the original from the store, compresses it in a child process, and enqueues the upload of the result.
 ///
-/// The result, its record, the job that stores it and the end of this one commit together: a photo is compressed once, and
-/// whatever becomes of the store after that, its result is kept.
+/// The result, its record, the upload job and the completion of this job commit together. So a photo is compressed
+/// once, and its result is kept even if the store fails afterwards.
 struct ImageCompressionHandler: JobHandler {
     let store: any ObjectStore
     let images: ImageProcessPool
@@ -59,16 +59,16 @@ struct ImageCompressionHandler: JobHandler {
         }
         let result = try ObjectKey("photos/\(job.photo.uuidString.lowercased()).jpg")
         return try await context.transaction { transaction in
-            let answer = try await transaction.query(
+            let reply = try await transaction.query(
                 Statement(
                     "select media.compressed_v1($1, $2, $3, $4)",
                     [job.photo, result.text, try JSONB(encoding: report), Bytes(bytes)])
             ).scalar(String.self)
-            return answer == "gone" ? .cancel(reason: "photo \(job.photo) is gone") : try .done(report)
+            return reply == "gone" ? .cancel(reason: "photo \(job.photo) is gone") : try .done(report)
         }
     }
 
-    /// The original: the bytes that wait for the store, or what the store has.
+    /// The original: the staged bytes that wait for the store, or the object in the store.
     private func original(at key: ObjectKey, waiting: [UInt8]?) async throws -> [UInt8] {
         guard let waiting else { return try await store.get(key, atMost: limit) }
         guard waiting.count <= limit else {
@@ -82,10 +82,10 @@ struct ImageCompressionHandler: JobHandler {
 extension ImageCompressionHandler {
     private static let record = "select media.not_compressed_v1($1, $2, $3)"
 
-    /// Ends the job as failed, and the photo with it in one commit; the original stays where it is.
+    /// Fails the job and its photo in one commit. The original stays.
     ///
-    /// - Parameter isOriginalMissing: nobody had handed the original over when the job looked for it. If somebody has by
-    ///   now, the job runs again, and no attempt is spent.
+    /// - Parameter isOriginalMissing: the original had not been handed over when the job read it. If it has been by
+    ///   now, the job runs again, and no attempt is counted.
     private func failed(
         _ job: ImageCompression, _ reason: String, isOriginalMissing: Bool = false, in context: JobContext
     ) async throws -> Outcome {
@@ -97,16 +97,16 @@ extension ImageCompressionHandler {
         }
     }
 
-    /// Records an error after which no attempt follows. The job fails with the error itself, whatever becomes of this.
+    /// Records the error of the last attempt. The job fails with that error, even if this fails.
     private func recordLast(_ error: any Error, of job: ImageCompression, in context: JobContext) async {
         let reason: String
         switch context.interruption {
         case nil: reason = "\(error)"
         case .deadline: reason = "time_limit: not done within \(ImageCompression.policy.deadline)"
-        // It runs elsewhere, or again, or was ended by ops: no failure of the photo.
+        // The job runs elsewhere or again, or was cancelled: no failure of the photo.
         case .cancelled, .leaseLost, .shutdown: return
         }
-        // A task of its own, awaited here: at the deadline this one is cancelled, and its statements with it.
+        // A task of its own, awaited here: at the deadline the current task is cancelled, and its statements too.
         let recording = Task {
             try await context.database.execute(Statement(Self.record, [job.photo, reason, false]))
         }

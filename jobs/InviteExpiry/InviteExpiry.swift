@@ -1,20 +1,20 @@
 import Errand
 import Postgres
 
-/// Marks invites whose 24 hours are over, in sets of 5,000, and deletes those that ended 30 days ago.
+/// Marks invites whose 24 hours are over, in batches of 5,000, and deletes those that ended 30 days ago.
 ///
-/// Nothing waits for it: `pairing.redeem_invite` asks the clock.
+/// Nothing depends on the mark: `pairing.redeem_invite` checks the clock.
 struct InviteExpiry: Job {
     static let kind: JobKind = "invite_expiry"
     static let policy = JobPolicy(retry: .exponential(attempts: 5, first: .seconds(1)))
 }
 
-/// Each set is a transaction of its own, so that what an attempt has done stays done, and nobody waits for long.
+/// Each batch is a transaction of its own, so that a failed attempt keeps its progress, and locks are short.
 struct InviteExpiryHandler: JobHandler {
-    /// What a run has done, kept with its job.
+    /// The output of a run.
     struct Report: Codable, Equatable {
         var expired = 0
-        var forgotten = 0
+        var pruned = 0
     }
 
     static let setSize = 5_000
@@ -22,7 +22,7 @@ struct InviteExpiryHandler: JobHandler {
     func run(_ job: InviteExpiry, in context: JobContext) async throws -> Outcome {
         var report = Report()
         report.expired = try await expire(in: context)
-        report.forgotten = try await forget(in: context)
+        report.pruned = try await prune(in: context)
         return try .done(report)
     }
 
@@ -44,15 +44,15 @@ struct InviteExpiryHandler: JobHandler {
         }
     }
 
-    /// Bounded, so that many of them don't hold up the next expiry: the rest is for the next run.
-    private func forget(in context: JobContext) async throws -> Int {
-        var forgotten = 0
+    /// Bounded, so that many rows don't delay the next expiry: the next run does the rest.
+    private func prune(in context: JobContext) async throws -> Int {
+        var pruned = 0
         for _ in 1...20 {
             try Task.checkCancellation()
             let gone = try await context.database.query("select pairing.prune_invites_v1(1000)").scalar(Int.self)
-            forgotten += gone
+            pruned += gone
             if gone == 0 { break }
         }
-        return forgotten
+        return pruned
     }
 }

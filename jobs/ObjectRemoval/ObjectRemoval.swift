@@ -4,40 +4,40 @@ import Logging
 import Outbound
 import Postgres
 
-/// Removes objects whose rows were deleted from the object store, until that confirms each.
+/// Removes objects of deleted rows from the object store, until the store confirms each.
 struct ObjectRemoval: Job {
     static let kind: JobKind = "object_removal"
     static let policy = JobPolicy(
         retry: .exponential(attempts: 5, first: .seconds(2)), dependency: OutboundDependency.storage.name)
 }
 
-/// Takes what is due from the list in `media.removal`, removes it, and takes it off the list, portion by portion.
+/// Takes due entries of the list in `media.removal`, removes their objects, and deletes the entries, batch by batch.
 ///
-/// Whatever is lost in between, the objects stay on the list, and are tried again: to remove one that is gone does no harm.
+/// After any failure in between the entries stay on the list, and are retried. Removing an object is idempotent.
 struct ObjectRemovalHandler: JobHandler {
     let store: any ObjectStore
 
-    /// What a run has done, kept with its job.
+    /// The output of a run.
     struct Report: Codable, Equatable {
-        /// Entries of the list that are off it.
+        /// Entries whose objects were removed.
         var removed = 0
-        /// Those that the store has refused, and that are tried again.
+        /// Entries that the store refused, and that are retried.
         var refused = 0
     }
 
     private struct Entry {
         let id: Int64
-        /// Which try it is: says of a late answer that it is late.
+        /// The number of the attempt, which identifies late confirmations.
         let number: Int
         let key: String
         let isFolder: Bool
     }
 
-    /// As many as a bucket that keeps versions, where each takes two requests, gets done well within the minute for which they
-    /// are this attempt's; and no more than a killed worker may have others do again.
-    static let portion = 100
+    /// Small enough for the minute in which the entries belong to this attempt, even in a bucket that keeps versions,
+    /// with two requests per object. A killed worker's batch is repeated.
+    static let batchSize = 100
 
-    /// After this the rest is left to the next job: an attempt that ends is on record, one that reaches its deadline failed.
+    /// After this the next job does the rest: an attempt that reached its deadline would count as failed.
     private static let span: Duration = .seconds(120)
 
     func run(_ job: ObjectRemoval, in context: JobContext) async throws -> Outcome {
@@ -49,19 +49,19 @@ struct ObjectRemovalHandler: JobHandler {
             if taken == 0 { break }
             do {
                 try await remove(entries.filter { !$0.isFolder }, &report, in: context)
-                for folder in entries where folder.isFolder { try await look(into: folder, &report, in: context) }
+                for folder in entries where folder.isFolder { try await expand(folder, &report, in: context) }
             } catch let error as StorageError {
-                let down = try await giveBack(entries, after: error, in: context)
+                let down = try await returnToList(entries, after: error, in: context)
                 throw down ?? error
             }
         }
         return try .done(report)
     }
 
-    /// The next portion, without the folders among it that it is too early to look into; and how many it was with them.
+    /// The next batch without the folders that aren't ready yet, and its size with them.
     private func take(in context: JobContext) async throws -> (taken: Int, ready: [Entry]) {
         let rows = try await context.database.query(
-            Statement("select id, try, key, is_folder, is_ready from media.removals_v1($1::int4)", [Self.portion]))
+            Statement("select id, try, key, is_folder, is_ready from media.removals_v1($1::int4)", [Self.batchSize]))
         var entries: [Entry] = []
         for row in rows {
             let (id, number, key, isFolder, isReady) = try row.decode(
@@ -83,18 +83,18 @@ struct ObjectRemovalHandler: JobHandler {
         report.removed += try await record(confirmed, in: context)
         if !refused.isEmpty {
             report.refused += refused.count
-            // Without their keys: a line of the log stays when all else of them is gone. media.removal_status has them.
+            // Without their keys, because log lines outlive the objects. media.removal_status shows them.
             let faults = Set(refused.map { "\($0.1.fault)" }).sorted().joined(separator: ", ")
             context.logger.warning(
-                "the object store has refused to remove objects: they are tried again",
+                "the object store has refused to remove objects: they are retried",
                 metadata: ["objects": "\(refused.count)", "faults": "\(faults)"])
             try await refuse(refused.map { ($0, "\($1)") }, isStoreDown: false, in: context)
         }
     }
 
-    /// The keys below the folder go on the list themselves; then names that are no keys are removed. When nothing is left,
-    /// the folder is off the list.
-    private func look(into folder: Entry, _ report: inout Report, in context: JobContext) async throws {
+    /// Adds the keys below the folder to the list. Names that are no keys are removed. When nothing is left, the
+    /// folder's entry is deleted.
+    private func expand(_ folder: Entry, _ report: inout Report, in context: JobContext) async throws {
         do {
             let keys = try await store.keys(beginning: folder.key, after: nil, atMost: 1000)
             let swept = keys.isEmpty ? try await store.sweep(below: folder.key, atMost: 1000) : 0
@@ -106,7 +106,7 @@ struct ObjectRemovalHandler: JobHandler {
                         "select media.folder_found_v1($1, $2, $3::int4)", [folder.id, keys.map(\.text), swept]))
             }
         } catch let error as StorageError where error.isPermanent {
-            // One that can't be emptied holds up no other.
+            // A folder that can't be emptied blocks no other.
             report.refused += 1
             try await refuse([(folder, "\(error)")], isStoreDown: false, in: context)
         }
@@ -115,7 +115,7 @@ struct ObjectRemovalHandler: JobHandler {
 
 // MARK: - The list
 extension ObjectRemovalHandler {
-    /// Answers how many are off the list: what may be on its way yet is not.
+    /// Returns how many entries are deleted. Entries whose upload may still be running stay.
     private func record(_ entries: [Entry], in context: JobContext) async throws -> Int {
         guard !entries.isEmpty else { return 0 }
         return try await context.database.query(
@@ -130,11 +130,11 @@ extension ObjectRemovalHandler {
                 "select media.not_removed_v1($1, $2, $3)", [entries.map(\.0.id), entries.map(\.1), isStoreDown]))
     }
 
-    /// The store has refused a request as a whole. Only where nobody can reach it, or it is another one, do all jobs that
-    /// need it wait: a store that forbids removing and nothing else holds up no upload.
+    /// The store has refused a whole request. All jobs that need it wait only if it is unreachable or the wrong store:
+    /// a store that only forbids removals blocks no upload.
     ///
-    /// - Returns: the error to end the attempt with where they wait.
-    private func giveBack(
+    /// - Returns: the error to throw if they wait.
+    private func returnToList(
         _ entries: [Entry], after error: StorageError, in context: JobContext
     ) async throws -> DependencyDown? {
         let isDown = error.code == .unreachable || error.code == .wrongStore
@@ -142,7 +142,7 @@ extension ObjectRemovalHandler {
         if isDown { return try await OutboundDependency.storage.parking(error, in: context) }
         if error.fault == .configuration {
             context.logger.error(
-                "the object store has to be mended: nothing is removed", metadata: ["error": "\(error)"])
+                "the object store has to be fixed: nothing is removed", metadata: ["error": "\(error)"])
         }
         return nil
     }

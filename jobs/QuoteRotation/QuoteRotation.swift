@@ -1,18 +1,19 @@
 import Errand
 import Postgres
 
-/// Writes down whose days the quotes are, from yesterday to 8 days ahead.
+/// Records the quote of each day, from yesterday to 8 days ahead.
 ///
-/// Which quote is whose day's is a rule, in `sql/apps/quotes/functions/cycle_order.sql`: a run that comes late writes the same.
+/// A rule in `sql/apps/quotes/functions/cycle_order.sql` determines the quote of each day, so a late run writes the
+/// same.
 struct QuoteRotation: Job {
     static let kind: JobKind = "quote_rotation"
     static let policy = JobPolicy(deadline: .seconds(60), retry: .exponential(attempts: 5, first: .seconds(1)))
 }
 
 struct QuoteRotationHandler: JobHandler {
-    /// What a run has done, kept with its job.
+    /// The output of a run.
     struct Report: Codable, Equatable {
-        /// Days whose quote was written; 0 where all were there.
+        /// Days whose quote was written; 0 if all existed.
         var written: Int
     }
 

@@ -4,23 +4,24 @@ import Foundation
 import Logging
 import Postgres
 
-/// Brings what was handed over into the object store: one attempt, and three more by themselves.
+/// Uploads staged bytes to the object store. The first upload is the job's first attempt; up to three retries follow
+/// automatically.
 struct UploadRetry: Job {
     static let kind: JobKind = "upload_retry"
-    // Failed ones stay on record for ten years: there is a photo of somebody in each.
+    // Failed jobs are kept for ten years, because each has a user's photo.
     static let policy = JobPolicy(
-        queue: "uploads", deadline: .seconds(60), retry: .pauses(.seconds(2), .seconds(8), .seconds(30)),
+        queue: "uploads", deadline: .seconds(60), retry: .delays(.seconds(2), .seconds(8), .seconds(30)),
         dependency: OutboundDependency.storage.name, retention: JobRetention(failed: .seconds(10 * 365 * 86_400)))
 
     /// The id in `media.upload`.
     var upload: UUID
 }
 
-/// Puts the bytes that the database keeps into the store, compares where something is there already, and lets them go only
-/// in the transaction that records it.
+/// Puts the bytes that are staged in the database into the store, and compares them with an existing object. The staged
+/// bytes are deleted only in the transaction that records the upload.
 ///
-/// Whatever is lost in between (the store's answer, the worker, the database's answer), the next attempt finds the object and
-/// goes on: the key and the bytes are the same each time, and a put never replaces anything.
+/// After any failure in between (a lost reply of the store or the database, or a killed worker), the next attempt finds
+/// the object and goes on. The key and the bytes are the same each time, and a put never replaces an object.
 struct UploadRetryHandler: JobHandler {
     let store: any ObjectStore
 
@@ -53,7 +54,7 @@ struct UploadRetryHandler: JobHandler {
         }
         let key = try ObjectKey(keyText)
         let isNew = try await store.putOnce(bytes, at: key, type: ContentType(rawValue: type))
-        if !isNew { context.logger.info("the object was there already", metadata: ["key": "\(key)"]) }
+        if !isNew { context.logger.info("the object already exists", metadata: ["key": "\(key)"]) }
         return try await record(job, at: key, size: bytes.count, in: context)
     }
 
@@ -61,11 +62,11 @@ struct UploadRetryHandler: JobHandler {
         _ job: UploadRetry, at key: ObjectKey, size: Int, in context: JobContext
     ) async throws -> Outcome {
         try await context.transaction { transaction in
-            let answer = try await transaction.query(
+            let reply = try await transaction.query(
                 Statement("select media.delivered_v1($1, $2)", [job.upload, key.text])
             ).scalar(String.self)
-            guard answer == "kept" else {
-                // It was removed while it was stored: nobody would ever find the object.
+            guard reply == "kept" else {
+                // The upload was deleted while it ran, so the object has no row.
                 try await store.delete(key)
                 return .cancel(reason: "upload \(job.upload) was removed while it was stored")
             }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# benchmarks.sh: the benchmarks build as a package of their own, their tests pass, and the bench lists its scenarios.
+# benchmarks.sh: builds the package of the benchmarks, runs its tests, and lists its scenarios.
 #
-# They are built in .build-benchmarks, which keeps what is built of Errand and its packages: only the first time takes long.
+# The build folder .build-benchmarks stays, so only the first build takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/environment.sh

@@ -1,9 +1,9 @@
-"""Checks that what lies in deploy/, and the Procfile, names only commands and settings that the program has.
+"""Checks that deploy/ and the Procfile name only commands and settings of the program.
 
     python3 scripts/checks/deploy.py ERRAND COMPOSE
 
-ERRAND is the program, COMPOSE the file that `docker-compose config` has made of deploy/compose/compose.yaml. Prints
-`file: what is wrong` for each finding, and ends with 1 if there is one.
+ERRAND is the program, and COMPOSE is the output of `docker-compose config` for deploy/compose/compose.yaml. Prints
+`file: problem` for each finding. The exit code is 1 if there is one.
 """
 
 import json
@@ -41,35 +41,35 @@ def seconds(text):
     return int(found[1]) * (60 if found[2] == "m" else 1) if found else 0
 
 
-# What a stop may take: the grace of running jobs, and 2 s to hand back what still runs then.
+# The longest stop: the grace of running jobs, and 2 s to release the unfinished ones.
 DRAIN = seconds(SETTINGS["ERRAND_GRACE"]) + 2
 
 
 def commands(path, lines):
-    """Each command is one that the program has."""
+    """Each command is one of the program's."""
     for words in lines:
         if words[0] not in COMMANDS:
             yield f"{path}: errand has no command {words[0]}"
 
 
 def stops(path, words, limit):
-    """Nobody kills a worker that is still draining."""
+    """The stop timeout is longer than the drain of a worker."""
     if words[0] in ("worker", "run") and seconds(limit) <= DRAIN:
         yield f"{path}: errand {words[0]} is killed after '{limit}', and may take {DRAIN} s to stop"
 
 
 def variables():
-    """Every word that looks like a setting is one."""
+    """Every word with the prefix of a setting is a setting."""
     prefixes = "|".join(sorted({name.split("_")[0] for name in KNOWN}))
     pattern = re.compile(rf"\b(?:{prefixes})_[A-Z0-9_]+\b")
     for path in [*sorted(Path("deploy").rglob("*")), Path(".containerignore")]:
         if path.is_file():
             for name in sorted(set(pattern.findall(path.read_text())) - KNOWN):
-                yield f"{path}: names {name}, which is no setting"
+                yield f"{path}: names {name}, which is not a setting"
 
 
 def procfile_lines():
-    """Of each process its name, the settings that its line sets, and the command."""
+    """Each process: its name, the settings of its line, and the command."""
     for line in Path("Procfile").read_text().splitlines():
         name, *words = shlex.split(line)
         own = {}
@@ -89,7 +89,7 @@ def procfile():
             continue
         for key in own:
             if key not in KNOWN:
-                yield f"Procfile: sets {key}, which is no setting"
+                yield f"Procfile: sets {key}, which is not a setting"
         # All processes have the settings of one .env, and a port belongs to one of them.
         shared = {"ERRAND_WEB_ADDRESS": "127.0.0.1:8080", **own}
         config = json.loads(errand("config", "--json", **shared).stdout)
@@ -101,7 +101,7 @@ def procfile():
 
 
 def processes():
-    """What a deployment consists of, as the Procfile says."""
+    """The parts of a deployment, from the Procfile."""
     return {words[-1] for _, _, words in procfile_lines()}
 
 
@@ -119,7 +119,7 @@ def units():
         for line in re.findall(r"^Environment=(.*)$", text, re.MULTILINE):
             for name in re.findall(r"(\w+)=", line):
                 if name not in KNOWN:
-                    yield f"{path}: sets {name}, which is no setting"
+                    yield f"{path}: sets {name}, which is not a setting"
     if started != processes() | {"migrate", "storage"}:
         yield f"deploy/systemd: starts {sorted(started)}, the Procfile {sorted(processes())}"
 
@@ -134,7 +134,7 @@ def compose():
         yield from stops(path, words, service.get("stop_grace_period", "10s"))
         for name in service.get("environment") or {}:
             if name not in KNOWN:
-                yield f"{path}: sets {name}, which is no setting"
+                yield f"{path}: sets {name}, which is not a setting"
     if (started := {service["command"][0] for service in services.values()}) != processes() | {"migrate", "storage"}:
         yield f"{path}: starts {sorted(started)}, the Procfile {sorted(processes())}"
 
@@ -145,11 +145,11 @@ def container():
     yield from commands(path, [json.loads(words) for words in re.findall(r"^CMD (\[.*\])$", text, re.MULTILINE)])
     for name in re.findall(r"(\w+)=", " ".join(re.findall(r"^ENV (.*)$", text, re.MULTILINE))):
         if name not in KNOWN:
-            yield f"{path}: sets {name}, which is no setting"
+            yield f"{path}: sets {name}, which is not a setting"
 
 
 def manual():
-    """What the README shows can be typed and used as it stands."""
+    """The README's commands and settings work as they are."""
     text = README.read_text()
     inline = re.findall(r"`errand ([a-z]+)", text)
     yield from commands(README, [[word] for word in sorted(set(inline))])
@@ -161,9 +161,9 @@ def manual():
             with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
                 file.write(block)
                 file.flush()
-                answer = errand("config", ERRAND_CONFIG=file.name)
-                if answer.returncode != 0:
-                    yield f"{README}: {answer.stderr.strip()}"
+                result = errand("config", ERRAND_CONFIG=file.name)
+                if result.returncode != 0:
+                    yield f"{README}: {result.stderr.strip()}"
 
 
 findings = [finding for check in (variables, procfile, units, compose, container, manual) for finding in check()]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# deploy.sh: systemd and Compose take what lies in deploy/ without a word, no unit may do more than it has to, and all of it
-# names commands and settings that exist.
+# deploy.sh: checks deploy/. systemd and Compose accept its files without a warning, each unit has only the rights that
+# it needs, and all commands and settings exist.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
-# A root of its own, so that neither what this host runs nor what it lacks is part of the answer.
+# A separate root, so that the units of this host affect no result.
 root=$work/root
 mkdir -p "$root/usr/lib/systemd" "$root/usr/local/bin" "$root/etc/systemd/system"
 ln -s usr/lib "$root/lib"
@@ -19,21 +19,21 @@ install -m 755 /bin/true "$root/usr/local/bin/errand"
 cp -r deploy/systemd/. "$root/etc/systemd/system/"
 for unit in deploy/systemd/*.{service,target}; do
     unit=$(basename "$unit")
-    # What is misspelt is only warned of: any word fails.
+    # systemd only warns of a misspelt setting, so any output fails.
     said=$(systemd-analyze verify --man=no --root="$root" "$unit" 2>&1) || said+=" (it ends with $?)"
     [ -z "$said" ] || { echo "systemd-analyze verify $unit: $said"; failed=1; }
-    # In tenths of its exposure. What is left: network, Unix sockets, priorities, the host's root, the clock's device.
+    # In tenths of the exposure level. The rest: network, Unix sockets, priorities, the host's root, the clock's device.
     case $unit in *.service)
         systemd-analyze security --offline=true --no-pager --root="$root" --threshold=12 "$unit" > "$work/security" 2>&1 \
             || { echo "systemd-analyze security $unit:"; grep -E '✗|→|rror' "$work/security"; failed=1; } ;;
     esac
 done
 
-# Compose looks for the files that hold the secrets.
+# Compose requires the files of the secrets to exist.
 mkdir -p "$work/deploy/compose"
 cp deploy/compose/compose.yaml "$work/deploy/compose/"
 touch "$work/deploy/compose/"{database,migrate,worker,web}.env
-# Debian's own Python: its package python3-yaml is of use to no other.
+# Debian's own Python: only it can import the package python3-yaml.
 if (cd "$work/deploy/compose" && docker-compose config > "$work/compose.yaml" 2> "$work/said"); then
     /usr/bin/python3 scripts/checks/deploy.py "$errand" "$work/compose.yaml" || failed=1
 else

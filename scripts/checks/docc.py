@@ -1,9 +1,9 @@
-"""Prints one symbol graph for a product: that of its module, and of those that it re-exports.
+"""Prints one symbol graph for a product: the symbols of its module and of the modules that it re-exports.
 
     python3 scripts/checks/docc.py FOLDER MODULE [REEXPORTED...]
 
-FOLDER is what `swift package dump-symbol-graph` has written. DocC resolves links within one module only, so symbols of a
-re-exported module become those of the first.
+FOLDER is the output of `swift package dump-symbol-graph`. DocC resolves links within one module only, so the symbols of
+a re-exported module are added to the first.
 """
 
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# docc.sh: the documentation of each product builds without a warning, into .build/docc.
+# docc.sh: builds the documentation of each product into .build/docc; a warning fails.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir -p .build/docc
 for product in Errand ErrandTestKit ErrandImages ErrandStorage ErrandPush; do
     mkdir "$work/$product"
-    # Errand re-exports Postgres, so its pages are among those of Errand.
+    # Errand re-exports Postgres, so its pages include those of Postgres.
     modules=("$product")
     [ "$product" != Errand ] || modules+=(Postgres)
     python3 scripts/checks/docc.py "$graphs" "${modules[@]}" > "$work/$product/$product.symbols.json"

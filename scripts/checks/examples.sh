@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# examples.sh: the examples build as a package of their own, their tests pass, and the programs run and stop as they should.
+# examples.sh: builds the package of the examples, runs its tests, and starts and stops its programs.
 #
-# Retry makes its schema in an empty database, and no schema besides. The others find the program's.
+# Retry creates its schema in an empty database. The other examples use the program's schema.
 #
-# They are built in .build-examples, which keeps what is built of Errand and its packages: only the first time takes long.
+# The build folder .build-examples stays, so only the first build takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/environment.sh
@@ -55,7 +55,7 @@ begins() {
     fi
 }
 
-# runs NAME QUERY: the same, and stops the program: it has to end well within 5 s.
+# runs NAME QUERY: the same, and stops the program, which must exit within 5 s.
 runs() {
     begins "$@"
     kill -TERM "$program"
@@ -72,7 +72,7 @@ runs ShopServer "select count(*) >= 2 from public.orders where paid_at is not nu
 DATABASE_URL=$(scripts/cluster.sh url .errand/test check_retry)
 begins Retry "select exists (select from errand.job_status where kind = 'greet' and state = 'succeeded' and attempt = 2)" \
     "$DATABASE_URL"
-# It heeds no signal.
+# This program handles no signal.
 kill -KILL "$program"
 wait "$program" 2> /dev/null || true
 program=

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# schema.sh comments|twice|interface: checks of the database that `errand migrate` makes.
+# schema.sh comments|twice|interface: checks the database that `errand migrate` creates.
 #
-#   comments   every schema, table, view, function, sequence and type says what it is, so that \d+ is the manual
+#   comments   every schema, table, view, function, sequence and type has a comment, so that \d+ is the manual
 #   twice      a second run changes nothing, even when every function, view, role and seed is applied again
-#   interface  docs/sql.md has the signature of each function that people and applications call, and who may
+#   interface  docs/sql.md has the signature and rights of each function that people and applications call
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/environment.sh
@@ -38,7 +38,7 @@ comments() {
     [ ! -s "$work/found" ]
 }
 
-# Newer versions put a random key into the dump, so that nobody slips a command in; the rest is the schema.
+# Newer versions of pg_dump write a random key into the dump as protection against injected commands. It is removed.
 dump() { pg_dump --schema-only "$DATABASE_URL" | grep -v '^\\\(un\)\?restrict ' > "$work/$1.sql"; }
 
 same() {
@@ -53,15 +53,15 @@ twice() {
     "$errand" migrate > /dev/null
     dump second
     same second "a second errand migrate"
-    # All that is applied again when its text changes, applied again without a change. The order is of no account here:
-    # whatever a script needs is there already.
+    # Applies every script again that `errand migrate` applies when its text changes. The order does not matter: each
+    # script's dependencies exist already.
     find sql -name '*.sql' -not -path '*/migrations/*' | sort > "$work/scripts"
     while read -r script; do psql "$DATABASE_URL" -f "$script" > /dev/null; done < "$work/scripts"
     dump third
     same third "applying every script again"
 }
 
-# A long signature goes on below, indented: `schema.sh interface` with the document's block empty shows all of them.
+# A long signature continues on an indented line. `schema.sh interface` prints all signatures if the document has none.
 interface() {
     psql "$DATABASE_URL" -f scripts/checks/interface.sql > "$work/made"
     awk '

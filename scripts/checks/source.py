@@ -1,6 +1,9 @@
-"""Checks of the source text: prints `file:line: what is wrong` for each finding, and ends with 1 if there is one.
+"""Checks of the source text: prints `file:line: problem` for each finding. The exit code is 1 if there is one.
 
-    python3 scripts/checks/source.py imports|folders|layers|environment|ctypes|tests|jobs|words|length|columns|objects|links|snippets
+    python3 scripts/checks/source.py CHECK
+
+CHECK is imports, folders, layers, environment, ctypes, tests, jobs, words, columns, objects, length, links or
+snippets.
 """
 
 import re
@@ -8,15 +11,17 @@ import subprocess
 import sys
 from pathlib import Path
 
-# Which room may enter which; what is named here and not beside a room is closed to it.
-ROOMS = {
+from words import house_words
+
+# The folders of modules, each with the modules of ours that it may import.
+MODULES = {
     "Sources/Postgres": {"CLibpq"},
     "sql/engine": {"Postgres"},
     "sql/apps": {"Postgres"},
     "Sources/EmbedSQL": set(),
     "Sources/EmbedSQLPlugin": set(),
     "Sources/ErrandImages": set(),
-    "Sources/ImageProcess": {"CVips", "ErrandImages"},
+    "Sources/ImageProcess": {"CSandbox", "CVips", "ErrandImages"},
     "Sources/Outbound": set(),
     "Sources/ErrandStorage": {"Outbound"},
     "Sources/ErrandPush": {"Outbound"},
@@ -28,8 +33,10 @@ ROOMS = {
         "AppSchemas", "CProcess", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Jobs",
         "Outbound", "Postgres", "Web"},
 }
-OURS = {"AppSchemas", "CLibpq", "CProcess", "CVips", "CVipsSystem", "Command", "EmbedSQL", "EngineSchema", "Errand",
-        "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit", "ImageProcess", "Jobs", "Outbound", "Postgres", "Web"}
+OURS = {
+    "AppSchemas", "CLibpq", "CProcess", "CSandbox", "CVips", "CVipsSystem", "Command", "EmbedSQL", "EngineSchema",
+    "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit", "ImageProcess", "Jobs", "Outbound",
+    "Postgres", "Web"}
 
 # The folders of the engine, lowest first, each with the folders below it that it may use.
 ENGINE = Path("Sources/Errand")
@@ -44,18 +51,13 @@ LAYERS = {
     "Scheduler": {"Policy", "Waiting", "Job", "Queue", "Telemetry"},
 }
 
-# Words that no other queue uses for these things, as documents used to have them.
-HOUSE_WORDS = re.compile(
-    r"\b(mend(s|ed|ing)?|whoever|in vain|settle(s|d|ment)?|doze|hurry|takes? stock|keeps? house|beats?|in line|"
-    r"claim(s|ed)? ahead|duties|answers? (the|its|their|with)|bears? (with|repetition|being))\b", re.IGNORECASE)
-
-# The rooms that hold C types, and those that may read the environment.
-C_ROOMS = ("Sources/Postgres/", "Sources/ImageProcess/")
-ENVIRONMENT_ROOMS = ("Sources/Command/", "Sources/ErrandTestKit/")
+# The folders whose code may use C types, and those whose code may read the environment.
+C_FOLDERS = ("Sources/Postgres/", "Sources/ImageProcess/")
+ENVIRONMENT_FOLDERS = ("Sources/Command/", "Sources/ErrandTestKit/")
 
 
 def files(*patterns):
-    """What git knows or would add, so that what is ignored is not looked at."""
+    """The files that git tracks or would add. Ignored files are not checked."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *patterns],
         check=True, capture_output=True, text=True).stdout
@@ -63,7 +65,7 @@ def files(*patterns):
 
 
 def lines(path):
-    """The numbered lines of a text file; none of a picture or the like."""
+    """The numbered lines of a text file; none for a binary file."""
     try:
         return list(enumerate(path.read_text(encoding="utf-8").splitlines(), 1))
     except UnicodeDecodeError:
@@ -71,31 +73,31 @@ def lines(path):
 
 
 def code_lines(path):
-    """The lines without their comments. A `//` in a string cuts it short, which no check here minds."""
+    """The lines without their comments. A `//` in a string ends the line too; the checks do not need the rest."""
     return [(number, line.split("//")[0]) for number, line in lines(path)]
 
 
-def room(path):
-    return next((name for name in ROOMS if path.is_relative_to(name)), None)
+def module(path):
+    return next((name for name in MODULES if path.is_relative_to(name)), None)
 
 
 def imports():
-    """Doors between the rooms open in one direction only."""
+    """A module imports only the modules of its entry in MODULES."""
     pattern = re.compile(
         r"^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:(?:public|package|internal|fileprivate|private)\s+)?"
         r"import\s+(?:(?:struct|class|enum|protocol|func|var|let|typealias)\s+)?(\w+)")
     for path in files("*.swift"):
-        here = room(path)
+        here = module(path)
         if path.parts[0] == "Sources" and here is None:
-            yield path, 1, f"{path.parts[1]} is not in the plan of the rooms, at the head of scripts/checks/source.py"
+            yield path, 1, f"{path.parts[1]} has no entry in MODULES of scripts/checks/source.py"
         for number, line in code_lines(path):
             found = pattern.match(line)
-            if here and found and found[1] in OURS - ROOMS[here]:
+            if here and found and found[1] in OURS - MODULES[here]:
                 yield path, number, f"{here} may not import {found[1]}"
 
 
 def folders():
-    """The table of CONTRIBUTING.md says which folder may import what: the same as ROOMS."""
+    """The table of CONTRIBUTING.md lists the same imports as MODULES."""
     guide = Path("CONTRIBUTING.md")
     shown = {}
     for number, line in lines(guide):
@@ -103,16 +105,17 @@ def folders():
         if len(cells) == 3:
             for name in re.findall(r"`([^`]+)`", cells[0]):
                 shown[name] = (number, set(re.findall(r"`([^`]+)`", cells[2])))
-    for name, allowed in ROOMS.items():
+    for name, allowed in MODULES.items():
         number, listed = shown.get(name, (1, None))
         if listed is None:
-            yield guide, number, f"does not have {name} in its table of folders"
+            yield guide, number, f"has no row for {name} in its table of folders"
         elif listed != allowed:
-            yield guide, number, f"{name} may import {', '.join(sorted(allowed)) or 'nothing'}, says scripts/checks/source.py"
+            wanted = ", ".join(sorted(allowed)) or "nothing"
+            yield guide, number, f"{name} may import {wanted} in MODULES of scripts/checks/source.py"
 
 
 def layers():
-    """Within the engine a folder names no type of a folder above it, and all of its types have a folder."""
+    """A folder of the engine uses no type of a higher folder, and each type is in a folder."""
     declaration = re.compile(
         r"^(?:@\w+\s+)*(?:(?:public|package|internal|final|indirect)\s+)*"
         r"(?:struct|class|enum|protocol|actor|typealias)\s+(\w+)")
@@ -125,9 +128,9 @@ def layers():
         if folder.endswith(".swift"):
             continue
         if folder not in LAYERS:
-            yield path, 1, f"{folder} is not among the layers of the engine, at the head of scripts/checks/source.py"
+            yield path, 1, f"{folder} has no entry in LAYERS of scripts/checks/source.py"
             continue
-        # A name behind a dot is a member, and one before a colon a label.
+        # A name after a dot is a member, and a name before a colon is a label.
         closed = {name for name, owner in owners.items() if owner not in LAYERS[folder] | {folder}}
         for number, line in numbered:
             for name in re.findall(r"(?<![.\w`])([A-Z]\w*)\b", line):
@@ -136,32 +139,33 @@ def layers():
 
 
 def environment():
-    """Settings come in through Command, so that every other part says by its initializer what it needs."""
+    """Only Command reads settings. Every other module has them as arguments of its initializers."""
     pattern = re.compile(r"\bgetenv\s*\(|\bprocessInfo\.environment\b|\bEnvironmentVariablesProvider\b")
     for path in files("Sources/*.swift", "jobs/*.swift", "sql/*.swift"):
-        if not str(path).startswith(ENVIRONMENT_ROOMS):
+        if not str(path).startswith(ENVIRONMENT_FOLDERS):
             for number, line in code_lines(path):
                 if pattern.search(line):
                     yield path, number, "only Command reads the environment"
 
 
 def ctypes():
-    """Pointers of libpq and libvips stay behind the wall of the module that owns them."""
-    pattern = re.compile(r"\bOpaquePointer\b|\bPG(conn|result|notify|cancel)\b|\bPQ[a-z]\w*|\bVips[A-Z]\w*|\bc?vips_\w+")
+    """Types of libpq and libvips stay in the module that owns them."""
+    pattern = re.compile(
+        r"\bOpaquePointer\b|\bPG(conn|result|notify|cancel)\b|\bPQ[a-z]\w*|\bVips[A-Z]\w*|\bc?vips_\w+")
     for path in files("Sources/*.swift", "jobs/*.swift", "sql/*.swift"):
-        if not str(path).startswith(C_ROOMS):
+        if not str(path).startswith(C_FOLDERS):
             for number, line in code_lines(path):
-                # A name in a string is a word, such as a loader's in a report.
+                # A name in a string is text, such as a loader's name in a report.
                 found = pattern.search(re.sub(r'"[^"]*"', '""', line))
                 if found:
-                    yield path, number, f"the C name {found[0]} outside of {' and '.join(C_ROOMS)}"
+                    yield path, number, f"the C name {found[0]} outside of {' and '.join(C_FOLDERS)}"
 
 
 def tests():
     """A test function without @Test compiles and never runs.
 
-    Looked at are the functions of suites, and those that stand alone. Suspect is one without @Test that nothing in the
-    tests calls, and a suite's own without parameters: helpers are private, or stand outside.
+    Checked are members of suites and top-level functions. A finding is a function without @Test that no test calls,
+    and a member without parameters: helpers are private or top-level.
     """
     texts = {path: lines(path) for path in files("Tests/*.swift", "Benchmarks/Tests/*.swift")}
     everything = "\n".join(line for numbered in texts.values() for _, line in numbered)
@@ -180,56 +184,54 @@ def tests():
                 is_used = len(re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", everything)) > 1
                 is_member = in_suite and len(indent) == 4
                 if (not is_used and (is_member or not indent)) or (is_member and no_parameters and not is_helper):
-                    yield path, number, f"{name} carries no @Test, so it never runs; a helper is private"
-            # What stands above a declaration belongs to it until a body or a statement ends.
+                    yield path, number, f"{name} has no @Test, so it never runs; a helper is private"
+            # The lines above a declaration belong to it, back to the end of a body or an empty line.
             head = "" if not line.strip() or line.rstrip().endswith(("}", "{")) else head + line + "\n"
 
 
 def jobs():
-    """Who operates a job finds its manual, and the program finds the job."""
+    """Each job has a README for operators and is registered in AllJobs."""
     folders = sorted({Path(*path.parts[:2]) for path in files("jobs/*") if len(path.parts) > 2})
     all_jobs = Path("jobs/AllJobs.swift")
     registered = "\n".join(line for _, line in code_lines(all_jobs))
     for folder in folders:
         if not (folder / "README.md").is_file():
-            yield folder / "README.md", 1, "is missing: what the job does, its settings, what to do when it fails"
+            yield folder / "README.md", 1, "is missing: write what the job does, its settings, and how to fix failures"
         if not re.search(rf"\b{folder.name}", registered):
             yield all_jobs, 1, f"does not name {folder.name}"
 
 
 def words():
-    """What is not done is in no file: it is done, or not begun. And documents have the field's words."""
+    """No file has a note of open work, and texts and names have the field's words."""
     pattern = re.compile(r"\b(TO" r"DO|FIX" r"ME|XX" r"X|HA" r"CK)\b")
     for path in files():
         for number, line in lines(path):
             found = pattern.search(line)
             if found:
                 yield path, number, f"says {found[0]}"
-    # A name in backquotes is the code's.
-    for path in files("*.md"):
-        is_shown = False
-        for number, line in lines(path):
-            is_shown ^= line.lstrip().startswith("```")
-            found = HOUSE_WORDS.search(re.sub(r"`[^`]*`", "", line))
-            if found and not is_shown:
-                yield path, number, f"says {found[0]}: the glossary has the ten words of ours, all others are the field's"
+        for number, word, instead in house_words(path, lines(path)):
+            yield path, number, f"says {word}: write {instead}"
 
 
 def length():
-    """Above 400 lines a second subject has crept in."""
+    """A file of more than 400 lines has a second subject."""
     for path in files("*.swift", "*.sql", "*.py", "*.sh"):
         count = len(lines(path))
         if count > 400 and "/seeds/" not in str(path):
-            yield path, count, "is longer than 400 lines: give the second subject a file of its own"
+            yield path, count, "is longer than 400 lines: move its second subject to a new file"
 
 
 def columns():
-    """SQL and prose wrap at 120 columns. Rows of tables and URLs can't be wrapped."""
-    for path in files("*.sql", "*.md"):
+    """Comments of Swift, SQL and prose wrap at 120 columns. The formatter wraps Swift code. Table rows and URLs stay."""
+    for path in files("*.swift", "*.sql", "*.md"):
         for number, line in lines(path):
-            is_whole = path.suffix == ".md" and (line.lstrip().startswith("|") or re.search(r"https?://\S{40}", line))
+            text = line.lstrip()
+            is_whole = {
+                ".swift": not text.startswith("//"),
+                ".md": text.startswith("|") or bool(re.search(r"https?://\S{40}", line)),
+            }.get(path.suffix, False)
             if len(line) > 120 and not is_whole:
-                yield path, number, f"is {len(line)} columns wide: wrap it at 120"
+                yield path, number, f"has {len(line)} columns: wrap at 120"
 
 
 def objects():
@@ -253,17 +255,17 @@ def objects():
 
 
 def links():
-    """A link in a document leads to a file of ours, or out into the world."""
+    """A link in a document is to an existing file, or to another site."""
     pattern = re.compile(r"\]\(([^)\s]+)\)")
     for path in files("*.md"):
         for number, line in lines(path):
             for target in pattern.findall(line):
                 if not re.match(r"[a-z]+:|#", target) and not (path.parent / target.split("#")[0]).exists():
-                    yield path, number, f"links to {target}, which is not there"
+                    yield path, number, f"links to {target}, which does not exist"
 
 
 def snippets():
-    """What the guide shows is part of a file that is built and run, but for the indentation."""
+    """Swift in the guides is part of a file of Examples, which is built and run. Indentation may differ."""
     def flush(block):
         margin = min((len(line) - len(line.lstrip()) for line in block if line.strip()), default=0)
         return [line[margin:].rstrip() for line in block]
@@ -282,13 +284,14 @@ def snippets():
                             for source in sources for first in range(len(source) - len(wanted) + 1))
                 # The manifest of a reader's own package: in Examples it depends on this checkout.
                 if not shown and not wanted[0].startswith("// swift-tools-version"):
-                    yield path, start, "shows Swift that is in no file of Examples"
+                    yield path, start, "has Swift code that is in no file of Examples"
                 block = None
 
 
 CHECKS = {check.__name__: check
-          for check in (imports, folders, layers, environment, ctypes, tests, jobs, words, length, columns, objects, links,
-                        snippets)}
+          for check in (
+              imports, folders, layers, environment, ctypes, tests, jobs, words, columns, objects, length, links,
+              snippets)}
 
 if __name__ == "__main__":
     if len(sys.argv) != 2 or sys.argv[1] not in CHECKS:

@@ -1,4 +1,4 @@
--- Every object and column of ours that has no comment, one a line: what it is, and its name.
+-- The objects and columns of Errand without a comment, one per line: type and name.
 with ours as (
     select oid, nspname
     from pg_namespace

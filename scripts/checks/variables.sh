@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# variables.sh: `make test` and `make run` work in a shell whose variables of libpq all say nonsense.
+# variables.sh: `make test` and `make run` work in a shell with a wrong value in every variable of libpq.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -13,7 +13,7 @@ for variable in PGHOST PGHOSTADDR PGPORT PGDATABASE PGUSER PGPASSWORD PGPASSFILE
 done
 make test FILTER='TestDatabaseTests|MigrateTests'
 
-# What `make run` does, but for the release build.
+# The steps of `make run`, without the release build.
 ERRAND_BIN=$(swift build --show-bin-path)
 export ERRAND_BIN
 mkdir -p .errand/run

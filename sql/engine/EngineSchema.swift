@@ -18,8 +18,8 @@ package enum EngineSchema {
 
     /// The migrator of the engine's schema and of these apps.
     ///
-    /// Each run creates the partitions of the days ahead and sets the rights of the roles. If the database's user may not
-    /// do so, the run returns a warning.
+    /// Each run creates the partitions of the days ahead and sets the rights of the roles. If the database's user may
+    /// not do so, the run returns a warning.
     package static func migrator(with apps: [SchemaPart] = []) -> Migrator {
         Migrator(
             version: version, parts: [part] + apps,

@@ -1,4 +1,4 @@
-/// One thing that is measured. The raw value is its name in the results file.
+/// A measured quantity. The raw value is its name in the results file.
 public enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Sendable {
     case rate = "jobs_per_second"
     case p50 = "p50_ms"
@@ -66,10 +66,10 @@ public enum Metric: String, Codable, CodingKeyRepresentable, CaseIterable, Senda
 
     private static func grouped(_ number: Int) -> String {
         var digits = Array(String(number))
-        var place = digits.count - 3
-        while place > 0 {
-            digits.insert(",", at: place)
-            place -= 3
+        var index = digits.count - 3
+        while index > 0 {
+            digits.insert(",", at: index)
+            index -= 3
         }
         return String(digits)
     }

@@ -22,6 +22,6 @@ public struct Series: Sendable, Equatable {
         sorted.count == 1 ? median.magnitude / 5 : sorted[sorted.count - 1] - sorted[0]
     }
 
-    /// The spread as part of the median; 0 where that is 0.
+    /// The spread as part of the median; 0 if that is 0.
     public var relativeSpread: Double { median == 0 ? 0 : spread / median.magnitude }
 }

@@ -66,7 +66,7 @@ struct ContenderError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// Writes a line at once, whatever standard output is.
+/// Writes a line and flushes it, also if standard output is no terminal.
 func say(_ line: String) {
     FileHandle.standardOutput.write(Data((line + "\n").utf8))
 }

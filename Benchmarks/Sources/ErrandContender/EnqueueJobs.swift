@@ -53,9 +53,9 @@ struct EnqueueJobs: AsyncParsableCommand {
     /// Made before the clock runs: text that a client of SQL would have anyway.
     private func calls(of job: BenchJob) throws -> [Call] {
         let size = batch ?? (queues.map { (jobs + $0 - 1) / $0 } ?? jobs)
-        return try stride(from: 0, to: jobs, by: size).enumerated().map { place, first in
+        return try stride(from: 0, to: jobs, by: size).enumerated().map { index, first in
             let count = min(size, jobs - first)
-            let queue = queues.map { Target.queueName(place % $0) }
+            let queue = queues.map { Target.queueName(index % $0) }
             let elements = sql ? Array(repeating: Element(payload: job, queue: queue), count: count) : []
             return Call(count: count, queue: queue, json: sql ? try JSONB(encoding: elements) : nil)
         }

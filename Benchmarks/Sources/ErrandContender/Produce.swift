@@ -25,7 +25,7 @@ struct Produce: AsyncParsableCommand {
     @Flag(help: "In a transaction that also inserts a row of the caller's.")
     var transactional = false
 
-    private struct Answer: Encodable {
+    private struct Reply: Encodable {
         var jobs: Int
         var seconds: Double
         var latency_us: [Int]
@@ -54,8 +54,8 @@ struct Produce: AsyncParsableCommand {
             return try await group.reduce(into: []) { $0 += $1 }
         }
         let took = (ContinuousClock.now - start) / .seconds(1)
-        let answer = Answer(jobs: latencies.count, seconds: took, latency_us: latencies)
-        say(String(decoding: try JSONEncoder().encode(answer), as: UTF8.self))
+        let reply = Reply(jobs: latencies.count, seconds: took, latency_us: latencies)
+        say(String(decoding: try JSONEncoder().encode(reply), as: UTF8.self))
         await database.close()
     }
 
@@ -75,29 +75,29 @@ struct Produce: AsyncParsableCommand {
         let end = start + .seconds(seconds)
         var latencies: [Int] = []
         // Of the timetable of all clients it has every so many-th place.
-        for place in sequence(first: client, next: { $0 + clients }) {
-            if let jobs, place >= jobs { break }
+        for index in sequence(first: client, next: { $0 + clients }) {
+            if let jobs, index >= jobs { break }
             if let rate {
-                let due = start + .seconds(Double(place) / rate)
+                let due = start + .seconds(Double(index) / rate)
                 guard due < end else { break }
                 if due > .now { try await Task.sleep(until: due, tolerance: .zero, clock: .continuous) }
             } else if .now >= end {
                 break
             }
             let called = ContinuousClock.now
-            try await enqueue(as: place, on: database)
+            try await enqueue(as: index, on: database)
             latencies.append(Int((ContinuousClock.now - called) / .microseconds(1)))
         }
         return latencies
     }
 
-    private func enqueue(as place: Int, on database: Database) async throws {
+    private func enqueue(as index: Int, on database: Database) async throws {
         let (job, queue) = (BenchJob(isTimed: true), Queue(database: database))
         guard transactional else {
             if target.variant == .bare {
                 try await database.execute(Bare.insert(JSONB(encoding: job)))
             } else if let queues {
-                try await queue.enqueue(job, .queue(Target.queueName(place % queues)))
+                try await queue.enqueue(job, .queue(Target.queueName(index % queues)))
             } else {
                 try await queue.enqueue(job)
             }

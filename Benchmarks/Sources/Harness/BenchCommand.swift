@@ -64,14 +64,14 @@ import SystemPackage
         let field = Field(
             root: root, programs: FilePath(Bundle.main.bundlePath), before: before,
             log: FilePath(folder.file(started, "log")))
-        let arena = Arena(
+        let context = RunContext(
             cluster: try await Cluster(url: url), isFull: full, root: root, programs: FilePath(programs),
             before: before)
         var run = try await Run(
             scenarios: scenarios, field: field, names: contenders.map { $0.split(separator: ",").map(String.init) },
-            rounds: rounds, arena: arena, started: started)
+            rounds: rounds, context: context, started: started)
         try await run.run { results in try folder.write(results) }
-        await arena.cluster.close()
+        await context.cluster.close()
 
         let report = Report(run.results)
         print("\n" + (report.head + [""] + report.tables + report.promises).joined(separator: "\n"))

@@ -19,7 +19,8 @@ struct ResultsFolder {
         (file, try Results(json: Data(contentsOf: URL(fileURLWithPath: file))))
     }
 
-    /// The latest of the other runs that has numbers to compare with; files that this version can't read are passed over.
+    /// The latest of the other runs that has numbers to compare with; files that this version can't read are passed
+    /// over.
     func newest(before results: Results) throws -> (name: String, results: Results)? {
         let names = try FileManager.default.contentsOfDirectory(atPath: path).filter { $0.hasSuffix(".json") }
         return names.sorted(by: >).lazy.compactMap { try? read("\(path)/\($0)") }.first { _, earlier in

@@ -1,13 +1,13 @@
 import Benchmark
 import Foundation
 
-/// The scenarios of one call, one after the other, and in each the contenders in turn: round by round, so that the machine's
-/// moods hit all alike.
+/// The scenarios of one call, one after the other, and in each the contenders in turn: round by round, so that the
+/// machine's moods hit all alike.
 struct Run {
     private let scenarios: [any Scenario]
     private let contenders: [Contender]
     private let rounds: Int
-    private let arena: Arena
+    private let context: RunContext
     private(set) var results: Results
     /// Contenders that can't take part here, in words.
     private(set) var absent: [String] = []
@@ -16,7 +16,7 @@ struct Run {
 
     /// Asks each contender what it is; those that can't say are left out.
     init(
-        scenarios: [any Scenario], field: Field, names: [String]?, rounds: Int, arena: Arena, started: String
+        scenarios: [any Scenario], field: Field, names: [String]?, rounds: Int, context: RunContext, started: String
     ) async throws {
         let known = Set(field.all.map(\.name))
         if let stranger = names?.first(where: { !known.contains($0) }) {
@@ -25,7 +25,7 @@ struct Run {
         var contenders: [Contender] = []
         var facts: [Results.Facts] = []
         for contender in field.all where names?.contains(contender.name) ?? true {
-            guard scenarios.contains(where: { $0.takesPart(contender.name, isFull: arena.isFull) }) else { continue }
+            guard scenarios.contains(where: { $0.takesPart(contender.name, isFull: context.isFull) }) else { continue }
             do {
                 let own = try await contender.describe()
                 var contender = contender
@@ -41,9 +41,9 @@ struct Run {
         self.scenarios = scenarios
         self.contenders = contenders
         self.rounds = rounds
-        self.arena = arena
-        let machine = try await arena.cluster.settings().merging(Host.facts) { setting, _ in setting }
-        results = Results(started: started, isFull: arena.isFull, machine: machine, contenders: facts)
+        self.context = context
+        let machine = try await context.cluster.settings().merging(Host.facts) { setting, _ in setting }
+        results = Results(started: started, isFull: context.isFull, machine: machine, contenders: facts)
     }
 
     /// - Parameter save: is called after each scenario, so that an interrupted run leaves what it has.
@@ -64,14 +64,14 @@ struct Run {
     private func rounds(of scenario: any Scenario) -> Int { scenario.isRepeated ? rounds : 1 }
 
     private func takingPart(in scenario: any Scenario) -> [Contender] {
-        contenders.filter { scenario.takesPart($0.name, isFull: arena.isFull) }
+        contenders.filter { scenario.takesPart($0.name, isFull: context.isFull) }
     }
 
     private mutating func run(_ scenario: any Scenario, _ contender: Contender, round: Int) async {
         let (clock, load) = (ContinuousClock(), Host.load)
         let start = clock.now
         do {
-            let outcome = try await scenario.run(contender, in: arena)
+            let outcome = try await scenario.run(contender, in: context)
             for (part, values) in outcome.sorted(by: { $0.key < $1.key }) {
                 results.samples.append(
                     Results.Sample(

@@ -13,7 +13,7 @@ import Testing
         return results
     }
 
-    @Test("what moved by no more than the rounds of either run differ is not told")
+    @Test("a change within the spread of the rounds is not reported")
     func withinSpread() {
         let comparison = Comparison(before: results([100, 110, 105]), after: results([112, 115, 111]))
         #expect(comparison.moves.isEmpty)
@@ -37,7 +37,7 @@ import Testing
             ])
     }
 
-    @Test("what only one of the runs has measured is not compared")
+    @Test("a metric of only one run is not compared")
     func disjoint() {
         let comparison = Comparison(before: results([1]), after: results([100], scenario: "drain-2"))
         #expect(comparison.moves.isEmpty)

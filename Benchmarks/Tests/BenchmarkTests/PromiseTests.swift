@@ -35,7 +35,7 @@ import Testing
                 == "drain against C: 61,204 jobs/s, c 76,500: ratio 0.80, at least 0.80")
     }
 
-    @Test("few jobs a second are told to the hundredth")
+    @Test("few jobs per second are printed with two decimals")
     func fewJobs() {
         let promise = Promise("photos", Self.errand, .atLeast(0.67, times: Self.peer))
         #expect(

@@ -53,7 +53,7 @@ import Testing
         #expect(try #require(lines.last).hasSuffix("promises have no numbers in this run"))
     }
 
-    @Test("a results file says the same when it is read again")
+    @Test("a results file reads back unchanged")
     func file() throws {
         #expect(try Results(json: results.json()) == results)
     }

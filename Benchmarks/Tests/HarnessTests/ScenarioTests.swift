@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("a scenario is chosen by its name or by what stands before a dash, and by nothing shorter")
+    @Test("a scenario is chosen by its name or by the part before a dash")
     func choosing() {
         let chosen = { (word: String) in [any Scenario].all(isFull: false).filter { $0.isChosen(by: word) }.map(\.name)
         }
@@ -55,7 +55,7 @@ import Testing
 }
 
 @Suite("Photos") struct ImageFiguresTests {
-    @Test("what tools.py says of two photos becomes photos a second, times in ms, CPU a photo and MiB")
+    @Test("the output of tools.py becomes photos per second, times in ms, CPU per photo and MiB")
     func figures() throws {
         let said =
             #"{"seconds": 0.5, "us": [250000, 750000], "cpu_us": 600000, "peak_bytes": 104857600, "largest": 499999}"#
@@ -96,7 +96,7 @@ import Testing
         #expect(ProcessFigures.tree(of: -1).isEmpty)
     }
 
-    @Test("a tree holds a process and what it has started")
+    @Test("a tree has a process and its descendants")
     func tree() throws {
         let parent = Int(getppid())
         let own = Int(ProcessInfo.processInfo.processIdentifier)

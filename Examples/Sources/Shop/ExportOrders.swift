@@ -6,7 +6,7 @@ public struct ExportOrders: Job {
     public static let policy = JobPolicy(
         deadline: .seconds(600), retention: JobRetention(ended: .seconds(86_400)), memory: 32 << 20)
     public var customer: String
-    /// `csv` where an older payload doesn't say.
+    /// `csv` if an older payload doesn't say.
     public var format: String
 
     public init(customer: String, format: String = "csv") {

@@ -7,13 +7,13 @@ public protocol MailService: Sendable {
     func sendReceipt(to customer: String, cents: Int) async throws
 }
 
-/// What a mail server may answer.
+/// The errors of a mail server.
 public enum MailError: Error {
     case unreachable
     case noSuchAddress(String)
 }
 
-/// Trying again is of use, unless the address doesn't exist.
+/// A retry can help, unless the address doesn't exist.
 extension MailError: ClassifiedError {
     public var isPermanent: Bool {
         switch self {

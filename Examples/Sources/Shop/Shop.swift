@@ -3,7 +3,8 @@ import Foundation
 
 /// A shop that takes orders. Each one is written together with the jobs that it needs.
 public struct Shop: Sendable {
-    /// The shop's own tables and guard, statement by statement: it brings them itself. Errand's come by `errand migrate`.
+    /// The shop's own tables and guard, statement by statement: it brings them itself. Errand's come by `errand
+    /// migrate`.
     public static let schema = [
         """
         create table if not exists public.orders (

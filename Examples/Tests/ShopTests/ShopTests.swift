@@ -5,7 +5,7 @@ import Shop
 import Testing
 
 @Suite("Shop") struct ShopTests {
-    @Test("an order is charged at once, and its receipt follows a minute later")
+    @Test("an order is charged immediately, and its receipt follows a minute later")
     func order() async throws {
         let mail = MailBox()
         let handlers: [any JobHandler] = [SendReceiptHandler(mail: mail), ChargeCustomerHandler()]
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("a receipt whose mail server is down waits, and one to nowhere fails at once")
+    @Test("a receipt waits while the mail server is down, and fails immediately for an unknown address")
     func mailServer() async throws {
         let mail = MailBox()
         try await withTestQueue(schema: Shop.schema) { test in
@@ -43,17 +43,17 @@ import Testing
             try await test.database.execute(
                 Statement("insert into public.orders values ($1, 'nobody', 100, now())", [order]))
 
-            await mail.answer(with: .unreachable)
+            await mail.fail(with: .unreachable)
             let down = try await test.run(SendReceiptHandler(mail: mail), SendReceipt(order: order))
             #expect(down.outcome == .park(dependency: "mail_server", reason: "no connection"))
 
-            await mail.answer(with: .noSuchAddress("nobody"))
+            await mail.fail(with: .noSuchAddress("nobody"))
             let nowhere = try await test.run(SendReceiptHandler(mail: mail), SendReceipt(order: order))
-            #expect(nowhere.ended == .failed)
+            #expect(nowhere.attemptOutcome == .failed)
         }
     }
 
-    @Test("whoever has paid by then is not reminded")
+    @Test("a customer who has paid by then gets no reminder")
     func reminder() async throws {
         let handlers: [any JobHandler] = [ChargeCustomerHandler(), ReminderHandler { _ in }]
         try await withTestQueue(handlers, schema: Shop.schema) { test in
@@ -87,7 +87,7 @@ import Testing
         try await withTestQueue { test in
             let endless = CleanUpHandler { true }
             let run = try await test.run(endless, CleanUp(), interruptedBy: .shutdown)
-            #expect(run.ended == .released)
+            #expect(run.attemptOutcome == .released)
             #expect(run.log.count == 1)
         }
     }
@@ -98,7 +98,7 @@ actor MailBox: MailService {
     private(set) var sent: [String] = []
     private var refusal: MailError?
 
-    func answer(with refusal: MailError?) { self.refusal = refusal }
+    func fail(with refusal: MailError?) { self.refusal = refusal }
 
     func sendReceipt(to customer: String, cents: Int) async throws {
         if let refusal { throw refusal }

@@ -1,9 +1,8 @@
 #ifndef CPROCESS_H
 #define CPROCESS_H
 
-/* Keeps this process's memory, which holds secrets, out of core dumps and from other processes of its user: no debugger
- * attaches, and its files in /proc belong to root. It holds until another program is started. Returns 0, or the errno of
- * the step that failed. */
+/* Protects the secrets in this process's memory: it writes no core dump, no debugger of the same user can attach, and
+ * its files in /proc belong to root. exec ends the protection. Returns 0, or the errno of the failed step. */
 int process_hide_memory(void);
 
 #endif

@@ -3,9 +3,9 @@
 
 #include <stddef.h>
 
-/* Writes a JPEG anew from the coefficients of another: the same picture, bit for bit, and nothing else that was in the
- * file, wherever it was hidden: metadata, tables that no scan uses, bytes between, within and behind the scans. Progressive,
- * with tables of its own. Returns the bytes written, at most `room`; 0 where the file can't be read or there is no room. */
+/* Writes a new JPEG from the coefficients of another. The picture is the same, bit for bit. All else of the file is
+ * dropped: metadata, unused tables, and bytes between, within and after the scans. The result is progressive, with new
+ * tables. Returns the number of written bytes, at most `room`; 0 if the file can't be read or `room` is too small. */
 size_t jpeg_rewrite(const void *bytes, size_t count, void *result, size_t room);
 
 #endif

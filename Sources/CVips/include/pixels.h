@@ -3,9 +3,10 @@
 
 #include <stdint.h>
 
-/* Loops over pixels, in C because a debug build of Swift takes 30 times as long for them, and the tests compress photos. */
+/* Loops over pixels. They are in C because the tests compress photos, and a debug build of Swift takes 30 times as
+ * long. */
 
-/* How rows of pixels are shrunk in width. A pixel of the result is the weighted sum of `taps` neighbours. */
+/* The weights for shrinking rows of pixels. A pixel of the result is the weighted sum of `taps` neighbours. */
 typedef struct {
     long from;            /* pixels of a row */
     long to;              /* pixels of a row of the result */
@@ -14,8 +15,8 @@ typedef struct {
     const long *starts;   /* the first neighbour of each, between -taps and from */
 } PixelShrink;
 
-/* Shrinks a row of three bytes a pixel. Beyond its edges the last pixel repeats. `scratch` has room for from + 2 * taps
- * vectors of four floats, and is aligned for them. */
+/* Shrinks a row with three bytes per pixel. The first and the last pixel repeat beyond the edges. `scratch` has space
+ * for from + 2 * taps vectors of four floats, and their alignment. */
 void pixels_shrink_row(const PixelShrink *shrink, const uint8_t *row, uint8_t *result, void *scratch);
 
 #endif

@@ -4,21 +4,21 @@ import Logging
 import Postgres
 import Synchronization
 
-/// The queue's own load test: enqueuers and workers side by side in one process, on a database given for it.
+/// The built-in load test: enqueuers and workers side by side in one process, on a dedicated database.
 ///
-/// Jobs are of kind `noop` with 100 bytes of payload, in a queue of their own. Two enqueuers keep at most 20,000 jobs
-/// ahead of the workers, and to a rate if one is given. Before that one idle worker is measured: from the call of an
-/// enqueue to the start of its job.
+/// Jobs are of kind `noop` with 100 bytes of payload, in a queue of their own. Two enqueuers stay at most 20,000 jobs
+/// ahead of the workers, and below a rate if one is given. Before that, one idle worker is measured: from the call of
+/// an enqueue to the start of its job.
 struct Bench {
     struct Plan {
         var jobs = 100_000
         var batch = 100
         var workers = 1
-        /// How many jobs are enqueued a second; nil for as many as are worked off.
+        /// How many jobs are enqueued per second; nil for as many as the workers complete.
         var rate: Int?
-        /// How long an old snapshot is held, after an equal stretch without; nil holds none.
+        /// How long an old snapshot is held, after an equal time without one; nil holds none.
         var pinned: Duration?
-        /// Whether the way of single jobs to an idle worker is measured too: 25 s.
+        /// Whether to measure single jobs on an idle worker too, which takes 25 s.
         var measuresIdle = true
     }
 
@@ -32,7 +32,7 @@ struct Bench {
         do {
             try await refuseOthers(on: database)
             try await database.execute("select errand.make_partitions_v1()")
-            // First, while the server has nothing of a load to clean up behind it.
+            // This comes first, before the server has the dead rows of a load to clean up.
             var idle: (wakeUps: [Double], polls: [Double])?
             if plan.measuresIdle {
                 progress("idle worker: enqueue to start, by wake-up and by poll")
@@ -56,9 +56,9 @@ struct Bench {
         }
     }
 
-    /// What the database has that isn't this bench's would be in the way, or be harmed.
+    /// Throws if the database has other jobs or a running worker, which would disturb the benchmark or be harmed.
     private func refuseOthers(on database: Database) async throws {
-        // What has ended is asked for where it is counted: after some benches the history has millions of rows.
+        // Counts of finished jobs are read instead of the history, which has millions of rows after some benchmarks.
         let others = try await database.query(
             Statement(
                 """
@@ -71,18 +71,18 @@ struct Bench {
         if hasJobs || hasWorkers {
             throw BenchRefused(
                 reason: hasJobs
-                    ? "the database has jobs of others" : "a worker is running on the database, or was until just now")
+                    ? "the database has other jobs" : "a worker runs on the database, or ran until just now")
         }
         try await database.execute(Statement("delete from errand.job where queue = $1", [Self.queue]))
     }
 }
 
-/// The bench would be in somebody's way.
+/// The benchmark would disturb others.
 struct BenchRefused: Error, CustomStringConvertible {
     let reason: String
 
     var description: String {
-        "bench: \(reason); expected a database of its own (createdb, errand migrate, errand bench)"
+        "bench: \(reason); expected a dedicated database (createdb, errand migrate, errand bench)"
     }
 }
 
@@ -90,7 +90,7 @@ struct BenchRefused: Error, CustomStringConvertible {
 extension Bench {
     private func throughput(on database: Database) async throws -> Figures {
         try await load(on: database) { load in
-            // Plans, caches and the pool come first; they are no part of the rate.
+            // A warm-up of plans, caches and the pool, which doesn't count.
             try await load.finishes(more: min(plan.jobs / 5, 20_000))
             return try await load.measure(on: database) { try await load.finishes(more: plan.jobs) }
         }
@@ -109,7 +109,7 @@ extension Bench {
         }
     }
 
-    /// Runs enqueuers and workers for as long as `body` takes, then lets the line run dry.
+    /// Runs enqueuers and workers for as long as `body` takes, then lets the queue drain.
     private func load<T: Sendable>(on database: Database, _ body: @Sendable (Load) async throws -> T) async throws -> T
     {
         let load = Load(ahead: 20_000, rate: plan.rate)
@@ -150,10 +150,10 @@ extension Bench {
         let enqueue = Statement(
             "select errand.enqueue_payloads_v1('noop', $1, $2)",
             [[JSONB](repeating: padding, count: plan.batch), Self.queue]
-        ).kept
+        ).prepared
         while !load.isStopped {
             guard load.isRoomAhead else {
-                // Some hundred jobs of thousands: the line never runs dry meanwhile.
+                // Some hundred jobs of thousands: the queue is never empty meanwhile.
                 try await Task.sleep(for: .milliseconds(5))
                 continue
             }
@@ -166,19 +166,19 @@ extension Bench {
 
 // MARK: - Idle
 extension Bench {
-    /// Milliseconds from the call of an enqueue to the start of its job, by a worker that has gone to sleep.
+    /// Milliseconds from the call of an enqueue to the start of its job, on a sleeping worker.
     private func idleLatency(listens: Bool, samples: Int, on database: Database) async throws -> [Double] {
         let load = Load(ahead: 0)
         let worker = worker(on: database, slots: 10, load: load, listens: listens)
         let running = Task { try await worker.run() }
         var latencies: [Double] = []
         for sample in 0...samples {
-            // Longer than a worker stays awake, and out of step with its poll.
+            // Longer than a worker stays awake, and not a multiple of its poll interval.
             try await Task.sleep(for: .milliseconds(150 + 7 * (sample % 11)))
             let start = ContinuousClock.now
             let id = try await Queue(database: database).enqueue(Noop(), .queue(Self.queue)).id
             let started = await load.start(of: id)
-            // The first one pays for plans and connections.
+            // The first job includes plans and connections.
             if sample > 0 { latencies.append((started - start).inMilliseconds) }
         }
         worker.stop()
@@ -187,7 +187,7 @@ extension Bench {
     }
 }
 
-/// Does nothing, and says when it began.
+/// Does nothing, and records when it began.
 struct BenchHandler: JobHandler {
     let load: Load
 

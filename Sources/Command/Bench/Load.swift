@@ -4,21 +4,21 @@ import Glibc
 import Postgres
 import Synchronization
 
-/// What a load has done so far, as its enqueuers and workers tell.
+/// The progress of a load, as reported by its enqueuers and workers.
 final class Load: Sendable {
     private struct State {
         var enqueued = 0
         var finished = 0
         var isStopped = false
         var claims: [Duration] = []
-        /// When a job started; kept while somebody waits for single ones only.
+        /// When a job started; recorded only while single jobs are measured.
         var started: [Int64: ContinuousClock.Instant] = [:]
     }
 
     private let state = Mutex(State())
-    /// How many jobs may be in line.
+    /// How many jobs may wait in the queue.
     private let ahead: Int
-    /// How many jobs are enqueued a second, at most.
+    /// The most jobs that are enqueued per second.
     private let rate: Int?
     private let begun = ContinuousClock.now
 
@@ -57,7 +57,7 @@ final class Load: Sendable {
         }
     }
 
-    /// Waits until so many jobs more have finished.
+    /// Waits until `count` more jobs have finished.
     func finishes(more count: Int) async throws {
         let goal = state.withLock { $0.finished + count }
         while state.withLock({ $0.finished < goal }) { try await Task.sleep(for: .milliseconds(5)) }

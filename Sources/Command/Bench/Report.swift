@@ -1,9 +1,9 @@
 import Foundation
 
-/// What was measured over one stretch of load. The names are those of the JSON output.
+/// The measurements of one load. The names are those of the JSON output.
 struct Figures: Encodable {
     var jobs_per_second: Double
-    /// One round trip: the last batch's ends written and the next batch claimed.
+    /// One round trip: the last batch's outcomes written and the next batch claimed.
     var claim_p50_ms: Double
     var claim_p99_ms: Double
     var wal_bytes_per_job: Double
@@ -12,13 +12,13 @@ struct Figures: Encodable {
     var rss_bytes: Int
 }
 
-/// What a bench found.
+/// The results of a benchmark.
 struct Report: Encodable {
     private var load: Figures
-    /// An idle worker, woken: from the call of the enqueue to the start of the job.
+    /// An idle worker with wake-ups: from the call of the enqueue to the start of the job.
     private var start_latency_p50_ms: Double?
     private var start_latency_p99_ms: Double?
-    /// The same for a worker that only polls.
+    /// The same with polling only.
     private var poll_latency_p50_ms: Double?
     private var poll_latency_p99_ms: Double?
     /// With a held snapshot: the same load before it and while it was held.
@@ -87,7 +87,7 @@ extension Figures {
 }
 
 extension [Double] {
-    /// The smallest value that so large a part of the values doesn't exceed (nearest rank); 0 of none.
+    /// The quantile by nearest rank; 0 of no values.
     func quantile(_ part: Double) -> Double {
         isEmpty ? 0 : sorted()[Swift.max(0, Int((Double(count) * part).rounded(.up)) - 1)]
     }

@@ -5,10 +5,10 @@ import Logging
 struct BenchCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
-        abstract: "Load the queue and measure it, on a database given for it.",
+        abstract: "Load the queue and measure it, on a dedicated database.",
         discussion: """
-            First the way of single jobs to an idle worker, by wake-up and by poll. Then two enqueuers and --workers workers
-            side by side in this process, no-op jobs with 100 bytes of payload. It refuses a database that has jobs of others:
+            First single jobs on an idle worker, by wake-up and by polling. Then two enqueuers and --workers workers
+            side by side in this process, no-op jobs with 100 bytes of payload. It refuses a database that has other jobs:
 
               createdb bench && DATABASE_URL=postgresql:///bench sh -c 'errand migrate && errand bench'
             """)
@@ -19,16 +19,16 @@ struct BenchCommand: AsyncParsableCommand {
     @Option(help: "Most jobs in one claim and in one enqueue, 1 to 1000.")
     var batch = 100
 
-    @Option(help: "Workers, each with two connections for claims while the line is deep.")
+    @Option(help: "Workers, each with two connections for claims while the queue is deep.")
     var workers = 1
 
     @Option(help: "Also run this many seconds without and as many with a held REPEATABLE READ snapshot.")
     var pinned: Int?
 
-    @Option(help: "Enqueue so many jobs a second; without it as many as are worked off.")
+    @Option(help: "Jobs to enqueue per second. Default: as many as the workers complete.")
     var rate: Int?
 
-    @Flag(help: "Leave out the idle worker, which takes 25 s.")
+    @Flag(help: "Skip the idle worker, which takes 25 s.")
     var skipIdle = false
 
     @Flag(help: "Print one JSON object.")
@@ -49,7 +49,7 @@ struct BenchCommand: AsyncParsableCommand {
         let plan = Bench.Plan(
             jobs: jobs, batch: batch, workers: workers, rate: rate, pinned: pinned.map { .seconds($0) },
             measuresIdle: !skipIdle)
-        // On another version's schema every claim would be refused, and the bench would wait for ever.
+        // On the schema of another version every claim would be refused, and the benchmark would wait for ever.
         try await environment.withConnection { _ in }
         let bench = Bench(configuration: try environment.database(), plan: plan, logger: logger)
         let report = try await bench.run { line in

@@ -5,7 +5,7 @@ import Postgres
 struct DependencyCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dependency",
-        abstract: "What jobs need from outside: list it, say that it is down, say that it is up.",
+        abstract: "Dependencies of jobs: list them, open (down) or close (up) one.",
         discussion: """
             errand dependency list
             errand dependency open storage --reason 'the bucket is being moved' --until 10m
@@ -15,7 +15,7 @@ struct DependencyCommand: AsyncParsableCommand {
             """,
         subcommands: [ListDependencies.self, OpenDependency.self, CloseDependency.self])
 
-    /// The names of all that kinds need, and of all that was ever down.
+    /// The names of all dependencies that kinds need or that were ever down.
     static func names(on connection: Connection) async throws -> [String] {
         try await connection.query(Statement(allNames, [])).column(0, as: String.self)
     }
@@ -30,7 +30,7 @@ struct DependencyCommand: AsyncParsableCommand {
 struct ListDependencies: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Show what jobs need from outside, whether it counts as up, and how many jobs wait for it.",
+        abstract: "Show the dependencies of jobs, whether each is up, and how many jobs wait for it.",
         discussion: "Reads the view errand.dependency_status. Times are in UTC; jobs are counted up to 10,000.")
 
     @Flag(help: "Print a JSON array.")
@@ -91,20 +91,20 @@ private struct Done: Encodable {
 struct OpenDependency: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
-        abstract: "Say that it is down: from now on jobs that need it are parked. What runs already goes on.")
+        abstract: "Open a dependency (down): from now on jobs that need it are parked. Running jobs go on.")
 
     @Argument(help: "The dependency's name.", completion: .dependencies)
     var name: String
 
-    @Option(help: "Why: shown in errand.dependency_status.")
+    @Option(help: "The reason, shown in errand.dependency_status.")
     var reason: String
 
     @Option(
-        help: "From when on one job at a time may try it: a time, or 10m from now. Without: not before it is closed.",
+        help: "When one job at a time may probe it: a time, or 10m from now. Default: not before it is closed.",
         transform: Moment.init(argument:))
     var until: Moment?
 
-    @Flag(help: "Also one that no kind needs so far.")
+    @Flag(help: "Also a dependency that no kind needs so far.")
     var unused = false
 
     @Flag(help: "Print {\"dependency\", \"done\"}.")
@@ -132,7 +132,8 @@ struct CloseDependency: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "close",
         abstract:
-            "Say that it is up again: parked jobs go, oldest first, 100 in the first second and more in each after.")
+            "Close a dependency (up): its parked jobs are released, oldest first, 100 in the first second and more in each later one."
+    )
 
     @Argument(help: "The dependency's name.", completion: .dependencies)
     var name: String

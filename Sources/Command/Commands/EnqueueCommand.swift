@@ -5,13 +5,13 @@ import Postgres
 struct EnqueueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "enqueue",
-        abstract: "Put one job in line, as errand.enqueue does in SQL.",
+        abstract: "Enqueue one job, as errand.enqueue does in SQL.",
         discussion: """
             errand enqueue noop '{"sleep_ms": 500}'
             errand enqueue noop --in 10m --unique nightly
             errand enqueue noop --unique nightly --on-conflict reschedule --tag slow --tag import
 
-            Prints the job's id; with --unique, that of the unfinished job that has the key already, if there is one.
+            Prints the job's id. With --unique, it is the id of an unfinished job with that key, if there is one.
             """)
 
     @Argument(help: "The kind: which handler runs it.", completion: .kinds)
@@ -39,23 +39,23 @@ struct EnqueueCommand: AsyncParsableCommand {
     var uniqueKey: String?
 
     @Option(
-        help: "Where the key is taken: keep, replace, reschedule or error.",
+        help: "If the key is taken: keep, replace, reschedule or error.",
         completion: .list(["keep", "replace", "reschedule", "error"]))
     var onConflict = "keep"
 
-    @Option(help: "Not to be started after this time: then the job is obsolete.")
+    @Option(help: "The job becomes obsolete if it hasn't started by this time.")
     var notAfter: String?
 
-    @Option(name: .customLong("limit"), help: "Counts under the limit with this key (errand.set_limit).")
+    @Option(name: .customLong("limit"), help: "The key of the limit that the job counts under (errand.set_limit).")
     var limitKey: String?
 
-    @Option(name: .customLong("guard"), help: "A registered function that says whether the job is still wanted.")
+    @Option(name: .customLong("guard"), help: "A registered guard function that says whether the job is still wanted.")
     var guardName: String?
 
-    @Option(name: .customLong("tag"), help: "A word to find the job by; may be given again.")
+    @Option(name: .customLong("tag"), help: "A tag to find the job by; may be repeated.")
     var tags: [String] = []
 
-    @Option(help: "The trace that the job belongs to, as W3C Trace Context writes it.")
+    @Option(help: "The job's trace, in W3C Trace Context format.")
     var traceparent: String?
 
     @Flag(help: "Print {\"job_id\", \"inserted\", \"state\"}.")
@@ -71,14 +71,14 @@ struct EnqueueCommand: AsyncParsableCommand {
         }
     }
 
-    struct Answer: Encodable {
+    struct Response: Encodable {
         let job_id: Int64
         let inserted: Bool
         let state: String
     }
 
     func run() async throws {
-        let answer = try await Environment.load().withConnection { connection in
+        let response = try await Environment.load().withConnection { connection in
             let rows = try await connection.query(
                 Statement(
                     """
@@ -93,25 +93,25 @@ struct EnqueueCommand: AsyncParsableCommand {
                     ]))
             let (id, inserted, state) = try rows[0].decode(Int64.self, Bool.self, String.self)
             await warnOfUnknownNames(on: connection)
-            return Answer(job_id: id, inserted: inserted, state: state)
+            return Response(job_id: id, inserted: inserted, state: state)
         }
         if json {
-            print(try Command.json(answer))
+            print(try Command.json(response))
         } else {
-            print(answer.job_id)
-            if !answer.inserted { writeError("errand: this job had the key already, and is \(answer.state)") }
+            print(response.job_id)
+            if !response.inserted { writeError("errand: this job already had the key, and is \(response.state)") }
         }
     }
 
-    /// Says that no worker has ever brought this kind, or that none claims from this queue: the job waits for one that is yet
-    /// to come, or for ever. Silent before the first worker, and to those who may enqueue but not look.
+    /// Warns if no worker has ever registered this kind, or if none claims from this queue: the job waits until one
+    /// does. Silent before the first worker, and for users without the right to monitor.
     private func warnOfUnknownNames(on connection: Connection) async {
         guard let names = try? await connection.query("select kind from errand.kind_status where queue is not null"),
             let kinds = try? names.column(0, as: String.self)
         else { return }
         if !kinds.isEmpty && !kinds.contains(kind) {
             let near = kinds.closest(to: kind).map { "; did you mean \($0)?" } ?? ": it waits for one that does"
-            writeError("errand: no worker has brought the kind '\(kind.printable)' so far\(near)")
+            writeError("errand: no worker has registered the kind '\(kind.printable)' so far\(near)")
         }
         guard let queue,
             let queues = try? await connection.query("select queue from errand.queue_status where workers > 0"),

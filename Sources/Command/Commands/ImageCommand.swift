@@ -5,29 +5,30 @@ import Logging
 
 struct ImageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "image", abstract: "What the image job does, on files.", subcommands: [CompressCommand.self])
+        commandName: "image", abstract: "Compress photos in files, as the image job does.",
+        subcommands: [CompressCommand.self])
 }
 
 struct CompressCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compress",
-        abstract: "Compress a photo, or all in a folder, below a number of bytes.",
+        abstract: "Compress a photo, or all photos of a folder, below a number of bytes.",
         discussion: """
             errand image compress photo.heic photo.jpg
             errand image compress --json holiday/ small/
 
             Takes JPEG, HEIC, AVIF, PNG, WebP and GIF (first frame), whatever the file's name. The result is upright, \
-            sRGB, without metadata, and has fewer bytes than --max-bytes. Of a folder two are done at a time. Needs no \
+            sRGB, without metadata, and has fewer bytes than --max-bytes. Two photos of a folder are done at a time. Needs no \
             database.
 
-            With --json: file, bytes, width, height, quality (none where the pixels were kept as they are), encodes, \
-            milliseconds; of a photo that failed file and error with code and message. Exits with 1 where one failed.
+            With --json: file, bytes, width, height, quality (none if the pixels are unchanged), encodes, \
+            milliseconds; for a failed photo, file and error with code and message. Exits with 1 if one failed.
             """)
 
     @Argument(help: "A photo, or a folder of photos.", completion: .file())
     var input: String
 
-    @Argument(help: "Where the result goes: a file, or a folder for a folder's.", completion: .file())
+    @Argument(help: "The result: a file, or a folder if the input is one.", completion: .file())
     var output: String
 
     @Option(help: "The result has fewer bytes than this.")
@@ -60,7 +61,7 @@ struct CompressCommand: AsyncParsableCommand {
         request.format = ImageRequest.Format(rawValue: format) ?? .jpeg
         let pool = ImageProcessPool(.init(processes: 2), logger: environment.logger)
         var isFolder: ObjCBool = false
-        // What isn't there is one photo that can't be read: its line says so, with a code.
+        // A missing file is a photo that can't be read: its line has a code.
         _ = FileManager.default.fileExists(atPath: input, isDirectory: &isFolder)
         let work: [Work]
         do throws(ImageError) {
@@ -79,7 +80,7 @@ struct CompressCommand: AsyncParsableCommand {
         let destination: String
     }
 
-    /// What is printed of one photo.
+    /// The output line of one photo.
     private struct Line: Encodable {
         struct Problem: Encodable {
             let code: String
@@ -134,14 +135,14 @@ struct CompressCommand: AsyncParsableCommand {
             let source = "\(input)/\(name)"
             var isFolder: ObjCBool = false
             guard files.fileExists(atPath: source, isDirectory: &isFolder), !isFolder.boolValue else { return nil }
-            // Two photos that differ in their ending only keep it in their names.
+            // Two photos that differ only in their extension keep it in their names.
             var stem = (name as NSString).deletingPathExtension
             while !taken.insert(stem).inserted { stem = stem.count < name.count ? name : stem + "-2" }
             return Work(source: source, destination: "\(output)/\(stem).\(ending)")
         }
     }
 
-    /// Does all of it, two at a time; answers how many failed.
+    /// Compresses all, two at a time. Returns how many failed.
     private func compress(_ work: [Work], as request: ImageRequest, in pool: ImageProcessPool) async -> Int {
         let progress = work.count > 1 && !json && isatty(STDERR_FILENO) == 1
         var failed = 0

@@ -7,8 +7,8 @@ struct ListWorkers: AsyncParsableCommand {
         commandName: "list",
         abstract: "Show the workers that hold a lease, what they claim from, and which of them is lost.",
         discussion: """
-            Reads the view errand.worker_status. A worker that is lost hasn't been heard within its lease: its jobs go back in \
-            line by themselves within half a minute.
+            Reads the view errand.worker_status. A lost worker sent no heartbeat within its lease: its jobs are made \
+            available again within half a minute.
             """)
 
     @Flag(help: "Print a JSON array.")

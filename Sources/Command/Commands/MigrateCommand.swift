@@ -8,14 +8,14 @@ struct MigrateCommand: AsyncParsableCommand {
         discussion: """
             errand migrate --dry-run && errand migrate
 
-            Applies the migrations that are missing, then the functions and views whose text has changed. Workers \
-            may go on meanwhile: a step that can't have its lock within 0.5 s is tried again. Two runs at once do no harm.
+            Applies missing migrations, then functions and views whose text has changed. Workers \
+            may run meanwhile: a step that doesn't get its lock within 0.5 s is retried. Concurrent runs are safe.
             """)
 
-    @Flag(help: "Show what would be done, and do nothing.")
+    @Flag(help: "Show what would be applied, and change nothing.")
     var dryRun = false
 
-    @Flag(help: "Show the migrations that the database has, since when, and what is missing.")
+    @Flag(help: "Show applied migrations with their times, and missing ones.")
     var status = false
 
     @Flag(help: "Print the SQL of all scripts, in order; no database is needed.")
@@ -52,7 +52,7 @@ struct MigrateCommand: AsyncParsableCommand {
         let steps = try await migrator.run(
             on: connection,
             onStep: { step in
-                // Functions and views are many and quick: their number says enough.
+                // Functions and views are many: only their number is printed.
                 if case .migration = step { Swift.print("applied \(step)") }
             },
             onWarning: { writeError("warning: \($0)") })
@@ -64,7 +64,7 @@ struct MigrateCommand: AsyncParsableCommand {
         }
     }
 
-    /// Apps that were installed once stay as they are where ERRAND_APPS leaves them out.
+    /// Installed apps that ERRAND_APPS doesn't list stay as they are.
     private func showOthers(than chosen: [String], on connection: Connection) async throws {
         let isThere = try await connection.query("select to_regclass('errand.app') is not null")
         guard try isThere.scalar(Bool.self) else { return }

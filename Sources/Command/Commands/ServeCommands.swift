@@ -15,7 +15,7 @@ struct RunCommand: AsyncParsableCommand {
             DATABASE_URL=postgresql://errand@localhost/app errand run
 
             SIGTERM or Ctrl-C lets running jobs finish (ERRAND_GRACE) and hands the rest back; another one, a second or \
-            more after it, hands all back at once. `errand config` shows the settings.
+            more after it, hands all back immediately. `errand config` shows the settings.
             """)
 
     func run() async throws { try await Serving(isWorker: true, isScheduler: true, isWeb: true).run() }
@@ -24,11 +24,11 @@ struct RunCommand: AsyncParsableCommand {
 struct WorkerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "worker",
-        abstract: "Claim and run jobs. Start as many as you like, on any number of hosts.",
+        abstract: "Claim and run jobs. Start any number of workers, on any number of hosts.",
         discussion: """
             ERRAND_QUEUES=images=4 errand worker
 
-            Takes jobs of the queues in ERRAND_QUEUES, so many of each at once. It stops as `errand run` does.
+            Runs jobs of the queues in ERRAND_QUEUES, up to the given number of each. It stops as `errand run` does.
             `errand worker list` shows the workers that are alive.
             """,
         subcommands: [ListWorkers.self])
@@ -39,21 +39,21 @@ struct WorkerCommand: AsyncParsableCommand {
 struct SchedulerCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scheduler",
-        abstract: "Enqueue what is due and keep house. Start as many as you like: each tick happens once.",
+        abstract: "Enqueue the jobs of schedules and do housekeeping. Start any number: each tick happens once.",
         discussion: """
             ERRAND_LOG_FORMAT=json errand scheduler
 
-            Needs the database and nothing else. It stops as `errand run` does.
+            Needs only the database. It stops as `errand run` does.
             """)
 
     func run() async throws { try await Serving(isWorker: false, isScheduler: true).run() }
 }
 
-/// A process that goes on until it is told to stop.
+/// A process that runs until it is stopped.
 struct Serving {
     let isWorker: Bool
     let isScheduler: Bool
-    /// Answers for the whole queue, also where nobody has said where.
+    /// Serves the whole queue's metrics, by default at the default address.
     var isWeb = false
 
     func run() async throws {
@@ -62,38 +62,38 @@ struct Serving {
         let connections = try environment.settings.value(.connections) { Int($0) }
         let logger = environment.logger
         let configuration = try environment.database()
-        let web = try WebPart(environment, isWeb: isWeb)
+        let web = try WebServer(environment, isWeb: isWeb)
         let apps = try environment.jobApps()
-        let parts = try isWorker ? Parts(environment) : nil
+        let jobServices = try isWorker ? JobServices(environment) : nil
         let grace = worker?.grace ?? .zero
-        try await Stopping.run(within: grace + .seconds(2)) {
+        try await StopSignals.run(within: grace + .seconds(2)) {
             let database = Database(configuration: configuration, maximumConnections: connections, logger: logger)
-            // A worker brings its own.
+            // A worker runs its own housekeeping.
             var services: [any Service] = isWorker ? [] : [Housekeeping(database: database, logger: logger)]
             if isScheduler {
                 services.append(
                     Scheduler(database: database, schedules: try AllJobs.schedules(of: apps), logger: logger))
             }
             let claiming = worker.flatMap { worker in
-                parts.map { parts in
-                    Worker(database: database, configuration: worker, logger: logger, handlers: parts.handlers)
+                jobServices.map { jobServices in
+                    Worker(database: database, configuration: worker, logger: logger, handlers: jobServices.handlers)
                 }
             }
             if let claiming { services.append(claiming) }
-            // Answers while the database is waited for, and until the last job is handed back; then it is cancelled.
-            async let _: Void? = web?.answer(for: claiming)
+            // Serves while the database is awaited, and until the last job is handed back. Then it is cancelled.
+            async let _: Void? = web?.serve(for: claiming)
             try await waitUntilReady(environment)
-            try await parts?.check(logger)
+            try await jobServices?.check(logger)
             let group = ServiceGroup(services: services, logger: logger)
             try await withShutdown(of: group) { try await group.run() }
-            await parts?.stop()
+            await jobServices?.stop()
             await database.close()
         }
     }
 
     func withShutdown(of group: ServiceGroup, _ body: () async throws -> Void) async throws {
         let shutdown = Task {
-            await Stopping.requested()
+            await StopSignals.requested()
             await group.triggerGracefulShutdown()
         }
         defer { shutdown.cancel() }
@@ -104,14 +104,14 @@ struct Serving {
         let settings = environment.settings
         var worker = WorkerConfiguration()
         let logger = environment.logger
-        worker.onStandstill = { Stopping.end(becauseOf: $0, logger) }
+        worker.onStandstill = { StopSignals.end(becauseOf: $0, logger) }
         worker.queues = try settings.value(.queues, parseQueues)
         worker.claimConnections = try settings.value(.claimConnections) { Int($0) }
         worker.pollInterval = try settings.value(.pollInterval) { Duration(setting: $0) }
         worker.listens = try settings.value(.listen) { Bool($0) }
         worker.lease = try settings.value(.lease) { Duration(setting: $0) }
         let lease = worker.lease
-        worker.beat = try settings.value(.beat) { text in
+        worker.heartbeatInterval = try settings.value(.heartbeatInterval) { text in
             Duration(setting: text).flatMap { $0 * 3 <= lease ? $0 : nil }
         }
         worker.grace = try settings.value(.grace) { Duration(setting: $0) }
@@ -123,7 +123,7 @@ struct Serving {
 
     /// Waits until the database can be reached, takes writes and is no copy of another.
     ///
-    /// - Throws: what waiting would not fix: the schema is missing, older or too new, or the user lacks rights.
+    /// - Throws: if waiting would not help: the schema is missing, older or too new, or the user lacks rights.
     private func waitUntilReady(_ environment: Environment) async throws {
         var backoff = Backoff(first: .milliseconds(100), cap: .seconds(2))
         var lines = WaitLines()

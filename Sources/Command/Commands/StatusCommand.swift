@@ -5,7 +5,7 @@ import Postgres
 struct StatusCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "status",
-        abstract: "One screen: queues, workers, schedules, recent failures, and what wants somebody.",
+        abstract: "One screen: queues, workers, schedules, recent failures, and problems.",
         discussion: """
             errand status --watch
             errand status --json | jq '.queues[] | select(.waiting > 1000)'
@@ -14,16 +14,16 @@ struct StatusCommand: AsyncParsableCommand {
             Where hundreds of jobs wait, their number is that of the last count (~), some seconds ago.
             """)
 
-    @Flag(help: "Print one JSON object; with --watch, one a line each time.")
+    @Flag(help: "Print one JSON object; with --watch, one line each time.")
     var json = false
 
     @Flag(help: "Show it again and again, until Ctrl-C.")
     var watch = false
 
-    @Option(help: "With --watch: the time between, such as 500ms or 10s.")
+    @Option(help: "With --watch: the interval, such as 500ms or 10s.")
     var every = "2s"
 
-    @Option(help: "With --watch: how often in all. Default: for ever.")
+    @Option(help: "With --watch: how many times. Default: for ever.")
     var times: Int?
 
     func validate() throws {
@@ -36,19 +36,19 @@ struct StatusCommand: AsyncParsableCommand {
     func run() async throws {
         let environment = try Environment.load()
         guard watch else { return show(try text(of: try await environment.withConnection(Status.read))) }
-        let pause = Duration(setting: every) ?? .seconds(2)
+        let interval = Duration(setting: every) ?? .seconds(2)
         var shown = 0
         while true {
-            show(try await look(environment))
+            show(try await snapshot(environment))
             shown += 1
-            // Nobody reads any more (| head).
+            // The reader is gone (| head).
             guard shown != times, fflush(nil) == 0 else { return }
-            try await Task.sleep(for: pause)
+            try await Task.sleep(for: interval)
         }
     }
 
-    /// A new look; where the database can't be reached just now, that. Whoever watches wants to see it come back.
-    private func look(_ environment: Environment) async throws -> String {
+    /// The current status, or an error if the database can't be reached, so that a watcher sees it come back.
+    private func snapshot(_ environment: Environment) async throws -> String {
         do {
             return try text(of: try await environment.withConnection(Status.read))
         } catch let error as PostgresError where error.isTransient && isatty(STDOUT_FILENO) == 1 {
@@ -60,7 +60,7 @@ struct StatusCommand: AsyncParsableCommand {
 
     private func show(_ text: String) {
         if watch && isatty(STDOUT_FILENO) == 1 {
-            // From the top left on, then nothing more below: without the flicker of an empty screen.
+            // Overwrites the screen instead of clearing it, to avoid flicker.
             let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
             Swift.print("\u{1B}[H" + lines.map { $0 + "\u{1B}[K\n" }.joined() + "\u{1B}[J", terminator: "")
         } else {
@@ -76,7 +76,7 @@ struct Status: Encodable {
         let waiting: Int
         let running: Int
         let scheduled: Int
-        /// Whether `waiting` and `running` are housekeeping's last count, not this moment's.
+        /// Whether `waiting` and `running` are housekeeping's last counts.
         let is_estimate: Bool
         let oldest_due_seconds: Double?
         let succeeded_5_min: Int
@@ -119,7 +119,7 @@ struct Status: Encodable {
     var workers: [Worker] = []
     var schedules: [Schedule] = []
     var recent_failures: [Failure] = []
-    /// Jobs that wait for their time, as housekeeping counted them last: some seconds ago.
+    /// Scheduled jobs, by housekeeping's last count, some seconds ago.
     var scheduled = 0
 }
 
@@ -220,7 +220,7 @@ extension Status {
     }
 
     private var troubleTable: String {
-        var table = TextTable(head: ["TROUBLE", "WHAT", "MEND"])
+        var table = TextTable(head: ["TROUBLE", "WHAT", "FIX"])
         for check in trouble { table.add(check.check, check.detail, check.hint) }
         return table.description
     }

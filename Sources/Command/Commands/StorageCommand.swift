@@ -6,11 +6,11 @@ import Postgres
 struct StorageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "storage",
-        abstract: "The folder or bucket with the photos: make it the database's own.",
+        abstract: "The photo store, a folder or bucket: tie it to the database.",
         discussion: """
             errand storage init
 
-            Jobs that need the store wait until that was done once.
+            Jobs that need the store wait until this was done once.
             """,
         subcommands: [InitStorage.self])
 }
@@ -27,7 +27,7 @@ struct InitStorage: AsyncParsableCommand {
             they differ it refuses: mount the disk or correct the setting, or, after a move or restore, --adopt.
             """)
 
-    @Flag(help: "Take this store for the database's, whatever either was marked with before.")
+    @Flag(help: "Tie this store to the database, whatever both were marked with before.")
     var adopt = false
 
     func run() async throws {
@@ -53,8 +53,8 @@ struct InitStorage: AsyncParsableCommand {
         await store.stop()
     }
 
-    /// The id is recorded before the marker is written, and committed after: what is cut off in between leaves a marker
-    /// that the next run refuses, and --adopt takes.
+    /// The id is recorded before the marker is written, and committed after. An interruption in between leaves a marker
+    /// that the next run refuses and --adopt takes.
     private func carryOut(_ plan: StorePlan, on store: any ObjectStore, _ transaction: Transaction) async throws {
         switch plan {
         case .isDone: return
@@ -74,7 +74,7 @@ struct InitStorage: AsyncParsableCommand {
     }
 }
 
-/// What makes a store the database's, by the ids that both have.
+/// Decides how to tie a store to the database, from the ids of both.
 enum StorePlan: Hashable, CustomStringConvertible {
     case isDone(UUID)
     /// The store keeps its marker, and the database records that.

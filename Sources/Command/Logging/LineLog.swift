@@ -1,8 +1,8 @@
 import Foundation
 import Logging
 
-/// Writes log lines to standard error: for people, or one JSON object a line. Control characters are escaped, so that no
-/// value can forge a line. Nothing that logs waits for its reader; see ``LogWriter``.
+/// Writes log lines to standard error: as text, or one JSON object per line. Control characters are escaped, so that no
+/// value can forge a line. Logging never waits for the reader; see ``LogWriter``.
 struct LineLog: LogHandler {
     enum Format: String {
         case text, json
@@ -51,7 +51,7 @@ struct LineLog: LogHandler {
             "\(time) \(level.rawValue.padding(toLength: 8, withPad: " ", startingAt: 0)) \(message.printable)\(pairs)"
     }
 
-    /// One object; a field that is called as one of ours gives way to it.
+    /// One object. A field with the name of a built-in one is replaced.
     static func json(
         _ time: String, _ level: Logger.Level, _ message: String, _ fields: [String: String]
     ) -> String {

@@ -1,4 +1,4 @@
-/// Lines that wait to be written, up to a number of bytes. Those beyond it are dropped and counted.
+/// Buffers lines up to a number of bytes. Further lines are dropped and counted.
 struct LogBuffer {
     private let capacity: Int
     private var bytes: [UInt8] = []
@@ -8,7 +8,7 @@ struct LogBuffer {
 
     init(capacity: Int) { self.capacity = capacity }
 
-    /// - Parameter notice: makes the line that stands in place of those that were dropped, this one among them.
+    /// - Parameter notice: makes the line that replaces the dropped ones.
     mutating func append(_ line: String, orSay notice: @escaping (Int) -> String) {
         guard dropped == 0, bytes.count + line.utf8.count <= capacity else {
             dropped += 1
@@ -18,7 +18,7 @@ struct LogBuffer {
         bytes += line.utf8
     }
 
-    /// Takes all that is to be written now; empty where nothing is.
+    /// Takes all that is to be written now; empty if nothing is.
     mutating func take() -> [UInt8] {
         defer {
             bytes = []

@@ -2,12 +2,13 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Writes lines to a descriptor in their order, on a thread of its own: no caller waits for a reader that has stalled.
+/// Writes lines to a descriptor in order, on a thread of its own: no caller waits for a stalled reader.
 ///
-/// At most 1 MiB waits, beside as much that is being written. What doesn't fit is dropped, and a line says how many were.
-/// A reader that is gone or a full disk loses lines, and nothing else: no log is worth a worker.
+/// At most 1 MiB waits, in addition to the bytes that are being written. Further lines are dropped, and a line has
+/// their number. A
+/// closed reader or a full disk loses lines, but never stops a worker.
 final class LogWriter: Sendable {
-    /// Standard error. When the process exits, lines that still wait are written for up to 1 s.
+    /// Standard error. At exit, waiting lines are written for up to 1 s.
     static let standardError: LogWriter = {
         atexit { LogWriter.standardError.flush(within: .seconds(1)) }
         return LogWriter(descriptor: 2)
@@ -30,7 +31,7 @@ final class LogWriter: Sendable {
     /// Returns at once.
     ///
     /// - Parameters:
-    ///   - text: ends its line itself.
+    ///   - text: text with its line end.
     ///   - notice: makes the line that says how many were dropped.
     func write(
         _ text: String,
@@ -44,7 +45,7 @@ final class LogWriter: Sendable {
         if begins { queue.async { self.drain() } }
     }
 
-    /// Waits until all that was handed over before is written, or for `limit`; without one as long as it takes.
+    /// Waits until all earlier lines are written, or for `limit`.
     func flush(within limit: Duration? = nil) {
         let written = DispatchSemaphore(value: 0)
         queue.async { written.signal() }
@@ -81,8 +82,8 @@ final class LogWriter: Sendable {
     }
 }
 
-/// Writes a text and its end to standard error, and returns once it is written. For commands: a service must not wait for
-/// the reader of its log.
+/// Writes a text to standard error, and returns once it is written. For commands only: a service must not wait for the
+/// reader of its log.
 func writeError(_ text: String, end: String = "\n") {
     LogWriter.standardError.write(text + end)
     LogWriter.standardError.flush()

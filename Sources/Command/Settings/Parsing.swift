@@ -46,7 +46,7 @@ func parseQueues(_ text: String) -> [String: Int]? {
 }
 
 extension Collection where Element == String {
-    /// The name that `word` was most likely meant to be; nil where none is near.
+    /// The most similar name; nil if none is similar.
     func closest(to word: String) -> String? {
         let distances = map { ($0, $0.lowercased().distance(to: word.lowercased())) }
         guard let (name, distance) = distances.min(by: { $0.1 < $1.1 }), distance <= Swift.max(2, word.count / 4) else {
@@ -73,7 +73,7 @@ extension String {
         return row[other.count]
     }
 
-    /// In one line and without control characters: fit for a terminal and a log.
+    /// One line without control characters, for terminals and logs.
     var printable: String {
         var text = ""
         for scalar in unicodeScalars {

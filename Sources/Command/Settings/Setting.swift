@@ -2,7 +2,7 @@ import Jobs
 import Logging
 import Web
 
-/// One setting: what it is called, what it may be, and what it is where nobody says.
+/// A setting: its names, its form and its default.
 struct Setting: Sendable {
     /// Its key in the configuration file, part by part: `errand.queues` is `{"errand": {"queues": …}}`.
     let key: String
@@ -32,12 +32,12 @@ struct Setting: Sendable {
 }
 
 extension Setting {
-    // Its form is judged where it is used: commands that need no database shall not stumble over it.
+    // Checked where it is used: commands that need no database must not fail because of it.
     static let databaseURL = Setting(
         "database.url", "DATABASE_URL", nil, expected: "postgresql://user@host:5432/database", isSecret: true,
         "the database with the queue"
     ) { _ in true }
-    // Which apps there are is judged where it is used.
+    // Checked where it is used.
     static let apps = Setting(
         "errand.apps", "ERRAND_APPS", "all", expected: "all, none, or apps with commas between, such as media,events",
         "apps that `errand migrate` installs beside the queue, and whose jobs and schedules run"
@@ -48,17 +48,18 @@ extension Setting {
     ) { parseQueues($0) != nil }
     static let pollInterval = Setting(
         "errand.poll.interval", "ERRAND_POLL_INTERVAL", "250ms", expected: "a duration of at least 5ms",
-        "time between two looks for due jobs where wake-ups don't arrive; twice that is the longest wait of a job whose wake-up was lost"
+        "interval of polling for due jobs without wake-ups; a job whose wake-up was lost waits at most twice as long"
     ) { Duration(setting: $0, atLeast: .milliseconds(5)) != nil }
     static let listen = Setting(
         "errand.listen", "ERRAND_LISTEN", "true", expected: "true or false", "whether to use wake-ups by NOTIFY"
     ) { Bool($0) != nil }
     static let lease = Setting(
         "errand.lease", "ERRAND_LEASE", "20s", expected: "a duration of 1s to 1h",
-        "how long a silent worker keeps its jobs"
+        "how long a worker without heartbeats keeps its jobs"
     ) { Duration(setting: $0, atLeast: .seconds(1)).map { $0 <= .seconds(3600) } == true }
-    static let beat = Setting(
-        "errand.beat", "ERRAND_BEAT", "5s", expected: "a duration of at most a third of ERRAND_LEASE",
+    static let heartbeatInterval = Setting(
+        "errand.heartbeat.interval", "ERRAND_HEARTBEAT_INTERVAL", "5s",
+        expected: "a duration of at most a third of ERRAND_LEASE",
         "time between heartbeats"
     ) { Duration(setting: $0, atLeast: .milliseconds(1)) != nil }
     static let grace = Setting(
@@ -67,7 +68,7 @@ extension Setting {
     ) { Duration(setting: $0) != nil }
     static let memory = Setting(
         "errand.memory", "ERRAND_MEMORY", nil, expected: "a size such as 512MB or 2GB",
-        "memory that running jobs may take together, as far as they say what they need; unset: no budget"
+        "memory that running jobs may take together, as declared by them; unset: no budget"
     ) { parseBytes($0) != nil }
     static let noopCrash = Setting(
         "errand.noop.crash", "ERRAND_NOOP_CRASH", "refuse", expected: "refuse or allow",
@@ -83,34 +84,34 @@ extension Setting {
         "errand.storage", "ERRAND_STORAGE", ".errand/storage", expected: "the path of a folder",
         "where photos are kept, unless STORAGE_URL is set"
     ) { !$0.isEmpty }
-    // Hidden, because somebody will write a password into it; judged where it is used.
+    // Hidden, because it may contain a password. Checked where it is used.
     static let storageURL = Setting(
         "storage.url", "STORAGE_URL", nil, expected: "s3://bucket?region=… or file:///folder", isSecret: true,
         "where photos are kept"
     ) { _ in true }
     static let storageAccessKey = Setting(
         "storage.access.key", "STORAGE_ACCESS_KEY", nil, expected: "an access key id", isSecret: true,
-        "who the bucket knows us as", accepts: isKey)
+        "the id of the bucket's access key", accepts: isKey)
     static let storageSecretKey = Setting(
         "storage.secret.key", "STORAGE_SECRET_KEY", nil, expected: "a secret access key", isSecret: true,
-        "what requests to the bucket are signed with", accepts: isKey)
+        "the secret key that signs requests to the bucket", accepts: isKey)
     static let storageSessionToken = Setting(
         "storage.session.token", "STORAGE_SESSION_TOKEN", nil, expected: "a session token", isSecret: true,
-        "comes with temporary keys", accepts: isKey)
+        "the session token of temporary keys", accepts: isKey)
     static let push = Setting(
         "errand.push", "ERRAND_PUSH", "apns", expected: "apns or log",
-        "where pushes go: to Apple, or to the log and no device, for trying out"
+        "where pushes go: to Apple, or only to the log, for trials"
     ) { ["apns", "log"].contains($0) }
-    // Hidden, because it may be the key itself; judged where it is used.
+    // Hidden, because it may be the key itself. Checked where it is used.
     static let apnsKey = Setting(
         "apns.key", "APNS_KEY", nil, expected: "a .p8 file's path or text", isSecret: true,
-        "what pushes to Apple are signed with; unset: none is sent, and jobs that send them wait"
+        "the key that signs pushes to Apple; unset: no push is sent, and jobs with pushes wait"
     ) { !$0.isEmpty }
     static let apnsKeyID = Setting(
-        "apns.keyId", "APNS_KEY_ID", nil, expected: "ten capital letters and digits", "the name of that key",
+        "apns.keyId", "APNS_KEY_ID", nil, expected: "ten capital letters and digits", "the id of that key",
         accepts: isAppleName)
     static let apnsTeamID = Setting(
-        "apns.teamId", "APNS_TEAM_ID", nil, expected: "ten capital letters and digits", "whose key it is",
+        "apns.teamId", "APNS_TEAM_ID", nil, expected: "ten capital letters and digits", "the team that owns the key",
         accepts: isAppleName)
     static let apnsTopic = Setting(
         "apns.topic", "APNS_TOPIC", nil, expected: "a bundle id such as com.example.app", "the app that pushes are for"
@@ -121,40 +122,41 @@ extension Setting {
     ) { ["production", "sandbox"].contains($0) || $0.hasPrefix("https://") }
     static let apnsAuthorities = Setting(
         "apns.authorities", "APNS_AUTHORITIES", nil, expected: "a file of PEM certificates",
-        "authorities to trust besides the system's, for a server of one's own"
+        "authorities to trust besides the system's, for a private server"
     ) { !$0.isEmpty }
     static let imageProcesses = Setting(
         "errand.image.processes", "ERRAND_IMAGE_PROCESSES", "2", expected: "a number of 1 to 1000",
         "errand-image processes at once", accepts: isCount)
     static let imageLimit = Setting(
         "errand.image.limit", "ERRAND_IMAGE_LIMIT", "200MB", expected: "a size such as 50MB or 1GB",
-        "bytes that a photo's original may have; a bigger one fails unread"
+        "largest original photo in bytes; a larger one fails unread"
     ) { parseBytes($0) != nil }
     static let webAddress = Setting(
         "errand.web.address", "ERRAND_WEB_ADDRESS", "127.0.0.1:8080", expected: "host:port or off",
-        "where /healthz, /readyz and /metrics are answered; worker and scheduler do so only where this is set"
+        "where /healthz, /readyz and /metrics are served; worker and scheduler serve them only if this is set"
     ) { $0 == "off" || Web.Address($0) != nil }
     static let eventsKeptFrom = Setting(
         "errand.events.kept.from", "ERRAND_EVENTS_KEPT_FROM", "end", expected: "end or start",
-        "from when on the 8 days are counted after which an event is purged; the same for all workers"
+        "start of the 8 days after which an event is purged; the same for all workers"
     ) { EventsKeptFrom(rawValue: $0) != nil }
     static let logLevel = Setting(
         "errand.log.level", "ERRAND_LOG_LEVEL", "info",
-        expected: "trace, debug, info, notice, warning, error or critical", "least severe log lines that are written"
+        expected: "trace, debug, info, notice, warning, error or critical", "lowest log level that is written"
     ) { Logger.Level(rawValue: $0) != nil }
     static let logFormat = Setting(
         "errand.log.format", "ERRAND_LOG_FORMAT", "text", expected: "text or json", "how log lines are written"
     ) { LineLog.Format(rawValue: $0) != nil }
 
     static let all = [
-        databaseURL, apps, queues, pollInterval, listen, lease, beat, grace, memory, connections, claimConnections,
+        databaseURL, apps, queues, pollInterval, listen, lease, heartbeatInterval, grace, memory, connections,
+        claimConnections,
         storage,
         storageURL, storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID,
         apnsTopic, apnsServer, apnsAuthorities, imageProcesses, imageLimit, webAddress, eventsKeptFrom, noopCrash,
         logLevel, logFormat,
     ]
 
-    /// Without spaces and line breaks, such as that at the end of a file that was read in: it has to fit into a header.
+    /// No spaces or line breaks, such as the one at the end of a file: the key is sent in a header.
     @Sendable private static func isKey(_ text: String) -> Bool {
         !text.isEmpty && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }

@@ -1,7 +1,7 @@
 import Configuration
 import Foundation
 
-/// All settings, as they are in force: the environment first, then a file, then the defaults.
+/// All settings in force: from the environment, then a file, then the defaults.
 struct Settings: Sendable {
     /// Where a value came from.
     enum Origin: Sendable, CustomStringConvertible {
@@ -20,10 +20,10 @@ struct Settings: Sendable {
 
     private var values: [String: (text: String, origin: Origin)] = [:]
 
-    /// Reads the environment and the file that `ERRAND_CONFIG` names, or `errand.json` where there is one.
+    /// Reads the environment and the file that `ERRAND_CONFIG` names, or `errand.json` if there is one.
     ///
-    /// - Throws: ``ConfigurationError`` for a setting that doesn't exist, for a value that isn't what is expected, and for
-    ///   a file that can't be read.
+    /// - Throws: ``ConfigurationError`` for a setting that doesn't exist, for a value that isn't what is expected, and
+    ///   for a file that can't be read.
     static func load(environment: [String: String] = ProcessInfo.processInfo.environment) throws -> Settings {
         var settings = Settings()
         let named = environment["ERRAND_CONFIG"]
@@ -46,12 +46,12 @@ struct Settings: Sendable {
         return settings
     }
 
-    /// The text of a setting and where it came from; nil where it is unset and has no default.
+    /// The text of a setting and where it came from; nil if it is unset and has no default.
     func value(_ setting: Setting) -> (text: String, origin: Origin)? { values[setting.key] }
 
     /// A setting as `parse` makes it.
     ///
-    /// - Throws: ``ConfigurationError`` with its name, what was expected, what came and where, if `parse` answers nil.
+    /// - Throws: ``ConfigurationError`` with its name, what was expected, what came and where, if `parse` returns nil.
     func value<T>(_ setting: Setting, _ parse: (String) -> T?) throws -> T {
         guard let (text, origin) = value(setting) else {
             throw ConfigurationError(
@@ -66,7 +66,7 @@ struct Settings: Sendable {
 
 // MARK: - Reading
 extension Settings {
-    /// Variables that scripts and tests of this project use, and no settings.
+    /// Variables of this project's scripts and tests, which are no settings.
     private static let others: Set<String> = [
         "ERRAND_CONFIG", "ERRAND_TEST_DATABASE_URL", "ERRAND_TEST_POOLER_URL", "ERRAND_CLUSTER_URL", "ERRAND_BIN",
         "ERRAND_FAULTS", "ERRAND_PREVIOUS", "ERRAND_TEST_S3_RCLONE", "ERRAND_TEST_S3_MOTO", "ERRAND_TEST_S3_TLS",
@@ -83,7 +83,7 @@ extension Settings {
         }
     }
 
-    /// Kubernetes tells each container of the services in its namespace, one that is called `errand` among them.
+    /// Kubernetes sets variables for each service in a namespace, including one that is called `errand`.
     private static func isOfKubernetes(_ variable: String, _ value: String) -> Bool {
         variable.hasSuffix("_SERVICE_HOST") || variable.hasSuffix("_SERVICE_PORT")
             || variable.contains("_SERVICE_PORT_")
@@ -92,7 +92,7 @@ extension Settings {
     }
 }
 
-/// A setting that can't be used. Its text is one line: name, expected, came, where.
+/// A malformed setting. The description is one line: name, expected form, value, origin.
 struct ConfigurationError: Error, CustomStringConvertible {
     let description: String
 

@@ -3,14 +3,14 @@ import Foundation
 
 /// The JSON file with settings: `{"errand": {"queues": "default=20", "log": {"format": "json"}}}`.
 ///
-/// Read here and not by the configuration library's provider, which on Linux takes `false` for 0 and `2.5` for true.
+/// Not read by the configuration library's provider, which on Linux reads `false` as 0 and `2.5` as true.
 struct SettingsFile: Sendable {
     private let path: String
     private var values: [String: JSONValue] = [:]
 
-    /// Reads it. One that isn't there is an empty one, unless it must exist.
+    /// Reads the file. A missing file is empty, unless it must exist.
     ///
-    /// - Throws: ``ConfigurationError`` where it can't be read, isn't a JSON object, or has a key that is no setting.
+    /// - Throws: ``ConfigurationError`` if it can't be read, isn't a JSON object, or has a key that is no setting.
     init(_ path: String, mustExist: Bool) throws {
         self.path = path
         guard mustExist || FileManager.default.fileExists(atPath: path) else { return }
@@ -27,9 +27,9 @@ struct SettingsFile: Sendable {
         }
     }
 
-    /// The value of a setting as an environment variable would have it; nil where the file doesn't have it.
+    /// The value of a setting as an environment variable would have it; nil if the file doesn't have it.
     ///
-    /// - Throws: ``ConfigurationError`` where the value is neither a text nor a whole number nor true nor false.
+    /// - Throws: ``ConfigurationError`` if the value is neither a text nor a whole number nor true nor false.
     func text(of setting: Setting) throws -> String? {
         switch values[setting.key] {
         case nil: return nil

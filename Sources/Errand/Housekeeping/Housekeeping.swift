@@ -2,24 +2,24 @@ import Logging
 import Postgres
 import ServiceLifecycle
 
-/// Keeps the queue in order: puts scheduled and parked jobs in line, takes back what lost workers held, drops what is
-/// too old, and counts for the views of ops.
+/// Maintains the queue: makes scheduled and parked jobs available, rescues jobs of lost workers, deletes old rows, and
+/// refreshes the statistics of the operators' views.
 ///
-/// A ``Worker`` runs it by itself, unless ``WorkerConfiguration/housekeeping`` is false. Any number may run at once, and
-/// one is enough: the first to come does the work. Each takes at most 2 % of the time while there is nothing to do.
+/// A ``Worker`` runs it unless ``WorkerConfiguration/housekeeping`` is false. Any number may run at once, and one is
+/// enough: locks give each task to one of them. An idle one takes at most 2 % of the time.
 public struct Housekeeping: Service {
     private let database: Database
     private let logger: Logger
 
     /// - Parameters:
-    ///   - database: where the queue is. Housekeeping opens up to two connections of its own to it.
+    ///   - database: the queue's database. Housekeeping opens up to two connections of its own.
     ///   - logger: for interruptions, and for jobs of lost workers.
     public init(database: Database, logger: Logger) {
         self.database = database
         self.logger = logger
     }
 
-    /// Runs until a graceful shutdown or the end of its task. A database that can't be reached is waited for.
+    /// Runs until a graceful shutdown or the cancellation of its task. If the database can't be reached, it waits.
     public func run() async throws {
         let stop = Signal()
         await withTaskCancellationHandler {
@@ -33,7 +33,7 @@ public struct Housekeeping: Service {
         }
     }
 
-    /// Runs until `stop` is raised, then finishes the statements that are under way.
+    /// Runs until `stop` is raised, then finishes running statements.
     func run(until stop: Signal) async {
         let stops = (0..<6).map { _ in Signal() }
         let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
@@ -41,7 +41,7 @@ public struct Housekeeping: Service {
             group.addTask { await run(Promotion(database: own), until: stops[0]) }
             group.addTask { await run(Rescue(database: own, logger: logger), until: stops[1]) }
             group.addTask { await run(Maintenance(database: own, logger: logger), until: stops[2]) }
-            group.addTask { await run(Stock(database: own), until: stops[3]) }
+            group.addTask { await run(Statistics(database: own), until: stops[3]) }
             group.addTask { await run(Isolation(database: own), until: stops[4]) }
             group.addTask { await run(Release(database: own), until: stops[5]) }
             await stop.wait()
@@ -50,38 +50,38 @@ public struct Housekeeping: Service {
         await own.close()
     }
 
-    private func run(_ duty: consuming some Duty, until stop: Signal) async {
-        var duty = duty
+    private func run(_ task: consuming some MaintenanceTask, until stop: Signal) async {
+        var task = task
         var backoff = Backoff()
         var throttle = LogThrottle()
-        var pause = Duration.zero
-        while await !stop.wait(atMost: pause) {
+        var delay = Duration.zero
+        while await !stop.wait(atMost: delay) {
             do {
-                pause = try await duty.once()
+                delay = try await task.once()
                 backoff.reset()
             } catch {
-                duty.failed()
-                pause = backoff.next()
+                task.failed()
+                delay = backoff.next()
                 if throttle.allowsLine() {
                     logger.warning(
                         "housekeeping is interrupted",
-                        metadata: ["duty": "\(duty.name)", "error": "\(error)", "again_in": "\(pause)"])
+                        metadata: ["task": "\(task.name)", "error": "\(error)", "retry_in": "\(delay)"])
                 }
             }
         }
     }
 }
 
-// MARK: - The duties
-/// One thing to be done over and over.
-private protocol Duty: Sendable {
+// MARK: - Tasks
+/// A maintenance task that is repeated.
+private protocol MaintenanceTask: Sendable {
     var name: String { get }
-    /// Does it once; answers the pause until it is to be done again.
+    /// Runs the task once, and returns the delay until its next run.
     mutating func once() async throws -> Duration
     mutating func failed()
 }
 
-private struct Promotion: Duty {
+private struct Promotion: MaintenanceTask {
     let database: Database
     let name = "promote"
     private let start = ContinuousClock.now
@@ -95,7 +95,7 @@ private struct Promotion: Duty {
         let rows = try await database.query(
             Statement("select * from errand.promote_v1($1::int4, $2)", [PromotePlan.batch, since]))
         guard let (count, lastRunAt, waits) = try rows.first?.decode(Int.self, Timestamp?.self, Bool.self) else {
-            throw UnexpectedAnswer("errand.promote_v1", expected: "one row", came: "none")
+            throw UnexpectedReply("errand.promote_v1", expected: "one row", came: "none")
         }
         return plan.promoted(count, lastRunAt: lastRunAt, othersWait: waits, took: .now - called)
     }
@@ -103,7 +103,7 @@ private struct Promotion: Duty {
     mutating func failed() { plan.failed() }
 }
 
-private struct Release: Duty {
+private struct Release: MaintenanceTask {
     let database: Database
     let name = "release"
 
@@ -116,7 +116,7 @@ private struct Release: Duty {
     mutating func failed() {}
 }
 
-private struct Rescue: Duty {
+private struct Rescue: MaintenanceTask {
     let database: Database
     let logger: Logger
     let name = "rescue"
@@ -134,12 +134,12 @@ private struct Rescue: Duty {
         let rows = try await database.query(Statement("select * from errand.rescue_v1($1)", [page]))
         guard let (lost, rescued, failed, nextPage) = try rows.first?.decode(Int.self, Int.self, Int.self, Int64?.self)
         else {
-            throw UnexpectedAnswer("errand.rescue_v1", expected: "one row", came: "none")
+            throw UnexpectedReply("errand.rescue_v1", expected: "one row", came: "none")
         }
         if lost + rescued + failed > 0 {
             logger.warning(
                 "workers were lost",
-                metadata: ["workers": "\(lost)", "jobs_back_in_line": "\(rescued)", "jobs_failed": "\(failed)"])
+                metadata: ["workers": "\(lost)", "jobs_rescued": "\(rescued)", "jobs_failed": "\(failed)"])
         }
         return plan.rescued(nextPage: nextPage, took: .now - called)
     }
@@ -148,7 +148,7 @@ private struct Rescue: Duty {
     mutating func failed() {}
 }
 
-private struct Isolation: Duty {
+private struct Isolation: MaintenanceTask {
     let database: Database
     let name = "isolate"
 
@@ -160,25 +160,25 @@ private struct Isolation: Duty {
     mutating func failed() {}
 }
 
-private struct Stock: Duty {
+private struct Statistics: MaintenanceTask {
     let database: Database
     let name = "statistics"
 
     mutating func once() async throws -> Duration {
         let called = ContinuousClock.now
         try await database.execute("select errand.refresh_statistics_v1()")
-        return StockPlan.pause(after: .now - called)
+        return StatisticsPlan.delay(after: .now - called)
     }
 
     mutating func failed() {}
 }
 
-private struct Maintenance: Duty {
+private struct Maintenance: MaintenanceTask {
     let database: Database
     let logger: Logger
     let name = "maintain"
 
-    /// Partitions come first: a job can end without the partition of its day, but only into the default one, for good.
+    /// Partitions come first: without the partition of its day, a completed job would stay in the default partition.
     mutating func once() async throws -> Duration {
         let called = ContinuousClock.now
         let isDone = try await changePartitions()
@@ -189,9 +189,9 @@ private struct Maintenance: Duty {
         return MaintainPlan.maintained(removed: max(pruned, ticks), took: .now - called)
     }
 
-    /// Each step is a transaction of its own, so that completions never wait for more than one of them.
-    /// Returns false where somebody reads the history just now, or changes the same partition: the step changed nothing,
-    /// and nobody was held up.
+    /// Each step is a transaction of its own, so that completions never wait for more than one of them. Returns false
+    /// if another session reads the history or changes the same partition. Then the step changed nothing and blocked
+    /// nobody.
     private func changePartitions() async throws -> Bool {
         do {
             try await database.execute("select errand.make_partitions_v1()")
@@ -202,8 +202,8 @@ private struct Maintenance: Duty {
         }
     }
 
-    /// Lock not available; a partition that another process has just made (duplicate table, unique violation) or dropped
-    /// (undefined table).
+    /// Lock not available, or a partition that another process has just made (duplicate table, unique violation) or
+    /// dropped (undefined table).
     private static let statesOfOthers: Set<String?> = ["55P03", "42P07", "23505", "42P01"]
 
     mutating func failed() {}

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The switch that stops one attempt, and what is known of it while it runs.
+/// Stops one attempt, and holds its state while it runs.
 package final class AttemptControl: Sendable {
     private struct State {
         var interruption: Interruption?
@@ -26,7 +26,7 @@ package final class AttemptControl: Sendable {
         set { state.withLock { $0.commit = newValue } }
     }
 
-    /// Names the task that runs the attempt; one that was interrupted before is cancelled here.
+    /// Sets the task that runs the attempt. Cancels that task if the attempt was interrupted before.
     package func attach(_ task: Task<Void, Never>) {
         let isInterrupted = state.withLock { state in
             state.task = task
@@ -35,7 +35,7 @@ package final class AttemptControl: Sendable {
         if isInterrupted { task.cancel() }
     }
 
-    /// Asks the attempt to stop. The first reason stays.
+    /// Asks the attempt to stop. Only the first reason is stored.
     package func interrupt(_ interruption: Interruption) {
         let task = state.withLock { state in
             state.interruption = state.interruption ?? interruption

@@ -2,9 +2,9 @@ import Logging
 import Postgres
 import Tracing
 
-/// What attempts use of the worker that runs them.
+/// The parts of a worker that its attempts use.
 package final class AttemptEnvironment: Sendable {
-    /// For reads and writes of the handlers' own.
+    /// For the handlers' own reads and writes.
     package let database: Database
     package let handlers: Handlers
     let logger: Logger
@@ -27,7 +27,8 @@ package final class AttemptEnvironment: Sendable {
     }
 }
 
-/// Counts the transactions that complete jobs, so that those of a killed process are found: ``CountedTransactions``.
+/// Tracks the transactions that complete jobs, so that uncounted ones of a killed process are found:
+/// ``CountedTransactions``.
 package protocol CommitTickets: Sendable {
     /// Call before a transaction begins that completes jobs.
     func begin() -> CountedTransactions.Ticket

@@ -1,20 +1,20 @@
-/// What became of an attempt: one word for completions, metrics, spans and tests, as the database has it.
+/// The outcome of an attempt, with the database's word for it. Completions, metrics, spans and tests share it.
 public enum AttemptOutcome: String, Sendable, Hashable, Encodable {
-    /// The job has ended well.
+    /// The job succeeded.
     case succeeded
-    /// It failed, and another attempt follows.
+    /// The attempt failed, and another one follows.
     case retried
-    /// The job comes back later, with the attempt uncounted.
+    /// The job runs again later. The attempt is not counted.
     case snoozed
-    /// The job waits for a dependency, with the attempt uncounted.
+    /// The job waits for a dependency. The attempt is not counted.
     case parked
-    /// The job went back to the queue, uncounted: the worker stopped.
+    /// The worker stopped and handed the job back. The attempt is not counted.
     case released
-    /// It failed, and no other follows.
+    /// The attempt failed, and no other follows.
     case failed
-    /// The job has ended: its handler found that it isn't wanted.
+    /// The handler cancelled the job.
     case cancelled
-    /// The job has ended: its guard said no.
+    /// The job's guard rejected it.
     case obsolete
 }
 
@@ -24,8 +24,8 @@ extension AttemptOutcome: CustomStringConvertible {
     /// Whether the attempt failed, with or without another one to follow.
     var isFailure: Bool { self == .retried || self == .failed }
 
-    /// Whether the job has ended with it.
-    var endsJob: Bool {
+    /// Whether no attempt follows this outcome.
+    var isFinal: Bool {
         switch self {
         case .succeeded, .failed, .cancelled, .obsolete: true
         case .retried, .snoozed, .parked, .released: false

@@ -1,30 +1,30 @@
 import Postgres
 
-/// What an attempt came to, and what the database needs to know to act on it.
+/// The outcome of an attempt, with all that the database needs to record it.
 package struct AttemptResult: Sendable {
     package let outcome: AttemptOutcome
-    /// What went wrong, or why the job was cancelled or parked or is obsolete.
+    /// What went wrong, or why the job was cancelled, parked or became obsolete.
     package private(set) var error: String?
     /// What the handler returned.
     package private(set) var output: JSONB?
     /// Until the job is due again.
     private(set) var delay: Duration?
-    /// When the job is due again, or the dependency may be tried again.
+    /// When the job is due again, or when the dependency may be probed.
     private(set) var dueAt: Timestamp?
     /// What a parked job waits for.
     private(set) var dependency: String?
-    /// Nil unless the handler has written it with a transaction of its own.
+    /// Nil unless the handler committed the outcome in its own transaction.
     private(set) var commit: HandlerCommit?
-    /// The type of the error that was thrown, for logs: its text may hold what the job was about. Nil if none was.
+    /// The type of the thrown error, for logs: an error's text may hold private data. Nil if nothing was thrown.
     private(set) var cause: String?
 }
 
-/// A completion that was committed together with what its handler wrote.
+/// A completion that was committed together with the handler's writes.
 struct HandlerCommit: Sendable {
     let outcome: AttemptOutcome
     /// The number of that transaction.
     let transaction: Int64
-    /// Holds the transaction open in the counts until the completion is counted.
+    /// Keeps the transaction open in the counts until its completion is counted.
     let ticket: CountedTransactions.Ticket
 }
 
@@ -44,7 +44,7 @@ extension AttemptResult {
         Self(outcome: .parked, error: reason, dueAt: until, dependency: dependency)
     }
 
-    /// Back to the queue, uncounted: the worker stops, or the job has waited for a slot for too long.
+    /// Handed back, uncounted: the worker stops, or the job waited too long for a slot.
     static let released = Self(outcome: .released)
 
     static func failed(error: String) -> Self { Self(outcome: .failed, error: error) }
@@ -53,17 +53,17 @@ extension AttemptResult {
 
     static func obsolete(reason: String) -> Self { Self(outcome: .obsolete, error: reason) }
 
-    /// Written already.
+    /// Already written.
     static func committed(_ commit: HandlerCommit) -> Self { Self(outcome: commit.outcome, commit: commit) }
 
-    /// What is written instead of a result that the database refuses as it is.
+    /// The result to write instead of one that the database refuses.
     var unwritable: Self {
-        var result = Self.failed(error: "its end could not be written: \(outcome) was refused")
+        var result = Self.failed(error: "its outcome could not be written: \(outcome) was refused")
         result.cause = cause
         return result
     }
 
-    /// The same, with the type of the error that it comes from.
+    /// The same result, with the type of the error that caused it.
     func caused(by cause: String) -> Self {
         var result = self
         result.cause = cause
@@ -71,9 +71,9 @@ extension AttemptResult {
     }
 }
 
-// MARK: - From what a handler says
+// MARK: - From what a handler returns
 extension AttemptResult {
-    /// What becomes of a job whose handler returned `outcome`.
+    /// The result for a job whose handler returned `outcome`.
     init(_ outcome: Outcome, of job: ClaimedJob, _ policy: JobPolicy) {
         self =
             switch outcome {
@@ -88,12 +88,12 @@ extension AttemptResult {
             }
     }
 
-    /// What becomes of a job whose attempt failed: another one, if there is one left.
+    /// The result for a job whose attempt failed: a retry if an attempt is left.
     static func failure(
         _ reason: String, of job: ClaimedJob, _ policy: JobPolicy, delay: Duration? = nil
     ) -> Self {
         guard job.attempt < job.maxAttempts else { return .failed(error: reason) }
         var random = SystemRandomNumberGenerator()
-        return .retried(error: reason, after: delay ?? policy.retry.pause(afterAttempt: job.attempt, using: &random))
+        return .retried(error: reason, after: delay ?? policy.retry.delay(afterAttempt: job.attempt, using: &random))
     }
 }

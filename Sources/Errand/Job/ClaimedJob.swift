@@ -1,9 +1,9 @@
 import Postgres
 
-/// A job that this worker holds, as its claim returned it. A class, because it is handed on from claim to completion.
+/// A job that this worker has leased, as its claim returned it. A class, because it is passed from claim to completion.
 package final class ClaimedJob: Sendable {
     package let id: Int64
-    /// At which position it was claimed: the fence of everything that is written about this attempt.
+    /// The position at which the job was claimed. All writes about this attempt are fenced by it.
     let position: Int64
     package let kind: JobKind
     package let queue: String
@@ -11,16 +11,17 @@ package final class ClaimedJob: Sendable {
     let priority: Int
     package let attempt: Int
     let maxAttempts: Int
-    /// Attempts in a row that ended because their worker was lost.
+    /// Consecutive attempts that were lost with their worker.
     let crashes: Int
     let createdAt: Timestamp
     let runAt: Timestamp
     let startedAt: Timestamp
-    /// As it lies in the database. Decoded in the attempt's own task, so that a broken one fails that job only.
+    /// As stored in the database. It is decoded in the attempt's own task, so that a broken payload fails its own job
+    /// only.
     let payload: JSONB
-    /// What was asked for at its enqueue beyond the usual; nil for most jobs.
+    /// The options of the enqueue; nil for most jobs.
     let options: JobOptions?
-    /// The worker id under which it was claimed.
+    /// The worker id that claimed the job.
     let workerID: Int64
     /// The epoch of its claim: see ``ClaimEpochs``.
     let epoch: Int32
@@ -47,15 +48,14 @@ package final class ClaimedJob: Sendable {
         self.epoch = epoch
     }
 
-    /// Microseconds from when it was due to when it was claimed, by the database's clock; 0 where it was due at
-    /// `-infinity`, from which nobody can count.
+    /// Microseconds from due to claimed, by the database's clock; 0 for a job that was due at `-infinity`.
     var waitedMicroseconds: Int64 {
         let (waited, isTooLong) = startedAt.microseconds.subtractingReportingOverflow(runAt.microseconds)
         return isTooLong ? 0 : max(0, waited)
     }
 }
 
-/// The options of a job that its worker has to know of: errand.job_options.
+/// The options of a job that its worker needs: errand.job_options.
 struct JobOptions: Sendable, Decodable {
     let notAfter: Timestamp?
     let guardName: String?

@@ -3,7 +3,7 @@ import Postgres
 
 /// The handlers of a worker, found by kind.
 public struct Handlers: Sendable {
-    /// A handler without its type: takes the job as it lies in the database.
+    /// A type-erased handler: takes the job as stored in the database.
     package struct Entry: Sendable {
         package let policy: JobPolicy
         package let run: @Sendable (ClaimedJob, JobContext) async throws -> Outcome
@@ -18,7 +18,7 @@ public struct Handlers: Sendable {
 
     private(set) var entries: [JobKind: Entry] = [:]
 
-    /// The built-in kind `noop` is always there.
+    /// The built-in kind `noop` is always included.
     ///
     /// - Parameters:
     ///   - handlers: at most one for each kind.
@@ -29,7 +29,7 @@ public struct Handlers: Sendable {
         for handler in handlers { add(handler) }
     }
 
-    /// Adds a handler. A kind has one: the later one counts.
+    /// Adds a handler. A kind has one handler: the last one added replaces earlier ones.
     public mutating func add(_ handler: some JobHandler) {
         entries[Self.kind(of: handler)] = Self.entry(handler)
     }
@@ -41,7 +41,7 @@ public struct Handlers: Sendable {
 
     private static func kind<H: JobHandler>(of handler: H) -> JobKind { H.Payload.kind }
 
-    /// The handler without its type; with another deadline than its kind's where one is given.
+    /// The type-erased handler. A `deadline` replaces that of its kind.
     package static func entry<H: JobHandler>(_ handler: H, deadline: Duration? = nil) -> Entry {
         var policy = H.Payload.policy
         policy.deadline = deadline ?? policy.deadline
@@ -63,7 +63,7 @@ public enum HandlersBuilder {
     public static func buildBlock(_ handlers: any JobHandler...) -> [any JobHandler] { handlers }
 }
 
-/// A payload that isn't what its kind expects. Trying again is of no use.
+/// A payload that doesn't match its kind. A retry would fail again.
 struct UnfitPayload: ClassifiedError, CustomStringConvertible {
     let description: String
     var isPermanent: Bool { true }

@@ -1,6 +1,6 @@
 import Postgres
 
-/// What is to be done, as it lies in the database: the payload of one kind of job.
+/// The payload of one kind of job, as stored in the database.
 ///
 /// ```swift
 /// struct SendReceipt: Job {
@@ -11,14 +11,14 @@ import Postgres
 /// ```
 /// It is stored as JSON, at most 256 KB of text. Put keys into it, not data, and no secrets: ops read it.
 public protocol Job: Codable, Sendable {
-    /// The kind's name, for ever: jobs that wait in the database are found by it.
+    /// The kind's name. It must never change: waiting jobs are found by it.
     static var kind: JobKind { get }
     /// How jobs of the kind are run. Default: queue `default`, priority 2, 5 minutes, 10 attempts.
     static var policy: JobPolicy { get }
-    /// The job of a payload. Default: by `Codable`; a kind whose payload has changed its shape can read the old one
+    /// Decodes the job from a payload. Default: by `Codable`. A kind whose payload has changed can decode the old form
     /// here.
     ///
-    /// - Throws: whatever says what doesn't fit, such as a `DecodingError`: the job fails at once with it.
+    /// - Throws: any error that says what doesn't match, such as a `DecodingError`. The job then fails without a retry.
     init(payload: JSONB) throws
 }
 

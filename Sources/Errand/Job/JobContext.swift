@@ -1,7 +1,7 @@
 import Logging
 import Postgres
 
-/// What an attempt knows of itself and of the worker that runs it.
+/// The attempt that is running, and the worker that runs it.
 public struct JobContext: Sendable {
     let job: ClaimedJob
     let environment: AttemptEnvironment
@@ -13,11 +13,11 @@ public struct JobContext: Sendable {
         self.control = control
     }
 
-    /// The worker's database, for reads and writes of the handler's own.
+    /// The worker's database, for the handler's own reads and writes.
     public var database: Database { environment.database }
 
-    /// Carries `job_id`, `kind`, `queue`, `attempt`, `worker_id` and, where there is a trace, `trace_id` with every
-    /// line. Its last lines are stored with the job: at most 50 from `info` on, and 8 KB.
+    /// Adds `job_id`, `kind`, `queue`, `attempt`, `worker_id` and, if there is a trace, `trace_id` to every line. The
+    /// last lines are stored with the job: at most 50 lines of level `info` and above, and 8 KB.
     public var logger: Logger {
         var logger = environment.logger
         logger.handler = JobLog(inner: logger.handler, progress: environment.progress, job: job)
@@ -40,11 +40,11 @@ public struct JobContext: Sendable {
     public var maxAttempts: Int { job.maxAttempts }
     /// When the job was enqueued, by the database's clock.
     public var createdAt: Timestamp { job.createdAt }
-    /// The moment after which no attempt may start; nil where there is none.
+    /// The moment after which no attempt may start; nil if there is none.
     public var notAfter: Timestamp? { job.options?.notAfter }
     /// Words to find the job by.
     public var tags: [String] { job.options?.tags ?? [] }
-    /// The trace of its enqueue, as W3C Trace Context writes it.
+    /// The trace of the enqueue, in W3C Trace Context format.
     public var traceparent: String? { job.options?.traceparent }
 
     /// The trace of this attempt where the program has a tracer, else that of the enqueue.
@@ -53,17 +53,17 @@ public struct JobContext: Sendable {
         return (own ?? traceparent.flatMap(TraceParent.init))?.traceID
     }
 
-    /// Why the attempt was asked to stop; nil while it wasn't. Set before its task is cancelled.
+    /// Why the attempt was asked to stop; nil if it wasn't. It is set before the task is cancelled.
     public var interruption: Interruption? { control.interruption }
 }
 
 // MARK: - While it runs
 extension JobContext {
-    /// Says how far the attempt is, for people who look at the job: `errand.job_progress` has it within a second.
+    /// Reports progress to operators: `errand.job_progress` shows it within a second.
     ///
     /// - Parameters:
-    ///   - fraction: how much is done, 0 to 1; what is beyond counts as that.
-    ///   - message: what it is doing, up to 1,000 characters; nil leaves the last one.
+    ///   - fraction: how much is done. Values are clamped to 0...1.
+    ///   - message: what the attempt is doing, up to 1,000 characters; nil keeps the last message.
     public func progress(_ fraction: Double, _ message: String? = nil) {
         environment.progress.update(job) { report in
             report.fraction = min(1, max(0, fraction))
@@ -71,18 +71,16 @@ extension JobContext {
         }
     }
 
-    /// Shows what the attempt has found so far, as JSON of at most 256 KB. What it returns at its end is stored
-    /// elsewhere.
+    /// Publishes a preliminary output, as JSON of at most 256 KB. The output of the outcome is stored separately.
     public func output(_ output: some Encodable) throws {
         let output = try JSONB(encoding: output)
         environment.progress.update(job) { $0.output = output }
     }
 
-    /// Runs `body` once so many bytes of the worker's memory budget are free; more than all of it waits until it is
-    /// alone.
+    /// Runs `body` once this much of the worker's memory budget is free. A need above the whole budget runs alone.
     ///
-    /// For a need that the attempt has to compute, such as from a picture's header; what is the same for each attempt
-    /// stands in the policy. First come, first served.
+    /// For a need that the attempt computes, such as from a picture's header. A need that is the same for every attempt
+    /// belongs in the policy. First come, first served.
     /// - Throws: what `body` throws; a `CancellationError` if the attempt was stopped before.
     public func withMemory<T: Sendable>(_ bytes: Int, _ body: () async throws -> T) async throws -> T {
         try await environment.memory.with(bytes, body)
@@ -91,12 +89,12 @@ extension JobContext {
 
 /// Why an attempt was asked to stop.
 public enum Interruption: String, Sendable, Hashable {
-    /// It ran longer than its kind's policy allows.
+    /// The attempt ran longer than its kind's policy allows.
     case deadline
-    /// Ops cancelled the job: its outcome is on record already.
+    /// An operator cancelled the job: its outcome is already recorded.
     case cancelled
-    /// The worker lost its lease: the job runs elsewhere.
+    /// The worker lost its lease: the job runs on another worker.
     case leaseLost = "lease lost"
-    /// The worker stops, and its grace period is over.
+    /// The worker is stopping, and its grace period is over.
     case shutdown
 }

@@ -1,8 +1,8 @@
-/// Runs the jobs of one kind. What it needs comes in by its initializer.
+/// Runs the jobs of one kind. Dependencies are passed to its initializer.
 ///
-/// An attempt runs at least once: after a crash the same job runs again, so its effects must bear repetition. The task
-/// of an attempt is cancelled at its deadline, when ops cancel the job, when the worker loses its lease and at the end
-/// of a shutdown's grace; ``JobContext/interruption`` says which.
+/// A job runs at least once: it runs again after a crash, so its effects must be idempotent. The task of an attempt is
+/// cancelled at its deadline, when an operator cancels the job, when the worker loses its lease, and after the grace
+/// period of a shutdown. ``JobContext/interruption`` says which.
 public protocol JobHandler<Payload>: Sendable {
     associatedtype Payload: Job
 

@@ -1,8 +1,9 @@
-/// Which handler runs a job: `image_compression`. One word of the field in Swift, SQL, logs and metrics.
+/// Names what a job does, and so which handler runs it: `image_compression`. Swift, SQL, logs and metrics use the same
+/// name.
 public struct JobKind: RawRepresentable, Hashable, Sendable, Codable {
     public let rawValue: String
 
-    /// Takes any text; PostgreSQL accepts a-z, then up to 99 of a-z 0-9 `_` `.` `-`, and refuses others at the enqueue.
+    /// Accepts any text. At the enqueue PostgreSQL accepts a-z, then up to 99 of a-z 0-9 `_` `.` `-`.
     public init(rawValue: String) {
         self.rawValue = rawValue
     }

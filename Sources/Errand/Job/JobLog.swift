@@ -1,8 +1,8 @@
 import Foundation
 import Logging
 
-/// A job's log: each line goes where all lines go, and from `info` on it is stored with the job too, whatever level the
-/// program's log has.
+/// A job's log: passes each line to the program's log. Lines of level `info` and above are also stored with the job,
+/// whatever level the program's log has.
 struct JobLog: LogHandler {
     var inner: any LogHandler
     let progress: ProgressBuffer

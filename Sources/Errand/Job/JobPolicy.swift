@@ -1,22 +1,21 @@
-/// How the jobs of a kind are run. An enqueue may choose another queue, priority, number of attempts and limit for its
-/// job.
+/// How the jobs of a kind run. An enqueue can choose another queue, priority, number of attempts and limit for its job.
 public struct JobPolicy: Sendable, Hashable {
     /// The queue that jobs of the kind go to.
     public var queue: String
     /// 1 (first) to 4 (last).
     public var priority: Int
-    /// How long one attempt may take before it is cancelled and counts as failed. Waiting for memory counts.
+    /// How long one attempt may take before it is cancelled and counts as failed, including its wait for memory.
     public var deadline: Duration
-    /// How often, and after which pauses, a failed attempt is repeated.
+    /// How often, and after which delays, a failed attempt is retried.
     public var retry: RetryPolicy
-    /// How many jobs of the kind run at once, over all workers; nil is no limit. It is stored as the limit `kind/NAME`
-    /// when a worker brings another number than before; ops may change it there at any time.
+    /// How many jobs of the kind run at once, over all workers; nil is no limit. A worker stores a changed number as
+    /// the limit `kind/NAME` when it registers. Operators can change the limit at any time.
     public var limit: Int?
-    /// What jobs of the kind need from outside: while it is known to be down, none is started.
+    /// The dependency that jobs of the kind need: none is started while it is down.
     public var dependency: String?
     /// How long ended jobs of the kind are kept.
     public var retention: JobRetention
-    /// Bytes of memory that an attempt takes at its height. One starts only within the worker's memory budget.
+    /// The peak memory of an attempt, in bytes. An attempt starts only within the worker's memory budget.
     public var memory: Int
 
     public init(
@@ -43,9 +42,10 @@ public struct JobPolicy: Sendable, Hashable {
     }
 }
 
-/// How long ended jobs of a kind are kept; nil is as long as all others: 7 days, failed ones 30.
+/// How long ended jobs of a kind are kept; nil is the default: 7 days, and 30 days for failed jobs.
 public struct JobRetention: Sendable, Hashable {
-    /// Jobs that succeeded, were cancelled or became obsolete. Less than others makes housekeeping look for them.
+    /// Jobs that succeeded, were cancelled or became obsolete. Housekeeping deletes them one by one if this is less
+    /// than the default.
     public var ended: Duration?
     /// Jobs that failed.
     public var failed: Duration?

@@ -1,7 +1,8 @@
 import Foundation
 import Postgres
 
-/// The built-in kind `noop`: does nothing, or misbehaves as asked. For first tries, canaries, benches and fault tests.
+/// The built-in kind `noop`: does nothing, or fails as requested. For first trials, canaries, benchmarks and fault
+/// tests.
 ///
 /// ```sql
 /// select errand.enqueue('noop', '{"sleep_ms": 500, "output": {"hello": "world"}}');
@@ -13,16 +14,16 @@ public struct Noop: Job {
     public enum Failure: String, Codable, Sendable {
         /// Fails each attempt, and is retried.
         case transient
-        /// Fails for good at the first attempt.
+        /// Fails permanently at the first attempt.
         case permanent
     }
 
-    /// How long it sleeps first, in ms; cancellation ends it.
+    /// How long it sleeps first, in milliseconds. Cancellation ends the sleep.
     public var sleepMilliseconds: Int?
     /// How it fails, after the sleep.
     public var fail: Failure?
-    /// True ends the whole worker process with SIGABRT, after the sleep, where the worker allows it
-    /// (``Handlers/init(_:noopMayCrash:)``). Elsewhere the job fails for good.
+    /// True aborts the worker process (SIGABRT) after the sleep, if the worker allows it
+    /// (``Handlers/init(_:noopMayCrash:)``). Otherwise the job fails permanently.
     public var crash: Bool?
     /// What it returns: any JSON.
     public var output: JSONValue?
@@ -43,8 +44,8 @@ public struct Noop: Job {
 
     private static let quotedKeys = CodingKeys.allCases.map { Array("\"\($0.rawValue)\"".utf8) }
 
-    /// An object without any key that it knows asks for nothing, and needs no JSON decoder: that would take longer than
-    /// all else that a worker does for a no-op job (1.2 µs of 7, measured).
+    /// An object without any known key needs no JSON decoder. Decoding would take 1.2 µs of the 7 µs that a worker
+    /// spends on a no-op job.
     public init(payload: JSONB) throws {
         let isPlain = payload.bytes.first == UInt8(ascii: "{") && !payload.bytes.withUnsafeBytes(Self.mentionsKeys)
         self = isPlain ? Noop() : try payload.decode(Self.self)

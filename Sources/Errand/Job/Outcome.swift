@@ -1,47 +1,48 @@
 import Postgres
 
-/// How an attempt ended, in its handler's words. An error that is thrown is a retry, unless it is permanent.
+/// What a handler returns. A thrown error means a retry, unless the error is permanent.
 public enum Outcome: Sendable, Hashable {
-    /// Done; the output, if any, is kept with the job.
+    /// The job succeeded. The output, if any, is stored with the job.
     case done(output: JSONB?)
-    /// Once more, after a pause of the handler's choice (nil = as the kind's policy says). Spends the attempt.
+    /// Retries after a delay (nil: the delay of the kind's policy). Counts the attempt.
     case retry(after: Duration?, reason: String)
-    /// Once more at a later time, without spending the attempt: nothing went wrong, it was too early.
+    /// Runs the job again after a delay, without counting the attempt: it was too early.
     case snooze(for: Duration)
-    /// See ``snooze(until:)``: two cases can't share a name in patterns.
+    /// See ``snooze(until:)``. Two cases can't share a name in patterns.
     case snoozeUntil(Timestamp)
-    /// What the job needs is down. It waits without spending the attempt, and counts as one failure of the dependency:
-    /// three within 10 s open it for the whole fleet, `until` at once. Then one job a second tries it, and when that
-    /// has succeeded the others go, oldest first. A dependency's name: a-z, then up to 99 of a-z 0-9 `_` `.` `-`.
+    /// A dependency of the job is down. The job waits, and the attempt is not counted. Three failures within 10 s open
+    /// the dependency's circuit for all workers; `until` opens it at once. Then one job per second probes it, and after
+    /// a success the parked jobs are released, oldest first. A dependency's name: a-z, then up to 99 of a-z 0-9 `_` `.`
+    /// `-`.
     case park(dependency: String, until: Timestamp? = nil, reason: String = "found to be down")
-    /// No longer wanted. Kept in the history with its reason.
+    /// The job is no longer wanted. It moves to the history with its reason.
     case cancel(reason: String)
-    /// Failed for good: trying again is of no use. Kept among the failed jobs with its reason.
+    /// The job failed permanently: a retry would not help. It moves to the failed jobs with its reason.
     case fail(reason: String)
 
-    /// Once more at that moment by the database's clock, without spending the attempt.
+    /// Runs the job again at this time of the database's clock, without counting the attempt.
     public static func snooze(until time: Timestamp) -> Outcome { .snoozeUntil(time) }
 
-    /// Done, without an output.
+    /// The job succeeded, without an output.
     public static var done: Outcome { .done(output: nil) }
 
-    /// Done, with an output of at most 256 KB as JSON.
+    /// The job succeeded, with an output of at most 256 KB as JSON.
     public static func done(_ output: some Encodable) throws -> Outcome {
         .done(output: try JSONB(encoding: output))
     }
 }
 
-/// An error that knows whether trying again is of use. Errors of other types are taken as worth a retry.
+/// An error that knows whether a retry can succeed. Errors of other types are retried.
 public protocol ClassifiedError: Error {
-    /// True where the same attempt would fail again: the job fails at once, whatever attempts are left.
+    /// True if the same attempt would fail again: then the job fails at once, whatever attempts are left.
     var isPermanent: Bool { get }
 }
 
-/// Thrown from deep inside a handler: what the job needs is down. Ends the attempt as
+/// A dependency of the job is down. A handler that throws it has the outcome
 /// ``Outcome/park(dependency:until:reason:)``.
 public struct DependencyDown: Error, Sendable, CustomStringConvertible {
     public let dependency: String
-    /// When it may be tried again, where that is known.
+    /// When the dependency may be probed, if known.
     public let until: Timestamp?
     public let reason: String
 

@@ -2,9 +2,9 @@ import Foundation
 import Postgres
 import Synchronization
 
-/// Progress, output and log of running attempts, until they are written: once a second, for all at once.
+/// Buffers progress, output and log of running attempts. They are written once a second, all together.
 package final class ProgressBuffer: Sendable {
-    /// What one attempt has said.
+    /// What one attempt has reported.
     package struct Report: Sendable {
         static let lines = 50
         static let bytes = 8192
@@ -15,12 +15,12 @@ package final class ProgressBuffer: Sendable {
         package var output: JSONB?
         package private(set) var log: [String] = []
         private var logBytes = 0
-        /// Something has been said that isn't written yet.
+        /// Whether the report has changed since the last write.
         var isUnwritten = false
 
         init(of job: ClaimedJob) { self.job = job }
 
-        /// Adds a line to the log; the oldest ones give way.
+        /// Appends a line to the log. The oldest lines are dropped beyond 50 lines or 8 KB.
         mutating func append(_ line: String) {
             let line = String(line.prefix(1000))
             log.append(line)
@@ -33,7 +33,7 @@ package final class ProgressBuffer: Sendable {
 
     var isEmpty: Bool { reports.withLock(\.isEmpty) }
 
-    /// Changes what is known of an attempt. What an older attempt of the job still says is dropped.
+    /// Changes the report of an attempt. Reports of older attempts of the same job are ignored.
     func update(_ job: ClaimedJob, _ change: (inout Report) -> Void) {
         reports.withLock { reports in
             var report = reports[job.id] ?? Report(of: job)
@@ -45,7 +45,7 @@ package final class ProgressBuffer: Sendable {
         }
     }
 
-    /// What is to be written now. Attempts that have ended are forgotten once they were taken.
+    /// Returns the reports to write now. Reports of ended attempts are removed with this call.
     package func take(running: Set<Int64>) -> [Report] {
         reports.withLock { reports in
             let unwritten = reports.values.filter(\.isUnwritten).sorted { $0.job.id < $1.job.id }
@@ -55,7 +55,7 @@ package final class ProgressBuffer: Sendable {
         }
     }
 
-    /// Takes back what could not be written, unless there is something newer already.
+    /// Puts back reports that could not be written, unless newer ones exist.
     func put(back taken: [Report]) {
         reports.withLock { reports in
             for report in taken {

@@ -1,13 +1,13 @@
 import Tracing
 
-/// A trace and the span in it that something belongs to, as W3C Trace Context writes it: `00-TRACE-SPAN-FLAGS`.
+/// A trace and a span of it, in W3C Trace Context format: `00-TRACE-SPAN-FLAGS`.
 struct TraceParent: Sendable {
     let text: String
 
     /// 32 hex digits, the same for all spans of the trace.
     var traceID: String { String(text.dropFirst(3).prefix(32)) }
 
-    /// Nil for what the database would refuse.
+    /// Nil for a text that the database would refuse.
     init?(_ text: String) {
         let parts = text.utf8.split(separator: UInt8(ascii: "-"), omittingEmptySubsequences: false)
         let isHex = parts.allSatisfy { $0.allSatisfy { Self.digits.contains($0) } }
@@ -22,9 +22,10 @@ struct TraceParent: Sendable {
 extension TraceParent {
     private static let key = "traceparent"
 
-    /// That of the span around the caller. Nil outside of any, and with a tracer that doesn't write W3C Trace Context.
+    /// The trace parent of the caller's span. Nil outside of a span, and with a tracer that doesn't write W3C Trace
+    /// Context.
     ///
-    /// Costs a look at a task-local value where there is no span.
+    /// Without a span it only reads a task-local value.
     static var current: TraceParent? {
         guard let context = InstrumentationContext.current, !context.isEmpty else { return nil }
         var fields: [String: String] = [:]
@@ -32,7 +33,7 @@ extension TraceParent {
         return fields[key].flatMap(TraceParent.init)
     }
 
-    /// The context that a span with this parent starts from, as `tracer` reads it.
+    /// The context in which a span with this parent starts.
     func context(for tracer: any Tracer) -> InstrumentationContext {
         var context = InstrumentationContext.topLevel
         tracer.extract([Self.key: text], into: &context, using: Fields())
@@ -49,7 +50,7 @@ extension TraceParent {
 }
 
 extension InstrumentationSystem {
-    /// The program's tracer; nil where it has bootstrapped none.
+    /// The program's tracer; nil if none was bootstrapped.
     static var tracerIfAny: (any Tracer)? {
         let tracer = tracer
         return tracer is NoOpTracer ? nil : tracer

@@ -1,57 +1,57 @@
 import Postgres
 
-/// What becomes of ticks that nobody could enqueue in time, because no scheduler ran or the database was away.
+/// The policy for missed ticks: those that no scheduler could enqueue in time.
 public enum MissedTicks: String, Sendable, Hashable, CaseIterable {
-    /// Nothing: they are on record as skipped.
+    /// Missed ticks are recorded as skipped.
     case skip
-    /// One job for all of them, the newest tick's; the others are on record as coalesced. Where a later tick is in time
-    /// its job stands for them all.
+    /// The newest missed tick gets a job; the others are recorded as coalesced. If a later tick is in time, its job
+    /// stands for all missed ones.
     case latest
-    /// A job each, up to a bound: the newest ones.
+    /// Each missed tick gets a job, the newest ones up to a bound.
     case all
 }
 
-/// What became of a tick, as it stands on record.
+/// The recorded outcome of a tick.
 enum TickOutcome: String, Sendable, Hashable {
-    /// In time: a job of its own.
+    /// The tick was in time and got a job.
     case enqueued
-    /// Missed, and made up for by a job of its own.
+    /// The tick was missed and got a job late.
     case late
-    /// Missed; a later tick's job stands for it.
+    /// The tick was missed. The job of a later tick stands for it.
     case coalesced
-    /// Missed, and not made up for.
+    /// The tick was missed and got no job.
     case skipped
-    /// Its schedule was paused.
+    /// The schedule was paused.
     case paused
 
     var givesJob: Bool { self == .enqueued || self == .late }
 }
 
-/// Which of the ticks that have come due are enqueued, and what becomes of the others.
+/// Decides which due ticks are enqueued, and the outcome of the others.
 struct CatchUp: Sendable, Hashable {
     var missed: MissedTicks
-    /// A tick that is later than this was missed.
+    /// A tick that is later than this counts as missed.
     var maxLateness: Duration
-    /// Where all missed ticks are wanted: how many at most, together with those in time.
+    /// With ``MissedTicks/all``: the most ticks to enqueue, including those in time.
     var maxCatchUp: Int
 
-    /// A settled tick.
-    struct Settled: Sendable, Hashable {
+    /// A tick with its decided outcome.
+    struct Decision: Sendable, Hashable {
         let tick: Timestamp
         let outcome: TickOutcome
     }
 
-    /// Ticks that give no job beyond this number leave no record of their own: the newest do.
+    /// The most ticks without a job that are recorded, the newest ones.
     static let mostPassedOver = 1000
 
     /// The ticks after `last` up to and with `now`, oldest first.
     ///
-    /// Those that are in time are always enqueued, so that a scheduler that is a little late drops nothing. Costs
-    /// microseconds a tick, however long ago `last` is.
-    func settle(_ schedule: Schedule, after last: Timestamp, at now: Timestamp) -> [Settled] {
+    /// Ticks in time are always enqueued, so that a scheduler that is a little late drops none. Costs microseconds per
+    /// tick, however long ago `last` is.
+    func decide(_ schedule: Schedule, after last: Timestamp, at now: Timestamp) -> [Decision] {
         let onTimeFrom = Timestamp(microseconds: now.microseconds - maxLateness.wholeMicroseconds - 1)
         let onTime = schedule.ticks(after: max(last, onTimeFrom), through: now)
-            .map { Settled(tick: $0, outcome: .enqueued) }
+            .map { Decision(tick: $0, outcome: .enqueued) }
         guard last < onTimeFrom else { return onTime }
         let wanted =
             switch missed {
@@ -61,13 +61,13 @@ struct CatchUp: Sendable, Hashable {
             }
         let late = schedule.lastTicks(wanted + Self.mostPassedOver, after: last, through: onTimeFrom).ticks
         let passedOver: TickOutcome = missed == .latest ? .coalesced : .skipped
-        return late.dropLast(wanted).map { Settled(tick: $0, outcome: passedOver) }
-            + late.suffix(wanted).map { Settled(tick: $0, outcome: .late) } + onTime
+        return late.dropLast(wanted).map { Decision(tick: $0, outcome: passedOver) }
+            + late.suffix(wanted).map { Decision(tick: $0, outcome: .late) } + onTime
     }
 
-    /// The ticks of a paused schedule after `last` up to and with `now`, oldest first: none gives a job.
-    static func passOver(_ schedule: Schedule, after last: Timestamp, at now: Timestamp) -> [Settled] {
+    /// The ticks of a paused schedule after `last` up to and with `now`, oldest first. None gets a job.
+    static func passOver(_ schedule: Schedule, after last: Timestamp, at now: Timestamp) -> [Decision] {
         schedule.lastTicks(mostPassedOver, after: last, through: now).ticks
-            .map { Settled(tick: $0, outcome: .paused) }
+            .map { Decision(tick: $0, outcome: .paused) }
     }
 }

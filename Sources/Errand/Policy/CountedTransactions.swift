@@ -1,22 +1,22 @@
-/// Of which transactions a process has counted all ends, so that those that it could not count before it was killed are
-/// found: later ones.
+/// Tracks which transactions' completions a process has counted, so that housekeeping counts the rest if the process is
+/// killed.
 ///
-/// PostgreSQL numbers transactions in the order in which they first write. One that begins after an answer of another
-/// has come gets a higher number. So while a transaction is open here, whose number is not known yet, all up to the
-/// newest that was known when it began are surely not it.
+/// PostgreSQL numbers transactions in the order in which they first write. A transaction that begins after the reply to
+/// another one gets a higher number. So the number of an open transaction, which isn't known yet, is above the newest
+/// number that was known when it began.
 package struct CountedTransactions: Sendable {
-    /// One open transaction.
+    /// An open transaction.
     package struct Ticket: Hashable, Sendable {
         fileprivate let number: Int
     }
 
-    /// More would make the worker's row long. What is left out then is the one that is open for longest: should the
-    /// process be killed before it counts its end, that stays uncounted.
+    /// More would make the worker's row long. Then the longest open transaction is left out: if the process is killed
+    /// before it counts that one, its completions stay uncounted.
     static let longestList = 1000
 
     private var newest: Int64 = 0
     private var tickets = 0
-    /// The newest transaction known when each of them began.
+    /// The newest transaction that was known when each one began.
     private var open: [Ticket: Int64] = [:]
     private var listed: Set<Int64> = []
 
@@ -28,26 +28,26 @@ package struct CountedTransactions: Sendable {
         return ticket
     }
 
-    /// Its ends are counted, or there are none.
+    /// Its completions are counted, or it has none.
     mutating func end(_ ticket: Ticket) {
         guard open.removeValue(forKey: ticket) != nil else { return }
-        forget()
+        prune()
     }
 
-    /// All ends of this transaction are counted.
+    /// All completions of this transaction are counted.
     mutating func counted(_ transaction: Int64) {
         newest = max(newest, transaction)
         listed.insert(transaction)
-        forget()
+        prune()
     }
 
-    /// All ends of this process by transactions up to this one are counted.
+    /// All completions of this process up to this transaction are counted.
     var upTo: Int64 { open.values.min() ?? newest }
 
-    /// Later transactions whose ends are counted too.
+    /// Later transactions whose completions are counted too.
     var beyond: [Int64] { listed.sorted() }
 
-    private mutating func forget() {
+    private mutating func prune() {
         while true {
             let upTo = upTo
             listed = listed.filter { $0 > upTo }

@@ -10,7 +10,7 @@ struct CronDays: Sendable, Hashable {
     private(set) var weekdaysOfMonth: UInt64 = 0
     /// `5L`, the last Friday, is bit 5.
     private(set) var lastWeekdays: UInt64 = 0
-    /// Where both fields are restricted, one of them is enough.
+    /// If both fields are restricted, a day that matches one of them is enough.
     let isEitherEnough: Bool
 
     init(dayOfMonth: Substring, dayOfWeek: Substring) throws(ScheduleError) {
@@ -36,10 +36,10 @@ struct CronDays: Sendable, Hashable {
         let field = CronField.dayOfWeek
         if let mark = item.firstIndex(of: "#") {
             let weekday = try field.value(item[..<mark], in: item) % 7
-            guard let place = CronField.number(item[item.index(after: mark)...]), (1...5).contains(place) else {
+            guard let index = CronField.number(item[item.index(after: mark)...]), (1...5).contains(index) else {
                 throw ScheduleError(field.name, expected: "1 to 5 behind #", came: String(item))
             }
-            weekdaysOfMonth |= 1 << (place * 7 + weekday)
+            weekdaysOfMonth |= 1 << (index * 7 + weekday)
         } else if item.last == "L" || item.last == "l" {
             lastWeekdays |= 1 << (try field.value(item.dropLast(), in: item) % 7)
         } else {

@@ -70,7 +70,7 @@ public struct CronExpression: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension CronExpression: ExpressibleByStringLiteral {
-    /// An expression that stands in the program's own text. A wrong one stops the program: it is a slip of the pen.
+    /// An expression in the program's source. A malformed one stops the program.
     public init(stringLiteral text: String) {
         do {
             try self.init(text)
@@ -82,7 +82,7 @@ extension CronExpression: ExpressibleByStringLiteral {
 
 // MARK: - Matching
 extension CronExpression {
-    /// Whether every hour matches. Such a schedule follows real time, where clocks change too.
+    /// Whether every hour matches. Such a schedule follows real time, even where clocks change.
     var matchesEveryHour: Bool { hours == 0xFF_FFFF }
 
     /// Whether a time of the local clock matches, in seconds since 1970.
@@ -109,7 +109,7 @@ extension CronExpression {
 
     /// The first local time that matches and isn't before `start`, in seconds on the local clock since 1970.
     ///
-    /// Nil where there is none within 41 years: 29 February falls on a given day of the week at least that often, and
+    /// Nil if there is none within 41 years: 29 February falls on a given day of the week at least that often, and
     /// 30 February never comes. The search costs at most 15,000 steps, where few days match.
     func firstLocalTime(from start: Int64) -> Int64? {
         var number = start.flooredQuotient(86400)

@@ -4,7 +4,7 @@ struct CronField {
     let values: ClosedRange<Int>
     /// Full names in lower case, from the lowest value on; three letters of each are enough.
     var words: [String] = []
-    /// What else may stand there, in the words of an error.
+    /// What else the field accepts, for errors.
     var others = ""
 
     static let second = CronField(name: "second", values: 0...59)
@@ -25,14 +25,14 @@ struct CronField {
 }
 
 extension CronField {
-    /// The values that a field's text stands for, one bit each.
+    /// The values of a field's text, one bit each.
     func bits(_ text: Substring) throws(ScheduleError) -> UInt64 {
         var bits: UInt64 = 0
         for item in text.split(separator: ",", omittingEmptySubsequences: false) { bits |= try self.bits(ofItem: item) }
         return bits
     }
 
-    /// The values of one item of the list that a field is.
+    /// The values of one item of a field's list.
     func bits(ofItem item: Substring) throws(ScheduleError) -> UInt64 {
         let halves = item.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
         let step = halves.count == 2 ? try self.step(halves[1], in: item) : nil
@@ -48,18 +48,18 @@ extension CronField {
     func value(_ text: Substring, in item: Substring) throws(ScheduleError) -> Int {
         if let value = Self.number(text), values.contains(value) { return value }
         let word = text.lowercased()
-        if let place = words.firstIndex(where: { $0 == word || $0.prefix(3) == word }) {
-            return values.lowerBound + place
+        if let index = words.firstIndex(where: { $0 == word || $0.prefix(3) == word }) {
+            return values.lowerBound + index
         }
         throw unexpected(item)
     }
 
-    /// One or two digits; nil where the text is anything else.
+    /// One or two digits; nil if the text is anything else.
     static func number(_ text: Substring) -> Int? {
         text.utf8.count <= 2 && text.utf8.allSatisfy { (48...57).contains($0) } ? Int(text) : nil
     }
 
-    /// The error for an item that this field can't have.
+    /// The error for an item that this field doesn't accept.
     func unexpected(_ item: Substring) -> ScheduleError {
         let numbers = "\(values.lowerBound) to \(values.upperBound)"
         let names =
@@ -69,7 +69,8 @@ extension CronField {
     }
 
     private func range(_ text: Substring, in item: Substring, hasStep: Bool) throws(ScheduleError) -> ClosedRange<Int> {
-        // The second Sunday, 7, is the same day: a wildcard leaves it out, so that its steps count from one Sunday only.
+        // The second Sunday, 7, is the same day: a wildcard leaves it out, so that its steps count from one Sunday
+        // only.
         if text == "*" { return values.lowerBound...(self.name == "day of week" ? 6 : values.upperBound) }
         let ends = text.split(separator: "-", maxSplits: 1, omittingEmptySubsequences: false)
         let first = try value(ends[0], in: item)

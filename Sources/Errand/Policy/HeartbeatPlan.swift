@@ -1,12 +1,13 @@
 import Postgres
 
-/// When a lease keeper sends heartbeats, when it tries again after a failure, and how long it waits between two rounds.
+/// Decides when a lease keeper sends heartbeats, when it retries after a failure, and how long it waits between two
+/// rounds.
 struct HeartbeatPlan {
     typealias Instant = ContinuousClock.Instant
 
     /// Between two rounds: how late a deadline may be noticed.
     static let interval: Duration = .milliseconds(100)
-    /// The same while nothing has run for as long.
+    /// The same after this long without a running job.
     static let rest: Duration = .seconds(1)
     /// The longest between two heartbeats while a cancellation is found only by one.
     static let askingInterval: Duration = .milliseconds(500)
@@ -35,14 +36,14 @@ struct HeartbeatPlan {
     /// - Parameter isAsking: whether a cancellation is found only by a heartbeat.
     func isDue(at now: Instant, isAsking: Bool) -> Bool { last + period(isAsking) <= now || isRequested }
 
-    /// A heartbeat got through.
+    /// A heartbeat succeeded.
     mutating func sent(at now: Instant) {
         last = now
         isRequested = false
     }
 
-    /// A heartbeat is to come at once. Returns the moment before which it must not: any role may send a NOTIFY, as often
-    /// as it likes.
+    /// Requests a heartbeat at once. Returns the earliest time for it: any role may send a NOTIFY, as often as it
+    /// likes.
     mutating func request() -> Instant {
         isRequested = true
         return last + Self.interval
@@ -52,7 +53,7 @@ struct HeartbeatPlan {
 
     mutating func failed(at now: Instant) { nextTry = now + backoff.next() }
 
-    /// Something runs or has run, or not all is well.
+    /// Something runs or has run, or something is wrong.
     mutating func ran(at now: Instant) { lastRan = now }
 
     /// How long to wait until the next round, and whether the wait ends when something begins to run.

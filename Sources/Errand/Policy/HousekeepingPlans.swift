@@ -1,45 +1,46 @@
 import Postgres
 
-/// When scheduled jobs are put in line, and from where on they are looked for.
+/// When scheduled jobs are made available, and from which time on they are searched.
 ///
-/// Nothing is expected to be due before the last one that went in line, so that a look doesn't read over what is gone.
-/// A transaction that commits late proves that wrong now and then: once a minute the look is at everything.
+/// No job is expected to be due before the last promoted one, so that a search doesn't read dead entries. A transaction
+/// that commits late may break this assumption, so once a minute a search reads everything.
 struct PromotePlan {
     static let interval: Duration = .milliseconds(200)
-    /// While nothing waits for its time: a job that is enqueued for later is noticed within this, and from then on is on
-    /// time.
+    /// While no job is scheduled. A newly scheduled job is noticed within this interval, and starts on time from then
+    /// on.
     static let idleInterval: Duration = .seconds(1)
-    /// The longest delay while something waits for its time: a job that is due starts within 1 s.
+    /// The longest delay while jobs are scheduled: a due job starts within 1 s.
     static let longestInterval: Duration = .milliseconds(500)
-    /// The most jobs a call puts in line.
+    /// The most jobs that a call promotes.
     static let batch = 1000
     private static let overlap: Int64 = 10_000_000
     private static let everythingEvery: Duration = .seconds(60)
 
     private var lastRunAt: Timestamp?
-    private var lookedAtEverything: Duration?
+    private var scannedEverythingAt: Duration?
 
-    /// From where on to look now.
+    /// The time from which to search now.
     mutating func since(at now: Duration) -> Timestamp {
-        if let looked = lookedAtEverything, now - looked < Self.everythingEvery, let lastRunAt {
+        if let scanned = scannedEverythingAt, now - scanned < Self.everythingEvery, let lastRunAt {
             return Timestamp(microseconds: lastRunAt.microseconds - Self.overlap)
         }
-        lookedAtEverything = now
+        scannedEverythingAt = now
         return .minusInfinity
     }
 
-    /// A call put `count` jobs in line, and others wait for their time or not; answers the pause before the next call.
+    /// A call promoted `count` jobs. `othersWait` says whether jobs are still scheduled. Returns the delay before the
+    /// next call.
     mutating func promoted(_ count: Int, lastRunAt: Timestamp?, othersWait: Bool, took: Duration) -> Duration {
         if let lastRunAt { self.lastRunAt = max(lastRunAt, self.lastRunAt ?? lastRunAt) }
-        guard othersWait else { return Share.pause(after: took, atLeast: Self.idleInterval) }
-        return count == Self.batch ? .zero : min(Share.pause(after: took, atLeast: Self.interval), Self.longestInterval)
+        guard othersWait else { return Share.delay(after: took, atLeast: Self.idleInterval) }
+        return count == Self.batch ? .zero : min(Share.delay(after: took, atLeast: Self.interval), Self.longestInterval)
     }
 
-    /// The call failed: what it did is unknown, so the next one looks at everything.
-    mutating func failed() { lookedAtEverything = nil }
+    /// The call failed: its effect is unknown, so the next one reads everything.
+    mutating func failed() { scannedEverythingAt = nil }
 }
 
-/// When parked jobs are looked at whose dependency may be up or whose limit may have room.
+/// When parked jobs are checked: their dependency may be up, or their limit may have room.
 enum ReleasePlan {
     static let interval: Duration = .milliseconds(200)
     /// While none is parked.
@@ -47,18 +48,18 @@ enum ReleasePlan {
     /// The longest delay while some are parked.
     static let longestInterval: Duration = .seconds(2)
 
-    /// The delay after a call: a tenth of the time while some are parked, since a call looks at as many limits as 50 ms
-    /// allow.
+    /// The delay after a call. Calls take a tenth of the time while jobs are parked, since a call checks limits for up
+    /// to 50 ms.
     static func released(othersWait: Bool, took: Duration) -> Duration {
         othersWait
-            ? min(max(interval, took * 9), longestInterval) : Share.pause(after: took, atLeast: idleInterval)
+            ? min(max(interval, took * 9), longestInterval) : Share.delay(after: took, atLeast: idleInterval)
     }
 }
 
-/// When lost workers are looked for, and which part of the jobs is read for some that nobody holds.
+/// When lost workers are searched, and which part of the jobs is read for running jobs without a worker.
 ///
-/// What a lost worker held is found by the records of its claims. All jobs are read through besides, a part with each
-/// call, for running ones that no record names: a safety net.
+/// A lost worker's jobs are found by the records of its claims. As a safety net all jobs are also read, a part with
+/// each call, for running jobs that no record names.
 struct RescuePlan {
     static let interval: Duration = .seconds(5)
     private static let readEvery: Duration = .seconds(3600)
@@ -66,7 +67,7 @@ struct RescuePlan {
     private var lastRead: Duration?
     private var nextPage: Int64?
 
-    /// The page of the table at which this call is to read on; nil where it is to read none.
+    /// The page of the table at which this call reads on; nil if it reads none.
     mutating func page(at now: Duration) -> Int64? {
         if nextPage == nil, lastRead.map({ now - $0 >= Self.readEvery }) ?? true {
             lastRead = now
@@ -75,46 +76,46 @@ struct RescuePlan {
         return nextPage
     }
 
-    /// A call read up to that page, nil where it came to the end. Returns the delay before the next call.
+    /// A call read up to `nextPage`, nil at the end of the table. Returns the delay before the next call.
     mutating func rescued(nextPage: Int64?, took: Duration) -> Duration {
         self.nextPage = nextPage
-        return Share.pause(after: took, atLeast: Self.interval)
+        return Share.delay(after: took, atLeast: Self.interval)
     }
 }
 
-/// When jobs that were in two crashes of their worker go back in line, one at a time.
+/// When jobs that were in two crashes of their worker are made available again, one at a time.
 enum IsolationPlan {
-    /// While some wait: there may be as many as a worker holds, and most take no longer than this.
+    /// While such jobs wait. There may be as many as a worker holds, and most run for less than this.
     static let interval: Duration = .milliseconds(20)
     static let idleInterval: Duration = .seconds(5)
 }
 
-/// When jobs are counted for the views of ops.
-enum StockPlan {
+/// When statistics for the operators' views are refreshed.
+enum StatisticsPlan {
     static let interval: Duration = .seconds(5)
 
-    /// The pause after a count that took so long; each is bounded, some 100 ms however many jobs there are.
-    static func pause(after took: Duration) -> Duration { Share.pause(after: took, atLeast: interval) }
+    /// The delay after a refresh that took this long. A refresh is bounded to some 100 ms, however many jobs there are.
+    static func delay(after took: Duration) -> Duration { Share.delay(after: took, atLeast: interval) }
 }
 
 /// When partitions are made and dropped, and old records pruned.
 enum MaintainPlan {
     static let interval: Duration = .seconds(3600)
-    /// After a lock on the history could not be had.
+    /// After the lock of the history was not available.
     static let again: Duration = .seconds(60)
     /// While there is more to prune than one call takes.
     static let more: Duration = .seconds(1)
-    /// The most records that a call prunes of one sort.
+    /// The most records of one sort that a call prunes.
     static let batch = 10_000
 
     /// The delay after a call that removed that many records of its biggest sort.
     static func maintained(removed: Int, took: Duration) -> Duration {
-        Share.pause(after: took, atLeast: removed >= batch ? more : interval)
+        Share.delay(after: took, atLeast: removed >= batch ? more : interval)
     }
 }
 
-/// How much of the time a duty may take.
+/// The share of time that a maintenance task may take.
 enum Share {
-    /// A pause after which a duty that took so long has taken 2 % of the time.
-    static func pause(after took: Duration, atLeast interval: Duration) -> Duration { max(interval, took * 49) }
+    /// The delay after which a task that took this long has used 2 % of the time.
+    static func delay(after took: Duration, atLeast interval: Duration) -> Duration { max(interval, took * 49) }
 }

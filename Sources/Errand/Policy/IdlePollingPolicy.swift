@@ -1,111 +1,111 @@
-/// When a worker probes its sleeping queues, and when it asks enqueuers to wake it.
+/// Decides when a worker probes its sleeping queues, and when it asks for wake-ups.
 ///
-/// A queue sleeps as soon as a claim got less than it asked for; one probe serves all that sleep. There are two ways to
-/// learn of new jobs, and the rate of wake-ups decides between them:
+/// A queue sleeps after a claim that returned fewer jobs than its limit. One probe covers all sleeping queues. The rate
+/// of wake-ups decides between two ways to learn of new jobs:
 ///
-/// - **Armed**: the wake-up flag is up, and each enqueue sends a NOTIFY. Nothing is probed but for a safety net, twice
-///   a second. That is the cheapest way while little comes: one NOTIFY a job. It stays so while wake-ups come at up to
-///   ``wakeUps`` within ``span``.
-/// - **Awake**: beyond that rate the flag is lowered, and probes are a few milliseconds apart. A busy queue sends no
-///   NOTIFY at all, which would cost its enqueuers three quarters of their rate. After a short quiet period the flag
-///   goes up again.
+/// - **Armed**: the wake-up flag is up, and each enqueue sends a NOTIFY. As a safety net, queues are probed twice a
+///   second. This is cheapest for few jobs: one NOTIFY per job. The flag stays up for up to ``wakeUps`` wake-ups within
+///   ``span``.
+/// - **Awake**: above that rate the flag is lowered, and probes are a few milliseconds apart. So a busy queue sends no
+///   NOTIFY, which would cost its enqueuers three quarters of their rate. The flag is raised again after a short quiet
+///   period.
 ///
-/// A wake-up that brings nothing, because it was for another queue or others were faster, counts ``spuriousWeight``
-/// times. So a worker that sleeps beside a busy queue lowers the flag after a few.
+/// A spurious wake-up, whose claim returns no job, counts ``spuriousWeight`` times. So a worker that sleeps beside a
+/// busy queue soon lowers the flag.
 ///
-/// Any role may send a NOTIFY, as often as it likes. A wake-up that nobody here has asked for changes nothing but the
-/// flag, and probes that find nothing are ``spacedDelay`` apart once there have been ``emptyProbes`` of them.
+/// Any role may send a NOTIFY, as often as it likes. A wake-up that this worker didn't ask for only affects the flag,
+/// and empty probes are ``spacedDelay`` apart after ``emptyProbes`` of them.
 ///
-/// A transaction that enqueued before the flag was raised, and commits after the probe that came with it, announces
-/// nothing. So that probe is followed by others, each after twice the delay of the one before: such a job is found at
-/// the latest when it has waited as long as its commit was away from the flag.
+/// A transaction that enqueued before the flag was raised sends no NOTIFY, and may commit after the probe that follows
+/// the raising. So more probes follow, each after twice the delay of the one before.
 package struct IdlePollingPolicy {
     package enum Next: Equatable {
-        /// Probe now; with `arms`, and raise the flag before.
+        /// Probe now. With `arms`, raise the flag first.
         case probe(arms: Bool)
         case wait(Duration)
     }
 
-    /// How long nothing must have come before the flag is raised.
+    /// The quiet period before the flag is raised.
     package static let quietPeriod: Duration = .milliseconds(10)
-    /// The same after a spurious wake-up, and where there are none.
+    /// The same after a spurious wake-up, and without wake-ups.
     package static let longQuietPeriod: Duration = .milliseconds(100)
-    /// The delay between two probes until then.
+    /// The delay between two probes during the quiet period.
     package static let shortDelay: Duration = .milliseconds(5)
-    /// The delay while another queue is claimed from: what comes there isn't announced, and may be for this one.
+    /// The delay while another queue is busy: then no NOTIFY is sent for new jobs of any queue.
     package static let busyDelay: Duration = .milliseconds(10)
 
-    /// How many probes in a row may find nothing, as long as wake-ups arrive, before they are ``spacedDelay`` apart.
+    /// How many consecutive empty probes may follow quickly, while wake-ups arrive, before probes are ``spacedDelay``
+    /// apart.
     package static let emptyProbes = 40
-    /// The delay between probes from then on. For each such delay without a probe, one more may come soon.
+    /// The delay between probes after that. Each such delay without a probe allows one more quick probe.
     package static let spacedDelay: Duration = .milliseconds(50)
-    /// How soon the flag is lowered once more.
+    /// The shortest time between two lowerings of the flag.
     package static let lowerDelay: Duration = .milliseconds(100)
 
     /// The delay between two probes while the flag is up and jobs come. They find nothing. But the server process of a
     /// connection that has slept for 50 ms claims 0.3 ms slower than one whose code and data are in the CPU's caches.
     package static let warmDelay: Duration = .milliseconds(20)
-    /// Jobs come as long as the last two claims that brought any are no further apart, nor the last one further back.
+    /// The longest time between the last two claims that returned jobs, and since the last one, while jobs come.
     package static let warmSpan: Duration = .milliseconds(100)
 
     /// How many wake-ups within ``span`` the flag stays up for.
     package static let wakeUps = 50.0
     package static let span: Duration = .milliseconds(500)
-    /// As how many wake-ups a spurious one counts.
+    /// How many wake-ups a spurious one counts as.
     package static let spuriousWeight = 4.0
-    /// How long after a wake-up its claim may bring jobs.
+    /// How long after a wake-up its claim may return jobs.
     package static let claimTime: Duration = .milliseconds(20)
 
-    /// What to do about a wake-up.
+    /// The reaction to a wake-up.
     package struct WakeUp: Equatable {
         /// Claim now: something may be due.
         package let claims: Bool
-        /// Lower the flag: wake-ups are too many, or the worker that raised it is gone.
+        /// Lower the flag: there are too many wake-ups, or the worker that raised it is gone.
         package let lowers: Bool
     }
 
-    /// How often it probes where there are no wake-ups; half as often where there are.
+    /// The probe interval without wake-ups; twice as long with them.
     private let interval: Duration
     private var lastWork: Duration?
-    /// The work before the last.
+    /// When the claim before the last one returned jobs.
     private var earlierWork: Duration?
     private var lastWake: Duration?
     private var lastProbe: Duration?
-    /// The flag is up: new jobs are announced.
+    /// The flag is up: each enqueue sends a NOTIFY.
     package private(set) var isArmed = false
-    /// When a probe is due at the latest: a rate has room for jobs that wait, or a wake-up came.
+    /// When a probe is due at the latest: a rate has room for waiting jobs, or a wake-up came.
     private var expectedWork: Duration?
     /// The next delay while the flag is up.
     private var armedDelay = shortDelay
-    /// Probes that may still come soon, as of `lastProbe`.
+    /// Quick probes that are left, as of `lastProbe`.
     private var soonProbes = Double(emptyProbes)
     /// When the flag was lowered, here or by another worker.
     private var lastLowering: Duration?
-    /// Wake-ups of late, as of `lastNotice`: each counts less and less within ``span``.
+    /// Recent wake-ups, as of `lastNotice`. Each counts less and less within ``span``.
     private var recentWakes = 0.0
     private var lastNotice: Duration?
-    /// The first wake-up since a claim brought jobs.
-    private var unanswered: Duration?
+    /// The first wake-up since a claim returned jobs.
+    private var firstUnservedWake: Duration?
 
     package init(interval: Duration) { self.interval = interval }
 
-    /// A claim brought jobs.
+    /// A claim returned jobs.
     package mutating func worked(at now: Duration) {
         earlierWork = lastWork
         lastWork = now
-        unanswered = nil
+        firstUnservedWake = nil
         soonProbes = Double(Self.emptyProbes)
     }
 
-    /// A wake-up came. While the flag isn't up, probes are close together and need none.
+    /// A wake-up came. While the flag is down, probes are frequent and wake-ups aren't needed.
     package mutating func woken(at now: Duration) -> WakeUp {
-        let isSpurious = isArmed && (unanswered.map { $0 + Self.claimTime <= now } ?? false)
+        let isSpurious = isArmed && (firstUnservedWake.map { $0 + Self.claimTime <= now } ?? false)
         recentWakes = recentWakes(at: now) + (isSpurious ? Self.spuriousWeight : 1)
         lastNotice = now
         let claims = isArmed
         if claims {
             lastWake = now
-            unanswered = unanswered ?? now
+            firstUnservedWake = firstUnservedWake ?? now
         }
         let mayLower = isArmed || lastLowering.map { $0 + Self.lowerDelay <= now } ?? true
         let lowers = mayLower && recentWakes > Self.wakeUps
@@ -113,24 +113,24 @@ package struct IdlePollingPolicy {
         return WakeUp(claims: claims, lowers: lowers)
     }
 
-    /// The flag is lowered, here or by another worker: what is enqueued from now on is not announced.
+    /// The flag is lowered, here or by another worker: enqueues send no NOTIFY from now on.
     package mutating func lowered(at now: Duration) {
         isArmed = false
         lastLowering = now
     }
 
-    /// Jobs wait for the rate of their queue, which has room then, or a wake-up came: that probe is not put off.
+    /// Schedules a probe that isn't put off: a rate has room then for waiting jobs, or a wake-up came.
     package mutating func expects(workAt time: Duration) { expectedWork = min(expectedWork ?? time, time) }
 
     /// What to do now, while at least one queue sleeps.
     ///
     /// - Parameters:
-    ///   - isBusy: whether another queue is claimed from right now.
+    ///   - isBusy: whether another queue is busy.
     ///   - listens: whether wake-ups arrive.
     package mutating func next(at now: Duration, isBusy: Bool, listens: Bool) -> Next {
         let quietAt = quietAt(listens: listens)
         let isQuiet = !isBusy && quietAt <= now
-        // Once it is up, the flag stays up until wake-ups are too many.
+        // Once up, the flag stays up until there are too many wake-ups.
         let arms = listens && (isArmed || isQuiet)
         let longest = interval * (listens ? 2 : 1)
         let delay =

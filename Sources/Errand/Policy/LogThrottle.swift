@@ -1,4 +1,4 @@
-/// Lets one line through every ten seconds, so that a long outage fills no disk.
+/// Allows one log line per ten seconds, so that a long outage doesn't fill a disk.
 struct LogThrottle {
     private var last: ContinuousClock.Instant?
 

@@ -1,63 +1,64 @@
-/// Where a worker's claims start to read a queue: the position below which nothing is waiting.
+/// The position at which a worker's claims start to read a queue: no job waits below it.
 ///
-/// A queue's index is read from its left end. Behind that end lie the entries of jobs that are done, and while any
-/// session holds an old snapshot they can be neither marked nor vacuumed: every claim would visit them all, 0.2 µs
-/// each, and the queue would collapse. So each worker remembers, for every priority, how far positions are settled, and
+/// A queue's index is read from its left end, where the entries of completed jobs lie. While any session holds an old
+/// snapshot, these entries can be neither marked dead nor vacuumed. Every claim would visit all of them, 0.2 µs each,
+/// and the queue would collapse. So each worker remembers, for every priority, up to where positions are resolved, and
 /// starts there.
 ///
-/// The mark is a hint in memory: 0 is always right, only slower. What makes it exact is when it may move.
+/// The mark is a hint in memory: 0 is always correct, only slower. These rules decide when it may move:
 ///
-/// 1. A claim returns `high`, the newest position drawn, and `latest`, the newest transaction id given out, read later.
-///    Whoever draws a position has its id already. So whoever drew a position up to one claim's `high` has an id up to
-///    the `latest` of the next claim. (Not below the snapshot's `xmax`: that is only one above the newest id that has
-///    *ended*.)
-/// 2. Once a snapshot shows that all ids up to that `latest` have ended, the positions up to that `high` are settled:
-///    each belongs to a job that is committed or rolled back. A claim whose own snapshot shows this, and whose scan
-///    began at or below the mark, has seen all of them: the mark moves to `high`; after a full batch no further than
-///    the batch's last position.
-/// 3. A transaction that has been running for longer than ``timeout`` is set aside and holds nothing back any more.
-///    When it ends, a sweep starts from where the positions were settled then, and goes on behind its last position
-///    while batches come back full. A long writer costs one longer scan at its end, not a collapse.
-/// 4. A job that comes back (retry, schedule, rescue) draws a new position, so it is above every mark.
+/// 1. A claim returns `high`, the newest drawn position, and `latest`, the newest assigned transaction id, read after
+///    `high`. A transaction has its id before it draws a position. So a transaction that drew a position up to one
+///    claim's `high` has an id up to the `latest` of the next claim. (The snapshot's `xmax` is no such bound: it is
+///    only one above the newest id that has *ended*.)
+/// 2. Once a snapshot shows that all ids up to that `latest` have ended, the positions up to that `high` are resolved:
+///    each belongs to a job that is committed or rolled back. A claim whose snapshot shows this, and whose scan began
+///    at or below the mark, has seen all of them, so the mark moves to `high`. After a full batch it moves only to the
+///    batch's last position.
+/// 3. A transaction that has run for longer than ``timeout`` is set aside and no longer holds the mark back. When it
+///    ends, a sweep starts from where positions were resolved when it was set aside, and goes on while batches are
+///    full. A long-running writer costs one longer scan at its end, not a collapse.
+/// 4. A job that becomes available again (retry, schedule, rescue) draws a new position, so it is above every mark.
 ///
-/// One thing it can't see: a claim that was rolled back after others had stepped over its locked rows. For these there
-/// is a look below the marks now and then, ``look``, and ``found(_:by:)`` takes what it has found. A position where
-/// nothing waits, not even under a claim that is still open, will never have anything waiting again: each look begins
-/// where the last one that found nothing ended.
+/// The mark can't see a claim that is rolled back after other claims skipped its locked rows. An occasional scan below
+/// the marks, ``nextScan``, finds such jobs, and ``found(_:by:)`` takes its result. A position without a waiting job,
+/// not even one under an open claim, will never have a waiting job again. So each scan begins where the last empty one
+/// ended.
 ///
-/// A claim that takes too long is rolled back, with all that it has shown: behind millions of jobs of kinds that this
-/// worker doesn't know it would take as long for ever. Then a scan of the next ``stride`` positions, which claims
-/// nothing, moves the marks: ``Observation/reached``.
+/// A claim that takes too long is rolled back and shows nothing. Behind millions of jobs of kinds that this worker
+/// doesn't know, every claim would take too long. Then a scan of the next ``stride`` positions, which claims nothing,
+/// moves the marks: ``Observation/reached``.
 ///
-/// Snapshots without a transaction id (reports, pg_dump, forgotten sessions) hold it back in no way.
+/// Snapshots without a transaction id (reports, pg_dump, idle sessions) don't hold the mark back.
 package struct LowWaterMark: Sendable {
     /// How long a transaction may run before it is set aside.
     package static let timeout: Duration = .milliseconds(100)
     /// Priorities are 1 to 4; index 0 stands for 1.
     static let priorities = 4
-    /// How many positions a look or a scan ahead reads at most: less than a second's worth, dead entries too.
+    /// The most positions that a scan reads. It takes less than a second, dead entries included.
     package static let stride: Int64 = 1_000_000
 
-    /// What one claim has shown.
+    /// The result of one claim or scan ahead.
     package struct Observation: Sendable {
-        /// The newest position drawn, read at the claim's start; 0 where nothing may be concluded.
+        /// The newest drawn position, read at the claim's start; 0 if the claim is inconclusive.
         package var high: Int64
-        /// The newest transaction id given out, or the claim's own: read in the claim's transaction, so after the last
-        /// claim's `high`.
+        /// The newest assigned transaction id, or the claim's own. It is read in the claim's transaction, so after the
+        /// last claim's `high`.
         package var latest: UInt64
         /// One above the newest transaction id that had ended when the claim's snapshot was taken.
         package var xmax: UInt64
         /// The transactions below `xmax` that ran then.
         package var running: [UInt64]
-        /// The positions that were claimed, by priority (index 0 stands for 1), in any order.
+        /// The claimed positions, by priority (index 0 is priority 1), in any order.
         package var positions: [[Int64]]
-        /// Whether the batch was full: then priorities from the last one read on have not been read to their end.
+        /// Whether the batch was full: then the last priority that was read, and those behind it, have not been read to
+        /// their end.
         package var isFull: Bool
         /// The order in which the priorities were read, 1...4.
         package var priorities: [Int]
-        /// Behind which positions it read, by priority.
+        /// The positions behind which it read, by priority.
         package var starts: [Int64]
-        /// Up to which positions a scan ahead has found nothing, by priority; nil for a claim.
+        /// The positions up to which a scan ahead found nothing, by priority; nil for a claim.
         package var reached: [Int64]?
 
         package init(
@@ -76,38 +77,38 @@ package struct LowWaterMark: Sendable {
         }
     }
 
-    /// What a look below the marks is to read, for each priority: the positions behind `after`, up to `upTo`.
-    package struct Look: Sendable {
+    /// A scan below the marks. For each priority it reads the positions behind `after`, up to `upTo`.
+    package struct Scan: Sendable {
         package let after: [Int64]
         package let upTo: [Int64]
-        /// Up to here no writer that was set aside has positions, which the look can't see.
+        /// Up to here no writer that was set aside has positions. The scan can't see those.
         let certain: [Int64]
 
-        /// There is nothing to read: no position was settled since the last look.
+        /// Whether there is nothing to read: no position was resolved since the last scan.
         package var isEmpty: Bool { zip(after, upTo).allSatisfy(>=) }
     }
 
     private struct Sweep {
         var from: Int64
-        /// A look has asked for it: what it is to find is hidden from others' marks as well.
+        /// Whether a scan below the marks requested it: the job it is to find is below other workers' marks as well.
         var isFound: Bool
     }
 
     private struct Writer {
         let firstSeen: Duration
-        /// Where its sweep will start; nil while it still holds the positions back.
+        /// Where its sweep will start; nil while it still holds the mark back.
         var sweepFrom: Int64?
     }
 
     private var marks = [Int64](repeating: 0, count: priorities)
     private var sweeps = [Sweep?](repeating: nil, count: priorities)
-    /// Up to here a look has found nothing.
-    private var looked = [Int64](repeating: 0, count: priorities)
-    /// Lines up to here are settled, but for those of writers set aside.
-    private var settled: Int64 = 0
+    /// Up to here a scan below the marks has found nothing.
+    private var scanned = [Int64](repeating: 0, count: priorities)
+    /// Positions up to here are resolved, except those of writers that are set aside.
+    private var resolved: Int64 = 0
     /// The last claim's `high`.
     private var lastHigh: Int64 = 0
-    /// What is settled once all transactions up to `latest` have ended, oldest first.
+    /// The positions up to `high` are resolved once all transactions up to `latest` have ended; oldest first.
     private var pending: [(latest: UInt64, high: Int64)] = []
     private var writers: [UInt64: Writer] = [:]
     private let stride: Int64
@@ -117,44 +118,43 @@ package struct LowWaterMark: Sendable {
 
 // MARK: - Reading
 extension LowWaterMark {
-    /// Behind which position the next claim starts to read, for each priority.
+    /// The position behind which the next claim starts to read, for each priority.
     package var starts: [Int64] {
         zip(marks, sweeps).map { mark, sweep in min(mark, sweep?.from ?? mark) }
     }
 
-    /// Marks that are right for another worker of the same kinds too, which knows of no sweep and of no writer set
-    /// aside.
+    /// Marks that are correct for another worker of the same kinds, which has no sweeps and no writers set aside.
     package var published: [Int64] {
         let aside = writers.values.compactMap(\.sweepFrom).min() ?? .max
         return starts.map { min($0, aside) }
     }
 
-    /// ``published``, and behind these, by priority, up to where a look has found nothing. For a worker that begins:
-    /// else its first look would read all dead entries from position 0 on, and time out on them.
-    package var stored: [Int64] { published + looked }
+    /// ``published``, followed by the end of the last empty scan below the marks, for each priority. They are for a
+    /// worker that starts. Otherwise its first scan would read all dead entries from position 0 on, and time out.
+    package var stored: [Int64] { published + scanned }
 
-    /// What the next look below the marks is to read.
-    package var look: Look {
-        Look(after: looked, upTo: zip(starts, looked).map { min($0, $1 + stride) }, certain: published)
+    /// The next scan below the marks.
+    package var nextScan: Scan {
+        Scan(after: scanned, upTo: zip(starts, scanned).map { min($0, $1 + stride) }, certain: published)
     }
 }
 
 // MARK: - Moving
 extension LowWaterMark {
-    /// Takes in what a claim has shown whose scan began at ``starts``, as they were then or are now. `now` is any clock
-    /// that only moves forward. Answers false where the sequence went back, on another server, restored or promoted:
-    /// what was known of positions is void, here and in whatever has taken it in.
+    /// Takes the result of a claim that began at ``starts``, as they were then or are now. `now` is any monotonic
+    /// clock. Returns false if the sequence went back, on a restored or promoted server. Then all knowledge of
+    /// positions is void, here and wherever it was adopted.
     @discardableResult
     package mutating func observe(_ claim: Observation, at now: Duration) -> Bool {
-        // It has not read the queue to its end: nothing may be concluded.
+        // An inconclusive claim changes nothing.
         guard claim.high > 0 else { return true }
-        // Marks that were taken in since the claim began are no measure.
+        // Marks that were adopted since the claim began are no measure.
         let isVoid = claim.high < max(lastHigh, claim.starts.max() ?? 0)
         if isVoid { self = LowWaterMark(stride: stride) }
         pending.append((claim.latest, lastHigh))
         lastHigh = claim.high
         let ended = setAside(running: claim.running, at: now)
-        settle(upTo: oldestHolder(of: claim))
+        resolve(upTo: oldestHolder(of: claim))
         advance(past: claim)
         for from in ended {
             for priority in 1...Self.priorities {
@@ -164,53 +164,53 @@ extension LowWaterMark {
         return !isVoid
     }
 
-    /// Takes in marks that another worker of the same kinds has published or stored. Who claims seldom would else read,
-    /// each time, over all that others have done meanwhile.
+    /// Adopts marks that another worker of the same kinds has published or stored. Otherwise the next claim of an idle
+    /// worker would read all entries that other workers have completed.
     package mutating func catchUp(with known: [Int64]) {
         guard known.count == Self.priorities || known.count == 2 * Self.priorities else { return }
         let others = known.prefix(Self.priorities)
         for (index, position) in known.dropFirst(Self.priorities).enumerated() {
-            looked[index] = max(looked[index], min(position, others[index]))
+            scanned[index] = max(scanned[index], min(position, others[index]))
         }
         for index in others.indices {
             marks[index] = max(marks[index], others[index])
             if let sweep = sweeps[index], !sweep.isFound { sweeps[index]!.from = max(sweep.from, others[index]) }
         }
-        // What they say holds for writers that were set aside here as well.
+        // The adopted marks also hold for writers that were set aside here.
         let least = others.min() ?? 0
-        settled = max(settled, least)
+        resolved = max(resolved, least)
         writers = writers.mapValues { writer in
             Writer(firstSeen: writer.firstSeen, sweepFrom: writer.sweepFrom.map { max($0, least) })
         }
     }
 
-    /// Has the next claims of that priority start behind `from`, up to where the mark stands.
+    /// Starts the next claims of this priority behind `from` instead of at the mark.
     private mutating func sweep(priority: Int, from: Int64, isFound: Bool) {
         let other = sweeps[priority - 1]
         sweeps[priority - 1] = Sweep(from: min(other?.from ?? .max, from), isFound: isFound || other?.isFound == true)
     }
 
-    /// Takes in the lowest position of each priority that was waiting when `look` was made, nil where there was none.
-    package mutating func found(_ lowest: [Int64?], by look: Look) {
+    /// Takes the result of a scan: the lowest waiting position of each priority, nil if there is none.
+    package mutating func found(_ lowest: [Int64?], by scan: Scan) {
         let published = published
         for (index, position) in lowest.enumerated() {
             if let position {
                 sweep(priority: index + 1, from: position - 1, isFound: true)
             } else {
-                // No further than the marks are now: they may have become void since.
-                looked[index] = max(looked[index], min(look.upTo[index], look.certain[index], published[index]))
+                // At most the current marks: they may have become void since the scan.
+                scanned[index] = max(scanned[index], min(scan.upTo[index], scan.certain[index], published[index]))
             }
         }
     }
 
-    /// Sets aside the writers whose time is up; answers where the sweeps of those that have ended start.
+    /// Sets aside writers that run too long. Returns where to start the sweeps of those that have ended.
     private mutating func setAside(running: [UInt64], at now: Duration) -> [Int64] {
         for id in running {
             let writer = writers[id] ?? Writer(firstSeen: now)
             let isSlow = now - writer.firstSeen > Self.timeout
-            // The mark has not passed `settled`, and this writer's positions are above it: it has held `settled` back
+            // The mark has not passed `resolved`, and this writer's positions are above it: it has held `resolved` back
             // so far.
-            writers[id] = Writer(firstSeen: writer.firstSeen, sweepFrom: writer.sweepFrom ?? (isSlow ? settled : nil))
+            writers[id] = Writer(firstSeen: writer.firstSeen, sweepFrom: writer.sweepFrom ?? (isSlow ? resolved : nil))
         }
         guard writers.count > running.count else { return [] }
         let alive = Set(running)
@@ -219,27 +219,27 @@ extension LowWaterMark {
         return ended.values.compactMap(\.sweepFrom)
     }
 
-    /// The oldest transaction that may still hold the positions back. From `xmax` on the snapshot doesn't tell.
+    /// The oldest transaction that may still hold the mark back. The snapshot says nothing of ids from `xmax` on.
     private func oldestHolder(of claim: Observation) -> UInt64 {
         claim.running.filter { writers[$0]?.sweepFrom == nil }.min().map { min($0, claim.xmax) } ?? claim.xmax
     }
 
-    private mutating func settle(upTo oldest: UInt64) {
+    private mutating func resolve(upTo oldest: UInt64) {
         let count = pending.firstIndex { $0.latest >= oldest } ?? pending.count
         guard count > 0 else { return }
-        settled = max(settled, pending[count - 1].high)
+        resolved = max(resolved, pending[count - 1].high)
         pending.removeFirst(count)
     }
 
     private mutating func advance(past claim: Observation) {
-        // A full batch has read the priorities before its last row's to their end, that one up to its last position,
-        // and those behind it not at all.
+        // A full batch has read the priorities before that of its last row to their end, that one up to its last
+        // position, and later ones not at all.
         let cut = claim.isFull ? claim.priorities.lastIndex { !claim.positions[$0 - 1].isEmpty } : nil
         for (rank, priority) in claim.priorities.enumerated() {
             let index = priority - 1
-            // A sweep that was asked for since the claim began is still to be made.
+            // A sweep that was requested since the claim began is still to be made.
             let isSwept = claim.starts[index] <= sweeps[index]?.from ?? .max
-            // Up to where it has read; nil is to the end.
+            // The position up to which the claim has read; nil is the end.
             let last: Int64?
             switch cut {
             case .some(let cut) where rank > cut:
@@ -254,10 +254,10 @@ extension LowWaterMark {
                     let isOpen = last < marks[index]
                     sweeps[index] = isOpen ? Sweep(from: max(sweep.from, last), isFound: sweep.isFound) : nil
                 }
-                marks[index] = max(marks[index], min(last, settled))
+                marks[index] = max(marks[index], min(last, resolved))
             } else {
                 if isSwept { sweeps[index] = nil }
-                marks[index] = max(marks[index], settled)
+                marks[index] = max(marks[index], resolved)
             }
         }
     }

@@ -6,12 +6,12 @@ public struct TickPreview: Sendable, Hashable, Encodable {
     public let utc: String
     /// `2026-10-25T02:30:00+02:00`
     public let local: String
-    /// What is particular about it, where clocks change; nil where nothing is.
+    /// A note for a tick near a change of clocks; nil otherwise.
     public let note: String?
 }
 
 extension Schedule {
-    /// The next ticks after `time`, oldest first, fewer where there are no more.
+    /// The next ticks after `time`, oldest first, fewer if there are no more.
     ///
     /// - Parameters:
     ///   - time: all ticks are later than this.
@@ -20,7 +20,7 @@ extension Schedule {
     public func preview(after time: Timestamp, count: Int, in zone: Zone = .utc) -> [TickPreview] {
         var zone = zone
         var expression: CronExpression?
-        if case .cron(let own, let place) = self { (expression, zone) = (own, place) }
+        if case .cron(let own, let ownZone) = self { (expression, zone) = (own, ownZone) }
         var previews: [TickPreview] = []
         var last = time
         while previews.count < count, let tick = next(after: last) {
@@ -49,7 +49,8 @@ extension Zone {
         return parts + micros + suffix
     }
 
-    /// A tick on the change itself stands for times that the clock skips; around one that is put back, times come twice.
+    /// A tick at the change stands for the times that the clock skips. Around a clock that is put back, times come
+    /// twice.
     fileprivate func note(on tick: Timestamp, of expression: CronExpression) -> String? {
         let second = tick.unixMicroseconds.flooredQuotient(1_000_000)
         let now = stretch(at: second)

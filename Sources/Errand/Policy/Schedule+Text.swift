@@ -1,7 +1,8 @@
 import Postgres
 
 extension Schedule {
-    /// Reads a schedule as people write it: a cron expression, or `every 30 s`. Costs some 50 µs for the time zone: keep it.
+    /// Parses a schedule: a cron expression, or `every 30 s`. Reading the time zone costs some 50 µs, so keep the
+    /// result.
     ///
     /// Behind `every` come numbers with units, such as `1 h 30 min`: `ms`, `s`, `min`, `h`, `d`, `w`, or their names.
     ///
@@ -13,7 +14,7 @@ extension Schedule {
         self = try Self.read(text, in: try Zone(named: timeZone))
     }
 
-    /// As ``init(_:timeZone:)``, with a zone that is at hand.
+    /// As ``init(_:timeZone:)``, with a zone that is loaded already.
     static func read(_ text: String, in zone: Zone) throws(ScheduleError) -> Schedule {
         let words = text.split(whereSeparator: \.isWhitespace)
         guard words.first?.lowercased() == "every" else { return .cron(try CronExpression(text), zone) }
@@ -27,7 +28,7 @@ extension Schedule {
         return .every(.microseconds(interval))
     }
 
-    /// The sum of numbers with their units, each unit once; nil where the text is something else, or too long.
+    /// The sum of numbers with their units, each unit once; nil if the text is something else, or too long.
     private static func microseconds(_ text: String) -> Int64? {
         var rest = text[...]
         var sum: Int64 = 0

@@ -2,9 +2,9 @@ import Postgres
 
 /// When jobs are enqueued: at fixed intervals, or at times of the local clock of some place.
 ///
-/// Where clocks change, a local time that is skipped ticks once, at the first moment that is left (a day that is skipped
-/// as a whole has no ticks), and one that comes twice ticks once, the first time. A cron expression whose hours all
-/// match follows real time instead: it ticks whenever the clock shows a time that matches.
+/// Where clocks change, a local time that is skipped ticks once, at the first moment that is left (a day that is
+/// skipped as a whole has no ticks), and one that comes twice ticks once, the first time. A cron expression whose hours
+/// all match follows real time instead: it ticks whenever the clock shows a time that matches.
 public enum Schedule: Sendable, Hashable {
     /// Whole multiples of the duration since 1970-01-01 00:00 UTC, at least 1 s apart. Never skips.
     case every(Duration)
@@ -13,7 +13,7 @@ public enum Schedule: Sendable, Hashable {
     /// What came before 1970 and after 2199 is no time for a job; searches end there.
     private static let times: ClosedRange<Int64> = 0...7_258_118_399
 
-    /// The first tick after `time`; nil where there is none, as for 30 February.
+    /// The first tick after `time`; nil if there is none, as for 30 February.
     ///
     /// - Complexity: 0.1 µs for a schedule that ticks daily, 5 µs for a yearly one, 40 µs where there is no such date.
     public func next(after time: Timestamp) -> Timestamp? {

@@ -1,4 +1,4 @@
-/// A schedule that can't be: says which part, what was expected, and what came.
+/// A malformed schedule. The description has the part, what was expected, and what came.
 public struct ScheduleError: Error, Hashable, Sendable, CustomStringConvertible {
     /// Such as `hour: expected 0 to 23, got 25`.
     public let description: String

@@ -4,12 +4,13 @@ extension Zone {
     /// Where systems keep their time-zone data.
     private static let folders = ["/usr/share/zoneinfo", "/usr/lib/zoneinfo", "/usr/share/lib/zoneinfo"]
 
-    /// Rules are written out up to the end of this year; after it, the clocks stay as they are.
+    /// Rules are expanded up to the end of this year. After it, the offset no longer changes.
     private static let lastYear = 2199
 
     /// Reads a zone by its IANA name, such as `Europe/Paris`. Costs some 50 µs: keep it.
     ///
-    /// - Throws: ``ScheduleError`` where the system has no such zone, or no time-zone data at all (`tzdata` is missing).
+    /// - Throws: ``ScheduleError`` if the system has no such zone, or no time-zone data at all (`tzdata` is
+    ///   missing).
     public init(named name: String) throws(ScheduleError) {
         if name == "UTC" {
             self = .utc
@@ -28,7 +29,7 @@ extension Zone {
         try self.init(name: name, file: [UInt8](data))
     }
 
-    /// The version of the system's time-zone data, such as `2025b`; nil where it doesn't say.
+    /// The version of the system's time-zone data, such as `2025b`; nil if it doesn't say.
     public static var dataVersion: String? {
         for folder in folders {
             guard let file = FileHandle(forReadingAtPath: "\(folder)/tzdata.zi"),
@@ -48,7 +49,7 @@ extension Zone {
     init(name: String, file: [UInt8]) throws(ScheduleError) {
         let damaged = ScheduleError("time zone \(name)", expected: "a TZif file of version 2 or later", came: "another")
         var reader = BigEndianReader(bytes: file)
-        // Everything is there twice: first in 32 bits, which nobody needs any more.
+        // The file has everything twice: first in 32 bits, which are obsolete.
         guard let old = Header(&reader), reader.skip(old.size(ofTime: 4)), let header = Header(&reader),
             header.leaps == 0,
             header.types > 0

@@ -1,4 +1,4 @@
-/// What the clocks of a place show: its offsets from UTC, and the moments at which they change.
+/// A time zone: its offsets from UTC, and when they change.
 ///
 /// Made from the system's time-zone data, so that a country's new rule takes effect by an update of the system, without
 /// a new version of the program, and as PostgreSQL has it. Times are seconds since 1970: in UTC, or on the local clock.
@@ -16,14 +16,14 @@ public struct Zone: Sendable, Hashable {
     init(name: String, offsets: [Int64], changes: [Int64]) {
         precondition(offsets.count == changes.count + 1)
         self.name = name
-        var keptOffsets = [offsets[0]]
-        var keptChanges: [Int64] = []
-        for (change, offset) in zip(changes, offsets.dropFirst()) where offset != keptOffsets.last {
-            keptChanges.append(change)
-            keptOffsets.append(offset)
+        var newOffsets = [offsets[0]]
+        var newChanges: [Int64] = []
+        for (change, offset) in zip(changes, offsets.dropFirst()) where offset != newOffsets.last {
+            newChanges.append(change)
+            newOffsets.append(offset)
         }
-        self.offsets = keptOffsets
-        self.changes = keptChanges
+        self.offsets = newOffsets
+        self.changes = newChanges
     }
 }
 
@@ -47,7 +47,7 @@ extension Zone {
             end: index == changes.count ? .max : changes[index], offset: offsets[index])
     }
 
-    /// The stretch that a moment lies in. Costs a binary search.
+    /// The stretch with this moment. Costs a binary search.
     func stretch(at time: Int64) -> Stretch {
         var low = 0
         var high = changes.count
@@ -76,7 +76,7 @@ extension Zone {
 
     /// The first moment at which the local clock shows `local` or later.
     ///
-    /// So a time that occurs twice stands for the first one, and one that is skipped for the moment of the change.
+    /// So a time that occurs twice is the first of the two, and a skipped time is the moment of the change.
     func firstMoment(showing local: Int64) -> Int64 {
         var stretch = stretch(at: local - Self.mostOffset)
         while stretch.localEnd <= local, let next = self.stretch(after: stretch) { stretch = next }

@@ -4,7 +4,7 @@
 struct ZoneRule {
     /// In seconds east of UTC.
     let standard: Int64
-    /// Nil where the clocks never change.
+    /// Nil if the clocks never change.
     private let summer: (offset: Int64, start: Change, end: Change)?
 
     /// One change of a year: a day, and the local time on the clock that is in force until then.
@@ -40,9 +40,9 @@ struct ZoneRule {
         }
     }
 
-    /// The changes behind a moment, in order, each with the offset that holds from it on.
+    /// The changes after a moment, in order, each with the offset from then on.
     ///
-    /// - Parameter time: the last change that is known otherwise. Nil where none is: then from 1970 on.
+    /// - Parameter time: the last change that is known from elsewhere; nil for the changes from 1970 on.
     func changes(after time: Int64?, through lastYear: Int) -> [(Int64, Int64)] {
         guard let summer else { return [] }
         let firstYear = time.map { CalendarDay($0.flooredQuotient(86400)).year } ?? 1970
@@ -60,7 +60,7 @@ struct ZoneRule {
 
 // MARK: - Reading
 extension ZoneRule {
-    /// Nil where the text follows another notation.
+    /// Nil if the text has another notation.
     init?(_ text: String) {
         var text = text[...]
         guard Self.skipName(&text), let west = Self.time(&text) else { return nil }
@@ -109,7 +109,7 @@ extension ZoneRule {
 }
 
 extension ZoneRule.Change {
-    /// `,M3.5.0/2`, `,J60` or `,59`, and nothing said means at 2:00.
+    /// `,M3.5.0/2`, `,J60` or `,59`. The default time is 2:00.
     fileprivate init?(_ text: inout Substring) {
         guard text.first == "," else { return nil }
         text = text.dropFirst()
@@ -117,8 +117,8 @@ extension ZoneRule.Change {
         case "M":
             text = text.dropFirst()
             var parts: [Int] = []
-            for place in 0..<3 {
-                if place > 0 {
+            for index in 0..<3 {
+                if index > 0 {
                     guard text.first == "." else { return nil }
                     text = text.dropFirst()
                 }

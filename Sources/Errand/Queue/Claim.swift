@@ -1,43 +1,43 @@
 import Postgres
 
-/// One claim: its statement, and what comes back.
+/// A claim: its statement and its reply.
 struct Claim {
     var queue: String
     var kinds: [String]
     var workerID: Int64
     var limit: Int
-    /// Behind which position each priority is read: ``LowWaterMark/starts``.
+    /// The position behind which each priority is read: ``LowWaterMark/starts``.
     var starts: [Int64]
     /// The order in which priorities are read.
     var priorities: [Int]
-    /// False where the claim commits by itself: losing it in a server crash costs nothing, so it need not wait for
-    /// disk.
+    /// False if the claim commits alone. Losing it in a server crash costs nothing, so it doesn't wait for the disk.
     var isDurable: Bool
 
-    /// How many of the jobs begin at once. Jobs that count what they were charged with are claimed only for that.
+    /// How many of the jobs begin at once. Jobs with an attempt at risk, such as a last one, are claimed only if they
+    /// begin at once.
     var beginsNow: Int
-    /// Whether one may come that was running in a crash of its worker.
+    /// Whether the claim may return a job that was running in a crash of its worker.
     var takesSuspect: Bool
     /// The epoch of its record: see ``ClaimEpochs``.
     var epoch: Int32
-    /// Whether it waits until no other large claim is under way, on any worker.
-    var takesTurn = false
+    /// Whether the claim waits until no other large claim runs, on any worker.
+    var isSerialized = false
 
     var statement: Statement {
         Statement(
             "select * from errand.claim_v1($1, $2, $3, $4::int4, $5, $6, $7, $8::int4, $9, $10, $11)",
             [
                 queue, kinds, workerID, limit, starts, priorities.map(Int16.init), isDurable, min(beginsNow, limit),
-                takesSuspect, epoch, takesTurn,
+                takesSuspect, epoch, isSerialized,
             ]
-        ).kept
+        ).prepared
     }
 
     struct Reply {
         var jobs: [ClaimedJob] = []
-        /// Completions of jobs that were claimed and can't be read.
+        /// Failed completions for claimed jobs whose rows can't be read.
         var unreadable: [Completion] = []
-        /// Nil where the queue is paused or the lease is lost: nothing was read, so nothing may be concluded.
+        /// Nil if the queue is paused or the lease is lost: then nothing was read.
         var observation: LowWaterMark.Observation?
         var rest: Rest?
 
@@ -45,11 +45,11 @@ struct Claim {
         var count: Int { jobs.count + unreadable.count }
     }
 
-    /// What a claim has left in the queue for the next one.
+    /// What a claim has left in the queue.
     enum Rest: String {
-        /// Jobs that may be claimed at once.
+        /// More jobs that may be claimed at once.
         case more
-        /// Jobs that are claimed only for a slot that is free.
+        /// Jobs that are claimed only for a free slot.
         case slots
     }
 
@@ -69,7 +69,8 @@ struct Claim {
         }
         jobs = inOrder(jobs)
         var positions = [[Int64]](repeating: [], count: 4)
-        // Jobs that were released for this claim stand behind all others: they don't say up to where it has read.
+        // Jobs that were released for this claim are behind all others. Their positions don't show how far the claim
+        // has read.
         for job in jobs where job.position <= high {
             positions[job.priority - 1].append(job.position)
         }
@@ -79,14 +80,14 @@ struct Claim {
         return Reply(
             jobs: jobs, unreadable: unreadable,
             observation: .init(
-                // The priority of a job that can't be read isn't known, so nothing may be concluded.
+                // The priority of an unreadable job isn't known, so the claim is inconclusive.
                 high: unreadable.isEmpty && !isUnclear ? high : 0, latest: UInt64(latest), xmax: snapshot.xmax,
                 running: snapshot.running, positions: positions,
                 isFull: isFull, priorities: priorities, starts: starts),
             rest: rest.flatMap(Rest.init))
     }
 
-    /// As they are to begin: by priority, then by position. The server returns them as they lie in the table.
+    /// In the order in which they begin: by priority, then by position. The server returns them in the table's order.
     private func inOrder(_ jobs: [ClaimedJob]) -> [ClaimedJob] {
         var ranks = [0, 0, 0, 0, 0]
         for (rank, priority) in priorities.enumerated() { ranks[priority] = rank }
@@ -102,11 +103,11 @@ struct Claim {
         try JobColumns(rows).jobs(queue: queue, workerID: workerID, epoch: epoch)
     }
 
-    /// Row by row, where one can't be read: that one fails alone.
+    /// Reads row by row, so that an unreadable row fails alone.
     private func oneByOne(_ rows: Rows) throws -> (jobs: [ClaimedJob], unreadable: [Completion]) {
         var (jobs, unreadable): ([ClaimedJob], [Completion]) = ([], [])
         for index in rows.indices {
-            // Without these there is no way to say what failed.
+            // These columns identify the job that failed.
             let (id, position, kind) = try rows[index].decode(Int64.self, Int64.self, String?.self)
             do {
                 jobs += try self.jobs(rows.only(index))
@@ -117,7 +118,7 @@ struct Claim {
         return (jobs, unreadable)
     }
 
-    /// The completion of a job whose row can't be read.
+    /// The failed completion of a job whose row can't be read.
     private func failed(_ id: Int64, position: Int64, kind: String?, _ error: any Error) -> Completion {
         let job = ClaimedJob(
             id: id, position: position, kind: JobKind(rawValue: kind ?? ""), queue: queue, priority: 1, attempt: 1,
@@ -127,7 +128,7 @@ struct Claim {
         return Completion(job: job, result: .failed(error: reason), took: .zero)
     }
 
-    /// What can't be read, without its value.
+    /// Which column can't be read, without its value.
     private static func reason(_ error: any Error) -> String {
         switch error {
         case let error as PostgresError: error.detail

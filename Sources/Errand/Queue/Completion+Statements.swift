@@ -6,7 +6,7 @@ extension Completion {
     package static func statements(for completions: [Completion]) -> [Statement] {
         var groups: [[Completion]] = []
         for completion in completions {
-            // One worker id, but for the moments after a result was lost.
+            // Usually there is one worker id; two only after a result was lost.
             if groups.last?.first?.job.workerID != completion.job.workerID { groups.append([]) }
             groups[groups.count - 1].append(completion)
         }
@@ -15,12 +15,12 @@ extension Completion {
             let others = group.filter { !$0.isPlainSuccess && $0.commit == nil }
             var statements: [Statement] = []
             if !plain.isEmpty { statements.append(finish(plain)) }
-            if !others.isEmpty { statements.append(settle(others)) }
+            if !others.isEmpty { statements.append(complete(others)) }
             return statements
         }
     }
 
-    /// Whether errand.finish_v1, the shorter path, will do. A guard is asked by the longer one.
+    /// Whether errand.finish_v1, the shorter path, is enough. The longer one asks the guard.
     private var isPlainSuccess: Bool {
         outcome == .succeeded && result.output == nil && commit == nil && job.options?.guardName == nil
     }
@@ -29,10 +29,10 @@ extension Completion {
         Statement(
             "select * from errand.finish_v1($1, $2, $3)",
             [group[0].job.workerID, group.map(\.job.id), group.map(\.job.position)]
-        ).kept
+        ).prepared
     }
 
-    private static func settle(_ group: [Completion]) -> Statement {
+    private static func complete(_ group: [Completion]) -> Statement {
         Statement(
             "select * from errand.complete_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             [
@@ -40,10 +40,10 @@ extension Completion {
                 group.map { $0.result.error?.storable }, group.map(\.result.delay?.wholeMilliseconds),
                 group.map(\.result.output), group.map(\.result.dueAt), group.map(\.result.dependency),
             ]
-        ).kept
+        ).prepared
     }
 
-    /// The statement that makes jobs available that wait for a slot of one of these limits; nil if there are no limits.
+    /// The statement that releases jobs that wait for one of these limits; nil if there are no limits.
     static func release(_ limitKeys: Set<String>) -> Statement? {
         limitKeys.isEmpty ? nil : Statement("select errand.release_v1($1)", [limitKeys.sorted()])
     }
@@ -53,8 +53,8 @@ extension Completion {
         release(Set(limitKeys(of: completions)))
     }
 
-    /// The statement that writes it in its handler's transaction; returns `ended`, `locked`, `lost` or `unwanted`, and
-    /// the number of the transaction where it is `ended`.
+    /// The statement that writes the completion in its handler's transaction. It returns `ended`, `locked`, `lost` or
+    /// `unwanted`, and with `ended` the number of the transaction.
     var commitStatement: Statement {
         Statement(
             "select * from errand.commit_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
@@ -66,11 +66,11 @@ extension Completion {
 }
 
 // MARK: - What comes back
-/// What the statements of ``Completion/statements(for:)`` returned.
+/// The reply to the statements of ``Completion/statements(for:)``.
 package struct CompletionReply {
-    /// Jobs no longer this worker's: cancelled, or rescued. Their outcome was not written.
+    /// Jobs that this worker no longer owns: cancelled or rescued. Their outcomes were not written.
     package private(set) var refused: Set<Int64> = []
-    /// Jobs whose rows another session has locked: to be written again a moment later.
+    /// Jobs whose rows another session has locked. Their outcomes are written again later.
     package private(set) var locked: Set<Int64> = []
     /// The transactions that wrote the outcomes of the others.
     private(set) var transactions: Set<Int64> = []

@@ -1,6 +1,6 @@
 import Postgres
 
-/// The end of an attempt, ready to be written: the job with its fence, and what is to become of it.
+/// The completion of an attempt, ready to be written: the job with its fencing position, and the result.
 package struct Completion: Sendable {
     package let job: ClaimedJob
     package var result: AttemptResult
@@ -17,12 +17,12 @@ package struct Completion: Sendable {
 extension Completion {
     package var outcome: AttemptOutcome { result.outcome }
 
-    /// Nil unless the handler's own transaction has written it.
+    /// Nil unless the handler's own transaction has written the completion.
     var commit: HandlerCommit? { result.commit }
 
-    /// Whether a job may become due with it that no wake-up announces: itself, or one that waits for its limit.
-    var mayLeaveDueJob: Bool { commit != nil || !outcome.endsJob || job.options?.limitKey != nil }
+    /// Whether the completion may make a job due without a wake-up: the job itself, or one that waits for its limit.
+    var mayLeaveDueJob: Bool { commit != nil || !outcome.isFinal || job.options?.limitKey != nil }
 
-    /// The limits that it leaves a slot of.
+    /// The limits in which the completions free a slot.
     static func limitKeys(of completions: [Completion]) -> [String] { completions.compactMap(\.job.options?.limitKey) }
 }

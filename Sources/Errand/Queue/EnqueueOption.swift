@@ -1,6 +1,6 @@
 import Postgres
 
-/// A choice for the jobs of one enqueue. What isn't chosen is as the kind's policy says.
+/// An option of an enqueue. Options that aren't given follow the kind's policy.
 public struct EnqueueOption: Sendable {
     let apply: @Sendable (inout Values) -> Void
 
@@ -18,7 +18,7 @@ public struct EnqueueOption: Sendable {
         package var tags: [String] = []
         package var traceparent: String?
 
-        /// Whether one is chosen that the short form of a bulk enqueue doesn't know.
+        /// Whether an option is set that the short form of a bulk enqueue doesn't support.
         var needsWholeForm: Bool {
             uniqueKey != nil || notAfter != nil || limitKey != nil || guardName != nil || !tags.isEmpty
                 || traceparent != nil
@@ -32,7 +32,7 @@ public struct EnqueueOption: Sendable {
         return values
     }
 
-    /// Several choices as one, for who has them in an array.
+    /// Several options as one.
     package static func all(_ options: [EnqueueOption]) -> Self {
         .init { values in
             for option in options { option.apply(&values) }
@@ -40,13 +40,13 @@ public struct EnqueueOption: Sendable {
     }
 }
 
-/// What becomes of a unique key that an unfinished job has. One that is running stays as it is in any case.
+/// What happens if an unfinished job already has the unique key. A running job never changes.
 public enum Conflict: String, Sendable, Hashable {
-    /// That job stays as it is.
+    /// The existing job stays as it is.
     case keep
-    /// That job becomes what this enqueue asks for, with all attempts to spend. Its id and its record stay.
+    /// The existing job gets the content of this enqueue and all its attempts. Its id and its record stay.
     case replace
-    /// That job is moved to this enqueue's time, and keeps all else.
+    /// The existing job is moved to this enqueue's time. Everything else stays.
     case reschedule
     /// The enqueue fails with `ER409`.
     case error
@@ -54,19 +54,20 @@ public enum Conflict: String, Sendable, Hashable {
 
 // MARK: - When
 extension EnqueueOption {
-    /// Not to be started before `time`.
+    /// The job doesn't start before `time`.
     public static func at(_ time: Timestamp) -> Self { .init { $0.runAt = time } }
 
-    /// Not to be started before `delay` has passed, counted by the database's clock from the start of the transaction.
+    /// The job doesn't start before `delay` has passed, counted by the database's clock from the start of the
+    /// transaction.
     public static func after(_ delay: Duration) -> Self { .init { $0.delay = delay } }
 
-    /// Not to be started after `time`: then the job is obsolete.
+    /// The job doesn't start after `time`. Then it becomes obsolete.
     public static func notAfter(_ time: Timestamp) -> Self { .init { $0.notAfter = time } }
 }
 
 // MARK: - Where and how
 extension EnqueueOption {
-    /// Into another queue than the kind's.
+    /// Enqueues into another queue than the kind's.
     public static func queue(_ name: String) -> Self { .init { $0.queue = name } }
 
     /// 1 (first) to 4 (last).
@@ -75,7 +76,8 @@ extension EnqueueOption {
     /// Attempts in all, 1 to 1000.
     public static func maxAttempts(_ count: Int) -> Self { .init { $0.maxAttempts = count } }
 
-    /// At most one unfinished job has the key, up to 500 characters; default: a second enqueue returns the first job.
+    /// At most one unfinished job has this key of up to 500 characters. Default: a second enqueue returns the first
+    /// job.
     public static func unique(_ key: String, onConflict: Conflict = .keep) -> Self {
         .init { values in
             values.uniqueKey = key
@@ -83,18 +85,18 @@ extension EnqueueOption {
         }
     }
 
-    /// Counts under a limit of running jobs that ops set with `errand.set_limit`; up to 500 characters. Instead of the
-    /// kind's.
+    /// The key of the limit that the job counts under, up to 500 characters, instead of the kind's. Operators set
+    /// limits with `errand.set_limit`.
     public static func limited(by key: String) -> Self { .init { $0.limitKey = key } }
 
-    /// Asks a registered SQL function (`errand.guard_put`) before the start and at the end whether the job is still
-    /// wanted.
+    /// A registered SQL function (`errand.guard_put`) says before the start and at the completion whether the job is
+    /// still wanted.
     public static func guarded(by name: String) -> Self { .init { $0.guardName = name } }
 
     /// Words to find the job by: at most 20.
     public static func tags(_ tags: String...) -> Self { .init { $0.tags = tags } }
 
-    /// The trace that the job belongs to, as W3C Trace Context writes it: `00-…-…-01`. Default: that of the span around
-    /// the call, where the program has a tracer.
+    /// The trace of the job, in W3C Trace Context format: `00-…-…-01`. Default: the trace of the caller's span, if the
+    /// program has a tracer.
     public static func traceparent(_ traceparent: String) -> Self { .init { $0.traceparent = traceparent } }
 }

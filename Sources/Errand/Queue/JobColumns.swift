@@ -1,8 +1,8 @@
 import Postgres
 
-/// Reads claimed jobs column by column: a claim is the one statement whose rows are many all the time.
+/// Reads claimed jobs column by column, which is faster for many rows.
 package struct JobColumns {
-    /// The columns in their order, as errand.claim_v1 returns them and as a query of errand.job selects them.
+    /// The columns, in the order in which errand.claim_v1 returns them, for queries of errand.job.
     package static let sql = """
         id, queue_position, kind, attempt, max_attempts, priority, created_at, run_at, started_at,
         coalesce(payload, errand.large_payload(payload_day, id)), nullif(errand.job_options(job), '{}'), crashes
@@ -37,7 +37,7 @@ package struct JobColumns {
         crashes = try rows.column(11, as: Int16.self)
     }
 
-    /// The jobs, as held under a worker id.
+    /// The jobs, as claimed by a worker id.
     ///
     /// - Throws: a `DecodingError` for options that can't be read.
     package func jobs(queue: String, workerID: Int64, epoch: Int32) throws -> [ClaimedJob] {

@@ -1,12 +1,12 @@
 import Postgres
 
-/// What became of an enqueue.
+/// The result of an enqueue.
 public struct Enqueued: Sendable, Hashable {
-    /// The job that is in the queue now.
+    /// The job that is now in the queue.
     public let id: Int64
-    /// False where an unfinished job had the unique key already: `id` is that job's.
+    /// False if an unfinished job already had the unique key. Then `id` is that job's.
     public let isNew: Bool
-    /// The job's state now: `scheduled`, `available`, `parked`; `running` where a running job has the key.
+    /// The job's state now: `scheduled`, `available`, `parked`; `running` if a running job has the key.
     public let state: String
 }
 
@@ -14,8 +14,8 @@ extension Queue {
     /// Enqueues one job, in a transaction of its own.
     ///
     /// - Throws: ``PostgresError``; its `sqlState` is `ER422` for an option out of bounds, `ER413` for a payload over
-    ///   256 KB, `ER404` for a guard that isn't registered, `ER409` for a key that is taken where the option asks for
-    ///   an error. An `EncodingError` where the job has no JSON form.
+    ///   256 KB, `ER404` for a guard that isn't registered, `ER409` for a key that is taken if the option asks for an
+    ///   error. An `EncodingError` if the job has no JSON form.
     @discardableResult
     public func enqueue<J: Job>(_ job: J, _ options: EnqueueOption...) async throws -> Enqueued {
         try Self.enqueued(await database.query(Self.enqueueOne(job, EnqueueOption.values(of: options))))
@@ -45,14 +45,14 @@ extension Queue {
     }
 
     private static func enqueued(_ rows: Rows) throws -> Enqueued {
-        guard let row = rows.first else { throw UnexpectedAnswer("errand.enqueue", expected: "one row", came: "none") }
+        guard let row = rows.first else { throw UnexpectedReply("errand.enqueue", expected: "one row", came: "none") }
         let (id, inserted, state) = try row.decode(Int64.self, Bool.self, String.self)
         return Enqueued(id: id, isNew: inserted, state: state)
     }
 }
 
-/// The database returned something in a form that this version doesn't know: program and schema don't belong together.
-package struct UnexpectedAnswer: Error, CustomStringConvertible {
+/// The database returned something in a form that this version doesn't know: program and schema don't match.
+package struct UnexpectedReply: Error, CustomStringConvertible {
     package let description: String
 
     package init(_ function: String, expected: String, came: String) {

@@ -3,9 +3,9 @@ import Postgres
 extension Queue {
     /// Enqueues many jobs of one kind, all or none: 100,000 in a call and more. A unique key can't be chosen here.
     ///
-    /// They go in portions of up to 10,000 jobs and 8 MB, in one transaction. A portion is one statement with an array,
-    /// where COPY into a table of its own and on from there into line took twice as long; while the server works on
-    /// one, the next is encoded.
+    /// They are sent in batches of up to 10,000 jobs and 8 MB, in one transaction. A batch is one statement with an
+    /// array: COPY into a temporary table took twice as long. While the server works on one batch, the next one is
+    /// encoded.
     ///
     /// - Returns: their ids, in the order of `jobs`.
     /// - Throws: as for one job.
@@ -32,31 +32,31 @@ extension Queue {
         var ids: [Int64] = []
         ids.reserveCapacity(jobs.count)
         var rest = jobs[...]
-        var next = try takePortion(of: &rest)
+        var next = try takeBatch(of: &rest)
         while !next.isEmpty {
-            let portion = next
-            async let answer = enqueue(portion, of: J.kind, values, in: transaction)
-            // The next one is encoded while the server works on this one, which is not left half done for an error in
-            // it.
-            let encoded = Result { try takePortion(of: &rest) }
-            ids += try await answer
+            let batch = next
+            async let batchIDs = enqueue(batch, of: J.kind, values, in: transaction)
+            // The next batch is encoded while the server works on this one. An encoding error is thrown only after this
+            // batch is done.
+            let encoded = Result { try takeBatch(of: &rest) }
+            ids += try await batchIDs
             next = try encoded.get()
         }
         return ids
     }
 
-    /// As many jobs as one statement takes; empty where none is left.
-    private static func takePortion(of jobs: inout ArraySlice<some Job>) throws -> [JSONB] {
-        var portion: [JSONB] = []
+    /// As many jobs as one statement takes; empty if none is left.
+    private static func takeBatch(of jobs: inout ArraySlice<some Job>) throws -> [JSONB] {
+        var batch: [JSONB] = []
         var bytes = 0
-        while portion.count < 10_000, let job = jobs.first {
+        while batch.count < 10_000, let job = jobs.first {
             let payload = try JSONB(encoding: job)
             bytes += payload.bytes.count
-            if !portion.isEmpty, bytes > 8 << 20 { break }
-            portion.append(payload)
+            if !batch.isEmpty, bytes > 8 << 20 { break }
+            batch.append(payload)
             jobs.removeFirst()
         }
-        return portion
+        return batch
     }
 
     private static func enqueue(
@@ -76,7 +76,7 @@ extension Queue {
                 kind.rawValue, payloads, values.queue, values.runAt, values.delay?.wholeMicroseconds, values.priority,
                 values.maxAttempts,
             ]
-        ).kept
+        ).prepared
     }
 
     private static func whole(_ payloads: [JSONB], _ kind: JobKind, _ values: EnqueueOption.Values) -> Statement {

@@ -10,18 +10,18 @@ extension Queue {
     /// try await queue.migrate()
     /// try await worker.run()
     /// ```
-    /// Idempotent. Each process may call it before its worker starts, any number at the same time: one does the work, and
-    /// the others wait. Jobs may run meanwhile. No other schema is changed. A schema that a newer version has upgraded stays
-    /// as it is, and this version runs on it.
+    /// Idempotent. Each process may call it before its worker starts, any number at the same time: one does the work,
+    /// and the others wait. Jobs may run meanwhile. No other schema is changed. A schema that a newer version has
+    /// upgraded stays as it is, and this version runs on it.
     ///
-    /// The database's user needs the right to create a schema, and owns it then. Five roles without login are created for
-    /// workers, applications and operators. A user who may not create roles gets a warning, and works as the owner.
+    /// The database's user needs the right to create a schema, and then owns it. Five roles without login are created
+    /// for workers, applications and operators. A user who may not create roles gets a warning, and works as the owner.
     ///
     /// - Returns: what was applied, and what the user was not allowed to do.
-    /// - Throws: ``PostgresError``. Its code is `schema` where another program has a schema `errand`, or where a newer
-    ///   version has dropped what this one needs; nothing is changed then. After any other error, call it again.
-    /// - Complexity: one connection, beside those of the pool. Some seconds the first time, and some 50 ms where nothing
-    ///   is new.
+    /// - Throws: ``PostgresError``. Its code is `schema` if another program has a schema `errand`, or if a newer
+    ///   version has dropped what this one needs. Then nothing is changed. After any other error, call it again.
+    /// - Complexity: one connection, beside those of the pool. Some seconds the first time, and some 50 ms where
+    ///   nothing is new.
     @discardableResult
     public func migrate() async throws -> Migration {
         let warnings = Mutex<[String]>([])
@@ -37,8 +37,8 @@ extension Queue {
 
     /// Whether the database has a schema on which this version runs: its own, or that of a newer version.
     ///
-    /// - Throws: ``PostgresError``. Its code is `schema` where a newer version has dropped what this one needs, or where
-    ///   somebody has edited a migration.
+    /// - Throws: ``PostgresError``. Its code is `schema` if a newer version has dropped what this one needs, or
+    ///   if an applied migration was edited.
     /// - Complexity: one connection and a few round trips, some 20 ms.
     public func isMigrated() async throws -> Bool {
         try await withSchemaConnection { connection in
@@ -48,7 +48,7 @@ extension Queue {
 
     /// What ``Queue/migrate()`` did.
     public struct Migration: Sendable, Hashable {
-        /// The migrations, functions and views that were applied, by name. Empty where the schema was up to date.
+        /// The migrations, functions and views that were applied, by name. Empty if the schema was up to date.
         public let applied: [String]
         /// What the database's user was not allowed to do, each with the statement that fixes it. Jobs run without it.
         public let warnings: [String]

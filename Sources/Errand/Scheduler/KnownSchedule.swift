@@ -1,21 +1,21 @@
 import Postgres
 
-/// A schedule as a scheduler knows it: as it lay in the database at the last look, and what was settled since.
+/// A schedule as a scheduler knows it: as last read from the database, with the ticks recorded since.
 ///
 /// No clock and no database: times are passed in.
 struct KnownSchedule: Sendable {
     private(set) var stored: StoredSchedule
-    /// What its ticks are computed from, or why there are none.
+    /// The parsed schedule, or why it can't be parsed.
     let schedule: Result<Schedule, ScheduleError>
-    /// Ticks up to this moment are settled.
+    /// Ticks up to this time are recorded.
     private(set) var lastTick: Timestamp
-    /// The tick after `lastTick`; nil where there is none.
+    /// The tick after `lastTick`; nil if there is none.
     private(set) var next: Timestamp?
-    /// When this scheduler last settled a tick of it: what a look that had begun before says of its ticks is old.
-    private var settledAt: ContinuousClock.Instant?
-    /// Somebody else holds or has changed it: the next look says more.
-    private(set) var isHeld = false
-    /// Its jobs are refused by the database: it is tried again after this, and stops none of the others.
+    /// When this scheduler last recorded one of its ticks. A read that began before then is outdated.
+    private var recordedAt: ContinuousClock.Instant?
+    /// Another session has locked or changed the schedule. The next read shows its state.
+    private(set) var isLocked = false
+    /// The database refuses its jobs: it is retried after this time, and stops no other schedule.
     private var refusal: (until: ContinuousClock.Instant, reason: String)?
 
     init(_ stored: StoredSchedule) {
@@ -26,23 +26,23 @@ struct KnownSchedule: Sendable {
     }
 }
 
-// MARK: - What is to be done
+// MARK: - Due ticks
 extension KnownSchedule {
-    /// When there is something to settle; `.infinity` where the next look decides. Ticks of a pause wait for a look.
+    /// When a tick is due; `.infinity` if the next read decides. Ticks of a paused schedule wait for a read.
     func isDueFrom(at now: Timestamp) -> Timestamp {
-        guard !isHeld, refusal == nil, let next, !stored.isPaused || next <= now else { return .infinity }
+        guard !isLocked, refusal == nil, let next, !stored.isPaused || next <= now else { return .infinity }
         return next
     }
 
-    /// The ticks up to and with `now`, oldest first, and what becomes of each.
-    func due(at now: Timestamp) -> [CatchUp.Settled] {
+    /// The ticks up to and with `now`, oldest first, with the outcome of each.
+    func due(at now: Timestamp) -> [CatchUp.Decision] {
         guard let schedule = try? schedule.get() else { return [] }
         return stored.isPaused
             ? CatchUp.passOver(schedule, after: lastTick, at: now)
-            : stored.catchUp.settle(schedule, after: lastTick, at: now)
+            : stored.catchUp.decide(schedule, after: lastTick, at: now)
     }
 
-    /// Its next tick once those up to and with `now` are settled, and what keeps it from ticking.
+    /// Its next tick after `now`, and the problem that keeps it from ticking.
     func report(at now: Timestamp) -> (next: Timestamp?, problem: String?) {
         switch schedule {
         case .failure(let error): return (nil, error.description)
@@ -54,34 +54,34 @@ extension KnownSchedule {
         }
     }
 
-    /// Whether the database doesn't say so yet.
+    /// Whether this report differs from what is stored.
     func isReportDue(at now: Timestamp) -> Bool {
         let (next, problem) = report(at: now)
-        return !isHeld && isDueFrom(at: now) > now && (next != stored.nextTick || problem != stored.problem)
+        return !isLocked && isDueFrom(at: now) > now && (next != stored.nextTick || problem != stored.problem)
     }
 }
 
-// MARK: - What has happened
+// MARK: - Changes
 extension KnownSchedule {
-    /// Takes over how it lies in the database by a look that had begun at `begun`.
+    /// Takes the stored state from a read that began at `begun`.
     ///
-    /// - Returns: false where what the look says of its ticks is older than what is known.
+    /// - Returns: false if the read is older than a tick that was recorded here.
     mutating func seen(_ seen: StoredSchedule, begun: ContinuousClock.Instant) -> Bool {
         if let refusal, refusal.until <= begun { self.refusal = nil }
-        isHeld = false
-        if let settledAt, settledAt > begun { return false }
+        isLocked = false
+        if let recordedAt, recordedAt > begun { return false }
         stored = seen
         move(to: seen.lastTick)
         return true
     }
 
-    /// Ticks up to and with `tick` are settled; nil where none could be.
+    /// Ticks up to and with `tick` are recorded; nil if none could be.
     ///
-    /// - Parameter isAll: false where some of those that were due are not.
-    mutating func settled(through tick: Timestamp?, isAll: Bool, at now: ContinuousClock.Instant = .now) {
-        isHeld = !isAll
+    /// - Parameter isAll: false if some due ticks were not recorded.
+    mutating func recorded(through tick: Timestamp?, isAll: Bool, at now: ContinuousClock.Instant = .now) {
+        isLocked = !isAll
         guard let tick else { return }
-        settledAt = now
+        recordedAt = now
         move(to: tick)
     }
 

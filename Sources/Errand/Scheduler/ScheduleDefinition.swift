@@ -1,11 +1,11 @@
 import Postgres
 
-/// A schedule that the program brings along: taken over when a scheduler starts, and again when it has changed.
+/// A schedule that the program defines. A scheduler stores it when it starts, and again after it has changed.
 ///
 /// ```swift
 /// try ScheduleDefinition("quote_of_the_day", .cron("0 6 * * *", timeZone: "Europe/Paris"), job: QuoteOfTheDay())
 /// ```
-/// What ops change by `errand.schedule_put` lasts until the definition in the program becomes another one.
+/// Changes by `errand.schedule_put` last until the definition in the program changes.
 public struct ScheduleDefinition: Sendable {
     /// When it ticks.
     public enum Times: Sendable, Hashable {
@@ -15,13 +15,13 @@ public struct ScheduleDefinition: Sendable {
         case cron(CronExpression, timeZone: String = "UTC")
     }
 
-    /// a-z, then up to 99 of a-z 0-9 `_` `.` `-`; the same name is the same schedule, for ever.
+    /// a-z, then up to 99 of a-z 0-9 `_` `.` `-`; the name identifies the schedule, for ever.
     public let name: String
     public let times: Times
     public let missed: MissedTicks
-    /// A tick that could not be enqueued within this counts as missed.
+    /// A tick that is later than this counts as missed.
     public let maxLateness: Duration
-    /// Where missed ticks are all wanted: how many at most.
+    /// With ``MissedTicks/all``: the most missed ticks to enqueue.
     public let maxCatchUp: Int
     let kind: JobKind
     let queue: String?
@@ -31,11 +31,11 @@ public struct ScheduleDefinition: Sendable {
     ///   - name: what people see, unique in the database.
     ///   - times: when it ticks.
     ///   - job: what each tick enqueues.
-    ///   - missed: what becomes of ticks that no scheduler enqueued in time. Default: the latest is enqueued.
+    ///   - missed: the policy for missed ticks. Default: the latest is enqueued.
     ///   - queue: default nil: the queue of the job's policy.
     ///   - maxLateness: how late a tick may be enqueued before it counts as missed. Default 60 s.
-    ///   - maxCatchUp: most missed ticks that are enqueued where all of them are wanted. Default 100.
-    /// - Throws: an `EncodingError` where the job has no JSON form.
+    ///   - maxCatchUp: the most missed ticks to enqueue, with ``MissedTicks/all``. Default 100.
+    /// - Throws: an `EncodingError` if the job has no JSON form.
     public init<J: Job>(
         _ name: String, _ times: Times, job: J, missed: MissedTicks = .latest, queue: String? = nil,
         maxLateness: Duration = .seconds(60), maxCatchUp: Int = 100
@@ -50,7 +50,7 @@ public struct ScheduleDefinition: Sendable {
         payload = try JSONB(encoding: job)
     }
 
-    /// Takes the definition over; answers `created`, `changed` or `unchanged`.
+    /// Stores the definition, and returns `created`, `changed` or `unchanged`.
     var statement: Statement {
         let (cron, timeZone) =
             switch times {

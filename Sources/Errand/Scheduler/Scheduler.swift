@@ -2,27 +2,27 @@ import Logging
 import Postgres
 import ServiceLifecycle
 
-/// Enqueues the jobs of schedules when their ticks come.
+/// Enqueues the jobs of schedules when they are due.
 ///
-/// Run any number over one database: each tick gives one job, whatever becomes of the others. Time is the database's,
-/// so that hosts whose clocks differ agree. A schedule that is put, changed, paused or dropped is noticed within a
-/// second.
+/// Run any number of schedulers on one database: each tick gives one job, even if schedulers crash. Time is taken from
+/// the database, so hosts whose clocks differ agree. A schedule that is put, changed, paused or dropped is noticed
+/// within a second.
 public struct Scheduler: Service {
     private let database: Database
     private let definitions: [ScheduleDefinition]
     private let logger: Logger
 
     /// - Parameters:
-    ///   - database: where schedules and jobs are. The scheduler opens up to two connections of its own to it.
-    ///   - schedules: what the program brings along.
-    ///   - logger: for what the scheduler does.
+    ///   - database: the database with schedules and jobs. The scheduler opens up to two connections of its own.
+    ///   - schedules: schedules that the program defines.
+    ///   - logger: for changes and failures of schedules.
     public init(database: Database, schedules: [ScheduleDefinition] = [], logger: Logger) {
         self.database = database
         definitions = schedules
         self.logger = logger
     }
 
-    /// Runs until a graceful shutdown or the end of its task. A database that can't be reached is waited for.
+    /// Runs until a graceful shutdown or the cancellation of its task. If the database can't be reached, it waits.
     public func run() async throws {
         let stop = Signal()
         let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
@@ -44,18 +44,18 @@ public struct Scheduler: Service {
         var loop = SchedulerLoop(database: database, definitions: definitions, logger: logger)
         var backoff = Backoff()
         var throttle = LogThrottle()
-        var pause = Duration.zero
-        while await !stop.wait(atMost: pause) {
+        var delay = Duration.zero
+        while await !stop.wait(atMost: delay) {
             do {
-                pause = try await loop.untilLook > .zero ? loop.settle() : loop.turn()
-                pause = min(pause, loop.untilLook)
+                delay = try await loop.untilRead > .zero ? loop.record() : loop.refresh()
+                delay = min(delay, loop.untilRead)
                 backoff.reset()
             } catch {
-                loop.forgetTime()
-                pause = backoff.next()
+                loop.resetClock()
+                delay = backoff.next()
                 if throttle.allowsLine() {
                     logger.warning(
-                        "scheduling is interrupted", metadata: ["error": "\(error)", "again_in": "\(pause)"])
+                        "scheduling is interrupted", metadata: ["error": "\(error)", "retry_in": "\(delay)"])
                 }
             }
         }

@@ -1,31 +1,31 @@
 import Logging
 import Postgres
 
-/// What a scheduler does over and over: looks at the schedules, settles the ticks that are due, says when to go on.
+/// The loop of a scheduler: reads the schedules, records the due ticks, and returns when to go on.
 ///
-/// A look reads all schedules; between two looks it knows by itself what is due. Time is the database's: asked at each look,
-/// and counted on from there.
+/// A read fetches all schedules. Between two reads the loop computes what is due. Time is the database's: it is fetched
+/// with each read, and counted on from there.
 struct SchedulerLoop {
     let database: Database
     let logger: Logger
     let metrics = SchedulerMetrics()
-    /// Not taken over yet.
+    /// Definitions that are not stored yet.
     private var definitions: [ScheduleDefinition]
-    /// As of the last look, in its order.
+    /// As of the last read, in its order.
     var known: [KnownSchedule] = []
-    /// From when on there is something to settle of each: beside them, since it is gone through before each wait.
+    /// When each known schedule is due. It is a separate array because it is searched before each wait.
     var dueFrom: [Timestamp] = []
     private var clock: Clock?
-    private var nextLook = ContinuousClock.now
+    private var nextRead = ContinuousClock.now
 
-    /// What the database's clock showed, and when its answer was here: counted from there, it is never ahead.
+    /// The time of the database's clock, and when it arrived here. Counted from there, it is never ahead.
     private struct Clock {
         let time: Timestamp
-        let answered: ContinuousClock.Instant
+        let readAt: ContinuousClock.Instant
     }
 
-    /// The longest pause between two looks, and so the time within which a change is noticed.
-    static let longestPause: Duration = .milliseconds(900)
+    /// The longest delay between two reads, and so the time within which a change is noticed.
+    static let longestDelay: Duration = .milliseconds(900)
 
     init(database: Database, definitions: [ScheduleDefinition], logger: Logger) {
         self.database = database
@@ -33,81 +33,81 @@ struct SchedulerLoop {
         self.logger = logger
     }
 
-    /// Time by the database, never ahead of it; nil where it has to be asked first.
+    /// The database's time, never ahead of it; nil before the first read.
     private var now: Timestamp? {
         clock.map { clock in
-            let since = ContinuousClock.now - clock.answered
+            let since = ContinuousClock.now - clock.readAt
             // A clock that is being corrected runs slower than this one by up to 1 in 2,000.
             return clock.time + (since - since / 2000)
         }
     }
 
-    /// How long until the next look; zero where it is due.
-    var untilLook: Duration { clock == nil ? .zero : max(.zero, nextLook - .now) }
+    /// The delay until the next read; zero if it is due.
+    var untilRead: Duration { clock == nil ? .zero : max(.zero, nextRead - .now) }
 
-    /// After an error, which may be the loss of the server: what time it is must be asked first.
-    mutating func forgetTime() { clock = nil }
+    /// Forces a read of the clock, after an error that may be the loss of the server.
+    mutating func resetClock() { clock = nil }
 
-    /// Looks at the schedules, and settles what is due, also meanwhile; answers how long there is nothing to do.
+    /// Reads the schedules, and records due ticks during and after the read. Returns the delay until the next due tick.
     ///
-    /// Costs a query of all schedules, and for each that isn't due a comparison.
-    mutating func turn() async throws -> Duration {
+    /// Costs a query of all schedules, and a comparison for each.
+    mutating func refresh() async throws -> Duration {
         try await takeOverDefinitions()
         let (begun, arrived, database) = (ContinuousClock.now, Signal(), database)
-        async let answer = Self.look(at: database, raising: arrived)
+        async let reading = Self.read(at: database, raising: arrived)
         if clock != nil {
-            var pause = try await settle()
-            while await !arrived.wait(atMost: pause) { pause = try await settle() }
+            var delay = try await record()
+            while await !arrived.wait(atMost: delay) { delay = try await record() }
         }
-        try await take(try await answer, begun: begun)
-        nextLook = begun + Self.longestPause
-        let pause = try await settle()
-        return pause
+        try await take(try await reading, begun: begun)
+        nextRead = begun + Self.longestDelay
+        let delay = try await record()
+        return delay
     }
 
-    /// Settles what is due, each tick once; answers how long there is nothing to do, at most ``longestPause``.
+    /// Records due ticks, each once. Returns the delay until the next one, at most ``longestDelay``.
     ///
-    /// Costs nothing in the database where nothing is due.
-    mutating func settle() async throws -> Duration {
+    /// Without a due tick it sends nothing to the database.
+    mutating func record() async throws -> Duration {
         guard let now else { return .zero }
         let due = dueFrom.indices.filter { dueFrom[$0] <= now }.sorted { dueFrom[$0] < dueFrom[$1] }
-        try await settle(due, at: now)
-        guard let soonest = dueFrom.min(), soonest < .infinity, let time = self.now else { return Self.longestPause }
-        return max(.zero, min(Self.longestPause, soonest - time))
+        try await record(due, at: now)
+        guard let soonest = dueFrom.min(), soonest < .infinity, let time = self.now else { return Self.longestDelay }
+        return max(.zero, min(Self.longestDelay, soonest - time))
     }
 }
 
-// MARK: - Looking
+// MARK: - Reading
 extension SchedulerLoop {
-    private struct Answer: Sendable {
+    private struct Reading: Sendable {
         let schedules: [StoredSchedule]
         let clock: Clock
     }
 
-    private static func look(at database: Database, raising arrived: Signal) async throws -> Answer {
+    private static func read(at database: Database, raising arrived: Signal) async throws -> Reading {
         defer { arrived.raise() }
         let schedules = try StoredSchedule.read(try await database.query(StoredSchedule.all))
-        // Asked by itself: reading many schedules takes so long that a time from there would be late.
+        // A separate query: reading many schedules takes so long that their time would be late.
         let time = try await database.query("select clock_timestamp()").scalar(Timestamp.self)
-        return Answer(schedules: schedules, clock: Clock(time: time, answered: .now))
+        return Reading(schedules: schedules, clock: Clock(time: time, readAt: .now))
     }
 
-    private mutating func take(_ answer: Answer, begun: ContinuousClock.Instant) async throws {
-        clock = answer.clock
-        let now = answer.clock.time
+    private mutating func take(_ reading: Reading, begun: ContinuousClock.Instant) async throws {
+        clock = reading.clock
+        let now = reading.clock.time
         let before = Dictionary(uniqueKeysWithValues: known.map { ($0.stored.name, $0) })
         var reports: [Int] = []
-        known = answer.schedules.enumerated().map { place, stored in
+        known = reading.schedules.enumerated().map { index, stored in
             guard var schedule = before[stored.name], schedule.stored.version == stored.version else {
                 let schedule = KnownSchedule(stored)
                 if case .failure(let error) = schedule.schedule {
                     logger.error(
                         "schedule can't be read", metadata: ["schedule": "\(stored.name)", "error": "\(error)"])
                 }
-                if schedule.isReportDue(at: now) { reports.append(place) }
+                if schedule.isReportDue(at: now) { reports.append(index) }
                 return schedule
             }
-            if schedule.seen(stored, begun: begun), schedule.isReportDue(at: now) { reports.append(place) }
+            if schedule.seen(stored, begun: begun), schedule.isReportDue(at: now) { reports.append(index) }
             return schedule
         }
         dueFrom = known.map { $0.isDueFrom(at: now) }
@@ -122,7 +122,7 @@ extension SchedulerLoop {
                     logger.notice("schedule \(outcome)", metadata: ["schedule": "\(definition.name)"])
                 }
             } catch {
-                // A definition that can't be must not keep the others from running.
+                // A malformed definition must not keep the others from running.
                 guard error.code == .rejected, !error.isTransient else { throw error }
                 logger.error("schedule refused", metadata: ["schedule": "\(definition.name)", "error": "\(error)"])
             }

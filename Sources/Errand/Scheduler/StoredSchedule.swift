@@ -1,6 +1,6 @@
 import Postgres
 
-/// A schedule as it lies in the database.
+/// A schedule as stored in the database.
 struct StoredSchedule: Sendable {
     /// What its ticks are computed from.
     struct Times: Sendable, Hashable {
@@ -40,7 +40,7 @@ struct StoredSchedule: Sendable {
 extension Schedule {
     /// Reads the times of a stored schedule. Costs some 50 µs for the time zone: keep it.
     ///
-    /// - Throws: ``ScheduleError`` for a cron expression or a time zone that can't be.
+    /// - Throws: ``ScheduleError`` for a malformed cron expression or an unknown time zone.
     init(_ times: StoredSchedule.Times) throws(ScheduleError) {
         if let every = times.everyMicroseconds {
             self = .every(.microseconds(every))

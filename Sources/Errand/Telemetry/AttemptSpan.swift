@@ -1,16 +1,16 @@
 import Tracing
 
-/// The span of one attempt: `errand.run KIND`, with attributes as OpenTelemetry names them for messaging.
+/// The span of one attempt: `errand.run KIND`, with OpenTelemetry's messaging attributes.
 ///
-/// The first attempt joins the trace in which its job was enqueued, as a child of that span. Later ones start traces of
-/// their own, which link to it: a trace must not go on for the hours that retries may take.
+/// The first attempt joins the trace of its enqueue, as a child of that span. Later attempts start traces of their own
+/// that link to it, because retries may take hours.
 struct AttemptSpan: Sendable {
     private let span: any Span
 
     init(of job: ClaimedJob, by tracer: any Tracer) {
         let origin = job.options?.traceparent.flatMap(TraceParent.init)?.context(for: tracer)
         let joins = job.attempt == 1
-        // Not the context of the caller's task: that is the worker's, or of whoever started it.
+        // Not the context of the caller's task, which is the worker's.
         span = tracer.startAnySpan(
             "errand.run \(job.kind)", context: (joins ? origin : nil) ?? .topLevel, ofKind: .consumer)
         if !joins, let origin { span.addLink(SpanLink(context: origin, attributes: [:])) }
@@ -26,7 +26,7 @@ struct AttemptSpan: Sendable {
         }
     }
 
-    /// Runs `body` with the span around it and ends it: with an error if the attempt failed.
+    /// Runs `body` within the span, then ends the span: with an error status if the attempt failed.
     func around(_ body: (AttemptSpan) async -> AttemptResult) async -> AttemptResult {
         let result = await InstrumentationContext.withValue(span.context) { await body(self) }
         span.updateAttributes { $0["errand.outcome"] = result.outcome.rawValue }
@@ -35,6 +35,6 @@ struct AttemptSpan: Sendable {
         return result
     }
 
-    /// What the handler has thrown.
+    /// Records the error that the handler threw.
     func threw(_ error: any Error) { span.recordError(error) }
 }

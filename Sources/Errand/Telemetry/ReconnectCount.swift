@@ -1,7 +1,7 @@
 import CoreMetrics
 import Postgres
 
-/// Counts how often a connection came back: once for each loss, with the first success after it.
+/// Counts reconnects: the first success after each loss of a connection.
 struct ReconnectCount {
     private let counter: Counter?
     private var isLost = false
@@ -10,7 +10,7 @@ struct ReconnectCount {
         self.counter = counter
     }
 
-    /// Notes a failure; those that are no loss of the connection don't count.
+    /// Records a failure. Only losses of the connection count.
     mutating func failed(with error: any Error) {
         if (error as? PostgresError)?.code == .connectionLost { lost() }
     }

@@ -1,20 +1,20 @@
 import CoreMetrics
 import Postgres
 
-/// What a scheduler counts for a monitoring system; ticks are rare, so their counters are looked up each time.
+/// The metrics of a scheduler. Ticks are rare, so counters are looked up each time.
 struct SchedulerMetrics: Sendable {
     private let factory: any MetricsFactory
     private let lateness: Timer
 
-    /// Nil where the program has bootstrapped no metrics before it started the scheduler.
+    /// Nil if the program bootstrapped no metrics before it started the scheduler.
     init?(factory: any MetricsFactory = MetricsSystem.factory) {
         guard !(factory is NOOPMetricsHandler) else { return nil }
         self.factory = factory
         lateness = Timer(label: "errand_scheduler_lateness_seconds", factory: factory)
     }
 
-    /// A tick was settled here, and its job, if it gave one, is in line since `now`.
-    func settled(_ tick: CatchUp.Settled, of schedule: String, at now: Timestamp) {
+    /// This scheduler recorded a tick. Its job, if any, is available since `now`.
+    func recorded(_ tick: CatchUp.Decision, of schedule: String, at now: Timestamp) {
         Counter(
             label: "errand_scheduler_ticks_total",
             dimensions: [("schedule", schedule), ("outcome", tick.outcome.rawValue)], factory: factory

@@ -2,10 +2,10 @@ import CoreMetrics
 import Postgres
 import Synchronization
 
-/// What a worker counts for a monitoring system, by handles that are made once. `docs/metrics.md` says what each means.
+/// The metrics of a worker, with handles that are made once. They are described in `docs/metrics.md`.
 ///
-/// Completed attempts are counted with the batch in which they were written: per attempt two times are recorded, per
-/// batch a counter is raised for each kind and outcome in it, and nothing is allocated once a kind has been seen.
+/// Completed attempts are counted with the batch that wrote them. Per attempt two durations are recorded; per batch one
+/// counter is raised for each kind and outcome. Nothing is allocated after the first attempt of a kind.
 final class WorkerMetrics: Sendable {
     let heartbeatFailures: Counter
     let leasesLost: Counter
@@ -14,7 +14,7 @@ final class WorkerMetrics: Sendable {
     private let queues: [String: QueueMetrics]
     private let kinds = Mutex<[KindMetrics.Key: KindMetrics]>([:])
 
-    /// Nil where the program has bootstrapped no metrics before it made the worker: then nothing is counted.
+    /// Nil if the program bootstrapped no metrics before it made the worker.
     init?(queues: some Sequence<String>, factory: any MetricsFactory = MetricsSystem.factory) {
         guard !(factory is NOOPMetricsHandler) else { return nil }
         self.factory = factory
@@ -32,14 +32,14 @@ final class WorkerMetrics: Sendable {
             label: "errand_worker_reconnects_total", dimensions: [("connection", connection)], factory: factory)
     }
 
-    /// Says what runs at the moment; a queue of which nothing runs says 0.
+    /// Sets the number of running jobs of each queue.
     func running(_ jobs: [ClaimedJob]) {
         var counts: [String: Int] = [:]
         for job in jobs { counts[job.queue, default: 0] += 1 }
         for (name, queue) in queues { queue.running.set(counts[name, default: 0]) }
     }
 
-    /// Counts attempts whose outcomes are written. Most often a batch is all of one kind.
+    /// Counts attempts whose outcomes are written. Usually a batch has one kind.
     func completed(_ completions: [Completion]) {
         var kind: KindMetrics?
         var outcome = AttemptOutcome.succeeded
@@ -72,7 +72,7 @@ final class WorkerMetrics: Sendable {
     }
 }
 
-/// What is counted of one queue's claims.
+/// The metrics of one queue's claims.
 struct QueueMetrics: Sendable {
     let claims: Counter
     let claimed: Counter
@@ -87,7 +87,7 @@ struct QueueMetrics: Sendable {
         running = Meter(label: "errand_worker_running_jobs", dimensions: dimensions, factory: factory)
     }
 
-    /// A round trip that asked for jobs has come back with so many.
+    /// A round trip with a claim returned this many jobs.
     func claimed(_ jobs: Int, took: Duration) {
         claims.increment()
         claimed.increment(by: jobs)
@@ -95,7 +95,7 @@ struct QueueMetrics: Sendable {
     }
 }
 
-/// What is counted of the attempts of one kind in one queue.
+/// The metrics of the attempts of one kind in one queue.
 private final class KindMetrics: Sendable {
     struct Key: Hashable, Sendable {
         let queue: String

@@ -1,7 +1,7 @@
 import Postgres
 import Synchronization
 
-/// The memory that a worker's attempts may take together, as far as they say what they need.
+/// The memory that a worker's attempts may take together, as declared by them.
 final class MemoryBudget: Sendable {
     private struct State {
         var queue: MemoryQueue
@@ -15,7 +15,7 @@ final class MemoryBudget: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter bytes: nil is no budget: nobody waits.
+    /// - Parameter bytes: nil is no budget: no attempt waits.
     init(bytes: Int?) { state = Mutex(State(queue: MemoryQueue(budget: bytes ?? .max))) }
 
     /// Runs `body` once `bytes` are free.
@@ -44,7 +44,7 @@ final class MemoryBudget: Sendable {
         }
     }
 
-    /// One that is admitted already leaves when its body has ended.
+    /// A waiter that is already admitted releases its memory when its body ends.
     private func giveUp(_ id: UInt64) {
         let (leaver, others) = state.withLock { state in
             guard let admitted = state.queue.giveUp(id) else {
@@ -61,7 +61,7 @@ final class MemoryBudget: Sendable {
     }
 }
 
-/// Who may take how much of a budget now: first come, first served. One that needs more than all of it is admitted
+/// Decides which waiters get memory of a budget: first come, first served. A need above the whole budget is admitted
 /// alone.
 struct MemoryQueue {
     let budget: Int
@@ -71,20 +71,20 @@ struct MemoryQueue {
 
     init(budget: Int) { self.budget = budget }
 
-    /// One asks for so many bytes. Returns the waiters that are admitted now.
+    /// A waiter requests memory. Returns the waiters that are admitted now.
     mutating func arrive(_ waiter: UInt64, bytes: Int) -> [UInt64] {
         waiting.append((waiter, bytes))
         return admitted()
     }
 
-    /// One is done with so many bytes. Returns the waiters that are admitted now.
+    /// Memory is released. Returns the waiters that are admitted now.
     mutating func leave(bytes: Int) -> [UInt64] {
         taken -= bytes
         inside -= 1
         return admitted()
     }
 
-    /// One that waits goes away. Returns the waiters that are admitted now; nil if it was admitted already.
+    /// A waiter gives up. Returns the waiters that are admitted now; nil if it was already admitted.
     mutating func giveUp(_ waiter: UInt64) -> [UInt64]? {
         guard let index = waiting.firstIndex(where: { $0.waiter == waiter }) else { return nil }
         waiting.remove(at: index)

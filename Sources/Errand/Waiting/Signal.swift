@@ -1,7 +1,7 @@
 import Postgres
 import Synchronization
 
-/// Wakes one waiter. Raises that come while nobody waits are kept, as one.
+/// Wakes one waiter. Raises without a waiter are remembered as one.
 package final class Signal: Sendable {
     private struct State {
         var isRaised = false
@@ -25,8 +25,8 @@ package final class Signal: Sendable {
         waiter?.resume(returning: true)
     }
 
-    /// Returns when it is raised, or after `limit`; at once if it was raised since the last wait. True if it was
-    /// raised.
+    /// Waits until the signal is raised, or for `limit`. Returns at once if it was raised since the last wait. Returns
+    /// whether it was raised.
     @discardableResult
     package func wait(atMost limit: Duration? = nil) async -> Bool {
         guard let id = begin() else { return true }

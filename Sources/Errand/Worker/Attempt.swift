@@ -1,7 +1,7 @@
 import Logging
 import Postgres
 
-/// One run of a claimed job: finds its handler, runs it, and turns what comes of it into a completion.
+/// One run of a claimed job: finds its handler, runs it, and makes a completion of the result.
 package final class Attempt: Sendable {
     let job: ClaimedJob
     let entry: Handlers.Entry?
@@ -34,7 +34,7 @@ package final class Attempt: Sendable {
     }
 
     private func result(in span: AttemptSpan?) async -> AttemptResult {
-        // Claims ask for known kinds only, so this is a worker whose handlers and kinds have come apart.
+        // Claims ask for known kinds only, so this can only be a fault of the worker.
         guard let entry else {
             return .failed(error: "this worker has no handler for \(job.kind)").caused(by: "no handler")
         }
@@ -47,7 +47,7 @@ package final class Attempt: Sendable {
         }
     }
 
-    /// What the handler has committed with its own writes stands, whatever it did after that.
+    /// A completion that the handler committed with its own writes is final, whatever it did after that.
     private var committed: AttemptResult? { context.control.commit.map { .committed($0) } }
 
     private func cause(of error: any Error) -> String {
@@ -66,7 +66,7 @@ package final class Attempt: Sendable {
             switch error {
             case let down as DependencyDown:
                 return .parked(dependency: down.dependency, until: down.until, reason: down.reason)
-            case let refused as EndRefused where refused.isUnwanted:
+            case let refused as CompletionRefused where refused.isUnwanted:
                 return .obsolete(reason: "\(refused)")
             case let classified as any ClassifiedError where classified.isPermanent:
                 return .failed(error: "\(error)")
@@ -78,8 +78,7 @@ package final class Attempt: Sendable {
 }
 
 extension Attempt {
-    /// What becomes of a job whose attempt did not stop though it was asked to: its task goes on, and nothing it does
-    /// counts.
+    /// The result of an attempt that didn't stop when asked to. Its task goes on, but its result is ignored.
     package func abandoned(because interruption: Interruption) -> AttemptResult {
         switch interruption {
         case .deadline:

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Runs the attempts of a worker: begins them, stops them, and hands each completion to its queue.
 ///
-/// Each attempt has a task of its own, which begins at once on the thread of the starter that took it. One that never
-/// waits has ended before the next one begins, and no thread is woken for it. One that computes for long holds up one
+/// Each attempt has a task of its own, which begins immediately on the thread of its starter. An attempt that never
+/// suspends ends before the next one begins, and no thread is woken for it. One that computes for long blocks one
 /// starter.
 final class AttemptRunner: Sendable {
     private let shared: WorkerState
@@ -29,7 +29,7 @@ final class AttemptRunner: Sendable {
         start(queue.add(attempts), of: queue)
     }
 
-    /// Begins the job on trial, if there is one that waits and nothing else is held.
+    /// Begins the job on trial, if one waits and the worker holds no other job.
     func beginTrial() {
         for queue in queues.values {
             if let trial = queue.nextTrial() { run(trial, of: queue) }
@@ -44,8 +44,8 @@ final class AttemptRunner: Sendable {
         }
     }
 
-    /// Not a child of the caller's task: a handler that ignores its cancellation may outlive the worker's stop, and
-    /// must not hold it up. `Running` owns it.
+    /// Not a child of the caller's task: a handler that ignores its cancellation must not delay the worker's stop.
+    /// `Running` owns the task.
     private func run(_ attempt: Attempt, of queue: QueueState) {
         attempt.control.attach(
             Task.immediate {
@@ -62,8 +62,8 @@ final class AttemptRunner: Sendable {
 
 // MARK: - Stopping
 extension AttemptRunner {
-    /// Hands jobs back that have waited too long for a slot since they were prefetched. All that wait if the worker
-    /// stops, or if a job on trial is to run alone.
+    /// Hands back prefetched jobs that have waited too long for a slot. Hands back all waiting jobs if the worker stops
+    /// or a job on trial must run alone.
     func handBackStalled(at now: ContinuousClock.Instant) {
         for queue in queues.values {
             for attempt in queue.takeStalled(at: now) where shared.running.remove(attempt) {
@@ -72,7 +72,7 @@ extension AttemptRunner {
         }
     }
 
-    /// Stops the attempts of these jobs and forgets them: others have written their outcome, or will. Returns how many.
+    /// Stops the attempts of these jobs and drops them: others have written their outcomes, or will. Returns how many.
     func drop(_ jobs: some Sequence<ClaimedJob>, because interruption: Interruption) -> Int {
         let dropped = shared.running.remove(jobs)
         for attempt in dropped { drop(attempt, because: interruption) }
@@ -81,14 +81,14 @@ extension AttemptRunner {
 
     private func drop(_ attempt: Attempt, because interruption: Interruption) {
         attempt.control.interrupt(interruption)
-        shared.epochs.withLock { $0.ended(attempt.job) }
-        // It may be another queue's than the one that has claimed its job again.
+        shared.epochs.withLock { $0.finished(attempt.job) }
+        // It may belong to another queue than the one that has claimed its job again.
         guard let queue = queues[attempt.job.queue] else { return }
         start(queue.drop(attempt), of: queue)
         queue.work.raise()
     }
 
-    /// Stops attempts whose deadline has passed, and completes those that go on for `timeout` after that.
+    /// Stops attempts whose deadline has passed, and completes those that still run `timeout` later.
     func enforceDeadlines(at now: ContinuousClock.Instant, timeout: Duration = .seconds(5)) {
         let late = shared.running.late(at: now)
         for (attempt, _) in late where attempt.control.interruption == nil { attempt.control.interrupt(.deadline) }
@@ -100,7 +100,7 @@ extension AttemptRunner {
         for attempt in shared.running.all { attempt.control.interrupt(interruption) }
     }
 
-    /// Completes every attempt that is still there.
+    /// Completes every remaining attempt.
     func abandonAll() { abandon(shared.running.all) }
 
     private func abandon(_ stubborn: [Attempt]) {

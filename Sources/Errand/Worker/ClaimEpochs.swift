@@ -1,19 +1,19 @@
-/// Which records of its claims (`errand.claim`) a worker process still needs: those of whose jobs it may hold one.
+/// Tracks which records of its claims (`errand.claim`) a worker process still needs: those with a job that it may hold.
 ///
-/// A record is written with each claim, and removed with a heartbeat. So that neither names single claims, they are
-/// grouped into epochs, from one heartbeat to the next. An epoch is over once no claim of it is under way and none of
-/// its jobs is held. One job that takes long keeps the records of its epoch and of no other.
+/// A record is written with each claim, and removed with a heartbeat. Records are grouped into epochs, from one
+/// heartbeat to the next, so that a heartbeat doesn't list single claims. An epoch is over once none of its claims runs
+/// and none of its jobs is held. A long job keeps only the records of its own epoch.
 struct ClaimEpochs: Sendable {
     private struct Epoch {
         let workerID: Int64
-        /// Claims under way, and jobs of which no outcome is written.
+        /// Running claims, and jobs without a written outcome.
         var open = 0
     }
 
     private var epochs: [Int32: Epoch] = [:]
     private var current: Int32 = 0
 
-    /// The epochs that claims still belong to, or whose records are still to be removed.
+    /// The epochs with open claims, or with records to remove.
     var count: Int { epochs.count }
 
     /// A claim is about to be sent under this worker id. Returns its epoch.
@@ -23,15 +23,15 @@ struct ClaimEpochs: Sendable {
         return current
     }
 
-    /// A claim of this epoch brought so many jobs. One whose result was lost is never reported: its records stay until
-    /// the process leaves that worker id.
+    /// A claim of this epoch returned `jobs` jobs. A claim whose result was lost is never reported: its records stay
+    /// until the process leaves that worker id.
     mutating func claimed(_ jobs: Int, in epoch: Int32) { epochs[epoch]?.open += jobs - 1 }
 
-    /// The outcome of a job is written, or the job is no longer this process's.
-    mutating func ended(_ job: ClaimedJob) { epochs[job.epoch]?.open -= 1 }
+    /// The outcome of a job is written, or this process no longer owns the job.
+    mutating func finished(_ job: ClaimedJob) { epochs[job.epoch]?.open -= 1 }
 
-    /// Begins a new epoch. Returns those that are over: their records are to be removed now.
-    mutating func turn() -> [Int32] {
+    /// Begins a new epoch. Returns the epochs that are over, whose records can be removed.
+    mutating func advance() -> [Int32] {
         if epochs[current] != nil { current += 1 }
         return epochs.filter { $0.value.open == 0 }.map(\.key).sorted()
     }
@@ -41,7 +41,7 @@ struct ClaimEpochs: Sendable {
         for epoch in over { epochs[epoch] = nil }
     }
 
-    /// The process has left this worker id, and its records went with it.
+    /// The process has left this worker id, which removed its records.
     mutating func left(_ workerID: Int64) {
         epochs = epochs.filter { $0.value.workerID != workerID }
         // Outcomes of its jobs may still come.

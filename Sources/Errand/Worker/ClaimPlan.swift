@@ -1,47 +1,47 @@
-/// When a queue claims, and from where on each of its two connections reads.
+/// Decides when a queue claims, and where each of its two connections starts to read.
 ///
 /// A pure decision: ``QueueState`` keeps it under its lock, and ``RoundTrip`` sends the claims.
 struct ClaimPlan {
-    /// The two connections of a queue. Each has marks of its own, as two workers have: what a claim proves holds from
-    /// the marks on that it began at.
+    /// The two connections of a queue. Each has marks of its own, as two workers have, because a claim proves something
+    /// only from its own starts on.
     enum Connection: Int, CaseIterable { case first, second }
 
     private var marks = [LowWaterMark](repeating: LowWaterMark(), count: Connection.allCases.count)
-    /// The last claim got a whole batch.
+    /// The last claim returned a full large batch.
     private(set) var isDeep = false
-    /// Claims without being told that something is due.
+    /// Whether the queue claims without a wake-up.
     private(set) var isAwake = true
     private var wasWoken = false
-    /// A claim was refused: until one gets through, completions are written without one.
+    /// Whether completions are written without a claim, because the last claim was refused.
     private(set) var isApart = false
-    /// No claim before this moment: the last one failed.
+    /// No claim before this time, because the last one failed.
     private var notBefore: ContinuousClock.Instant?
     private var claims = 0
-    /// Scans ahead that may still move nothing, before claims go on; nil where claims don't take too long.
+    /// How many more scans ahead may move no mark before claims go on; nil if claims don't take too long.
     private var scansLeft: Int?
-    private static let vainScans = 5
-    /// The most jobs that a claim may ask for after one that took too long. It doubles from claim to claim.
+    private static let emptyScans = 5
+    /// The limit of a claim after one that took too long. It doubles with each claim.
     private(set) var most = Int.max
 
-    /// Something may be due: it claims once, and goes on while it gets all that it asks for.
+    /// A job may be due: the queue claims once, and goes on while claims return their full limit.
     mutating func wake() {
         wasWoken = true
         isAwake = true
     }
 
-    /// A claim is about to ask. A wake-up that comes from now on calls for another one.
+    /// A claim is about to be sent. A wake-up from now on requires another claim.
     mutating func asks() { wasWoken = false }
 
-    /// A claim got less than it asked for. It is awake still if a wake-up has come since.
+    /// A claim returned fewer jobs than its limit. The queue stays awake if a wake-up has come since.
     mutating func fallAsleep() { isAwake = wasWoken }
 
-    /// How long claims still wait after one that failed; nil if they don't.
+    /// The delay of claims after a failed one; nil if there is none.
     func delay(at now: ContinuousClock.Instant) -> Duration? {
         notBefore.map { $0 - now }.flatMap { $0 > .zero ? $0 : nil }
     }
 
     /// The order in which the next claim reads the priorities. One claim in sixteen reads them in reverse, so that the
-    /// lowest is never starved for ever.
+    /// lowest isn't starved.
     mutating func nextPriorities() -> [Int] {
         claims += 1
         return claims % 16 == 0 ? [4, 3, 2, 1] : [1, 2, 3, 4]
@@ -50,26 +50,26 @@ struct ClaimPlan {
 
 // MARK: - What a claim came to
 extension ClaimPlan {
-    /// The database refused the claim, and nothing else of its round trip.
+    /// The database refused the claim, not another part of its round trip.
     mutating func refused() { isApart = true }
 
-    /// A round trip failed. The next claim waits for as long only if completions are written without it meanwhile.
+    /// A round trip failed. The next claim is delayed here only if completions are written without claims meanwhile.
     mutating func failed(retryAt time: ContinuousClock.Instant) {
         isAwake = true
         if isApart { notBefore = time }
     }
 
-    /// A claim took longer than the database lets it, so it would again. The marks move on first. The next claim then
-    /// asks for the one job that a scan ahead has found: behind that one as many positions may lie again.
+    /// A claim exceeded the statement timeout, and would again. So the marks move on first. Then the next claim asks
+    /// for one job, the one that a scan ahead has found: as many dead entries may lie behind it.
     mutating func tookTooLong() {
-        scansLeft = Self.vainScans
+        scansLeft = Self.emptyScans
         most = 1
     }
 
     /// Whether positions are scanned ahead before the next claim.
     var scansAhead: Bool { scansLeft != nil }
 
-    /// What a scan ahead has shown. Returns whether any mark moved. `now` is any clock that only moves forward.
+    /// Takes the result of a scan ahead. Returns whether any mark moved. `now` is any monotonic clock.
     mutating func scanned(_ scan: LowWaterMark.Observation, at now: Duration) -> Bool {
         let connection = Connection.first
         observed(scan, isDeep: false, on: connection, at: now)
@@ -79,14 +79,14 @@ extension ClaimPlan {
         let isNear = starts.indices.allSatisfy { index in
             let reached = scan.reached?[index] ?? scan.high
             let hasFound = reached < scan.starts[index] + LowWaterMark.stride
-            // New jobs come meanwhile: the marks never get to the newest one.
+            // New jobs come meanwhile, so the marks never reach the newest one.
             return (hasFound ? reached : scan.high) - starts[index] < LowWaterMark.stride / 10
         }
         scansLeft = isNear || left <= 0 ? nil : left
         return hasMoved
     }
 
-    /// Claims go on from where the marks are.
+    /// Ends scanning ahead. Claims go on from the marks.
     mutating func endScanAhead() { scansLeft = nil }
 
     /// A claim got through.
@@ -96,7 +96,7 @@ extension ClaimPlan {
         most = most > Int.max / 2 ? .max : most * 2
     }
 
-    /// What a claim has shown. `now` is any clock that only moves forward.
+    /// Takes the result of a claim. `now` is any monotonic clock.
     mutating func observed(
         _ observation: LowWaterMark.Observation, isDeep: Bool, on connection: Connection, at now: Duration
     ) {
@@ -108,7 +108,8 @@ extension ClaimPlan {
 
 // MARK: - Marks
 extension ClaimPlan {
-    /// Behind which positions a connection's next claim reads. The other one may have been claiming alone for long.
+    /// The positions behind which a connection's next claim reads. It adopts the marks of the other connection, which
+    /// may have claimed alone for long.
     mutating func starts(of connection: Connection) -> [Int64] {
         for other in Connection.allCases where other != connection {
             marks[connection.rawValue].catchUp(with: marks[other.rawValue].published)
@@ -116,27 +117,27 @@ extension ClaimPlan {
         return marks[connection.rawValue].starts
     }
 
-    /// Right for other workers too: ``LowWaterMark/stored``.
+    /// Marks to store for other workers: ``LowWaterMark/stored``.
     var stored: [Int64] {
         marks.dropFirst().reduce(marks[0].stored) { zip($0, $1.stored).map(max) }
     }
 
-    /// Adopts what another worker of the same kinds has published.
+    /// Adopts marks that another worker of the same kinds has published.
     mutating func catchUp(with published: [Int64]) {
         for connection in Connection.allCases { marks[connection.rawValue].catchUp(with: published) }
     }
 
-    /// Forgets what was known of positions, and begins at what another worker has published, if anything.
+    /// Resets the marks, and starts at those that another worker has published, if any.
     mutating func restart(at published: [Int64]?) {
         for connection in Connection.allCases { marks[connection.rawValue] = LowWaterMark() }
         if let published { catchUp(with: published) }
     }
 
-    /// Where to scan for jobs that the marks hide.
-    var look: LowWaterMark.Look { marks[Connection.first.rawValue].look }
+    /// The next scan for jobs below the marks.
+    var nextScan: LowWaterMark.Scan { marks[Connection.first.rawValue].nextScan }
 
-    /// The lowest position that waits below each mark, nil where there is none.
-    mutating func found(_ lowest: [Int64?], by look: LowWaterMark.Look) {
-        marks[Connection.first.rawValue].found(lowest, by: look)
+    /// Takes the lowest waiting position below each mark, nil if there is none.
+    mutating func found(_ lowest: [Int64?], by scan: LowWaterMark.Scan) {
+        marks[Connection.first.rawValue].found(lowest, by: scan)
     }
 }

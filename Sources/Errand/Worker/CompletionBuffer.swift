@@ -1,25 +1,25 @@
-/// The completions of a queue that are still to be written, batch by batch.
+/// Buffers the completions of a queue that are still to be written, batch by batch.
 ///
-/// A pure decision: ``QueueState`` keeps it under its lock, and ``RoundTrip`` writes what it hands out. While one batch
-/// is being written the next one forms: there is no timer between an outcome and its write.
+/// A pure decision: ``QueueState`` keeps it under its lock, and ``RoundTrip`` writes its batches. The next batch forms
+/// while one is written: no timer delays the write of an outcome.
 struct CompletionBuffer {
-    /// Until outcomes of locked jobs are written again: at first as long as a claim takes, which may have met their
-    /// rows while they were being claimed here. Twice as long each time, up to `longestDelay`.
+    /// The delay before outcomes of locked jobs are written again: at first about the duration of another claim, which
+    /// may have locked their rows. It doubles each time, up to `longestDelay`.
     static let firstDelay: Duration = .milliseconds(5)
     static let longestDelay: Duration = .milliseconds(100)
 
     private var pending: [Completion] = []
-    /// To be written again a moment later, since another session has their jobs locked.
+    /// To be written again later, because another session has locked their jobs.
     private var postponed: [Completion] = []
     private var delay = firstDelay
-    /// Writes that are under way.
+    /// Writes that are in progress.
     private(set) var writes = 0
-    /// A write was refused for a reason of its own: completions are written one by one, to find the one that it was.
+    /// The database refused a write: completions are written one by one, to find the refused one.
     private(set) var isIsolating = false
-    /// The limits of completed jobs could not be released: the next batch is written without that, and housekeeping
-    /// does it.
+    /// The limits of completed jobs could not be released: the next batch omits the release, and housekeeping does it.
     private var omitsRelease = false
-    /// The limits of jobs whose outcomes were written without a claim: it is for a claim to take what waits for them.
+    /// The limits of jobs whose outcomes were written without a claim. The next claim releases them and claims what
+    /// they held back.
     private var unreleased: Set<String> = []
 
     var isEmpty: Bool { pending.isEmpty }
@@ -28,7 +28,7 @@ struct CompletionBuffer {
     var hasUnreleased: Bool { !unreleased.isEmpty }
 
     /// Whether an outcome under this worker id is still to be written.
-    func owes(_ workerID: Int64) -> Bool {
+    func hasUnwritten(_ workerID: Int64) -> Bool {
         writes > 0 || pending.contains { $0.job.workerID == workerID }
             || postponed.contains { $0.job.workerID == workerID }
     }
@@ -40,7 +40,7 @@ struct CompletionBuffer {
 
 // MARK: - Writing
 extension CompletionBuffer {
-    /// Takes the next batch, whose write begins now; empty if there is nothing to write.
+    /// Takes the next batch, whose write begins now. Empty if there is nothing to write.
     mutating func take() -> [Completion] {
         let batch = isIsolating ? Array(pending.prefix(1)) : pending
         guard !batch.isEmpty else { return [] }
@@ -50,8 +50,8 @@ extension CompletionBuffer {
         return batch
     }
 
-    /// A write has ended, but for the completions whose jobs are locked. Returns after which delay all that are
-    /// postponed are to be written again; nil if there are none, or if that is planned already.
+    /// A batch is written except for locked jobs. Returns the delay before postponed completions are written again; nil
+    /// if there are none, or if that is already planned.
     mutating func written(except locked: [Completion]) -> Duration? {
         writes -= 1
         guard !locked.isEmpty else {
@@ -64,13 +64,13 @@ extension CompletionBuffer {
         return delay
     }
 
-    /// The delay is over: what was postponed is written with the next batch.
+    /// The delay is over: postponed completions are written with the next batch.
     mutating func resume() {
         pending.append(contentsOf: postponed)
         postponed = []
     }
 
-    /// Takes a batch back that was not written.
+    /// Takes back a batch that was not written.
     ///
     /// - Parameter isRefused: the database refused the statement of the batch itself.
     mutating func notWritten(_ batch: [Completion], isRefused: Bool) {
@@ -78,7 +78,7 @@ extension CompletionBuffer {
         writes -= 1
         isIsolating = isRefused
         var batch = batch
-        // Alone, and still refused: it can't be written as it is. Its reason can.
+        // Refused alone: this completion can't be written as it is. A failure with the reason can.
         if isRefused, batch.count == 1 { batch[0].result = batch[0].result.unwritable }
         pending.insert(contentsOf: batch, at: 0)
     }
@@ -94,10 +94,10 @@ extension CompletionBuffer {
         return omitsRelease
     }
 
-    /// The limits to release behind these completions, for the claim behind them to take what waits.
+    /// The limits to release after these completions, so that the claim after them can take the released jobs.
     ///
-    /// - Parameter isClaiming: without a claim the jobs would go to the end of the queue. Then the next claim releases
-    ///   them, or housekeeping does within 200 ms.
+    /// - Parameter isClaiming: without a claim, released jobs would go to the end of the queue. Then the next claim
+    ///   releases them, or housekeeping does within 200 ms.
     mutating func limitsToRelease(after batch: [Completion], isClaiming: Bool) -> Set<String> {
         let keys = Completion.limitKeys(of: batch)
         guard isClaiming else {

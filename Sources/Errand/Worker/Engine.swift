@@ -48,7 +48,7 @@ struct Engine {
         }
     }
 
-    /// Waits for the stop, then for running jobs, no longer than the grace period; hands the rest back.
+    /// Waits for the stop, then for running jobs up to the grace period, and hands the rest back.
     private func drain() async {
         await stop.wait()
         runner.handBackStalled(at: .now)
@@ -58,9 +58,10 @@ struct Engine {
             await stop.wait(atMost: .milliseconds(20))
         }
         guard shared.running.count > 0 else { return }
-        shared.logger.notice("grace is over: handing jobs back", metadata: ["running": "\(shared.running.count)"])
+        shared.logger.notice(
+            "grace period is over: handing jobs back", metadata: ["running": "\(shared.running.count)"])
         runner.interruptAll(because: .shutdown)
-        // A handler that heeds its cancellation ends within this; whatever it returns is written.
+        // A handler that reacts to its cancellation ends within this time, and its result is written.
         let interrupted = ContinuousClock.now
         while shared.running.count > 0, ContinuousClock.now - interrupted < .milliseconds(500) {
             await stop.wait(atMost: .milliseconds(10))
@@ -75,7 +76,7 @@ struct Engine {
                 try await shared.control.execute(Statement("select errand.leave_v1($1, $2)", [id, isInDoubt]))
             } catch {
                 shared.logger.warning(
-                    "could not say goodbye: the lease ends by itself",
+                    "could not deregister: the lease expires by itself",
                     metadata: ["worker_id": "\(id)", "error": "\(error)"])
             }
         }

@@ -1,10 +1,10 @@
 import Logging
 import Synchronization
 
-/// Logs failed attempts: a warning for one that is tried again, an error for a final failure.
+/// Logs failed attempts: a warning for a retried one, an error for a final failure.
 ///
-/// A line names the job and the type of the error, never its text, which may hold what the job was about. Of a storm of
-/// failures 20 lines are written in 10 s; how many were left out is said once those are over.
+/// A line has the job and the type of the error, but not the error's text, which may hold private data. At most 20
+/// lines are written in 10 s. Then one line says how many were suppressed.
 final class FailureLog: Sendable {
     private let throttle = Mutex(FailureThrottle())
 
@@ -24,7 +24,7 @@ final class FailureLog: Sendable {
         }
     }
 
-    /// Says how many lines were left out, once their time is over.
+    /// Logs how many lines were suppressed, once the span is over.
     func writeRest(to logger: Logger, at now: Duration) {
         let leftOut = throttle.withLock { $0.leftOut(at: now) }
         if leftOut > 0 {
@@ -33,7 +33,7 @@ final class FailureLog: Sendable {
     }
 }
 
-/// How many lines about failures are written: 20 in 10 s, and the rest is counted.
+/// Limits log lines about failures to 20 in 10 s, and counts the rest.
 struct FailureThrottle {
     static let lines = 20
     static let span: Duration = .seconds(10)
@@ -42,7 +42,7 @@ struct FailureThrottle {
     private var written = 0
     private var suppressed = 0
 
-    /// Whether a line may be written. One that may not is counted.
+    /// Whether a line may be written. A suppressed line is counted.
     mutating func admits(at now: Duration) -> Bool {
         if start.map({ now - $0 >= Self.span }) ?? true {
             start = now
@@ -56,7 +56,7 @@ struct FailureThrottle {
         return true
     }
 
-    /// How many were left out since it was asked last; 0 while the span goes on.
+    /// How many lines were suppressed since the last call; 0 during the span.
     mutating func leftOut(at now: Duration) -> Int {
         guard let start, now - start >= Self.span else { return 0 }
         defer { suppressed = 0 }

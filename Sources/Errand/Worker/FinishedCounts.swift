@@ -20,7 +20,7 @@ package final class FinishedCounts: CommitTickets {
         var wait_histogram = Histogram()
         var run_histogram = Histogram()
 
-        /// One attempt more, with its times in milliseconds.
+        /// Adds an attempt, with its durations in milliseconds.
         mutating func add(wait: Int64, run: Int64) {
             jobs += 1
             wait_ms += wait
@@ -38,7 +38,7 @@ package final class FinishedCounts: CommitTickets {
         }
     }
 
-    /// Counts since the last flush, and the transactions of which all completions are in them.
+    /// Counts since the last flush, and the transactions whose completions they include.
     struct Taken: Sendable {
         let counts: [Count]
         let upTo: Int64
@@ -91,10 +91,10 @@ package final class FinishedCounts: CommitTickets {
         }
     }
 
-    /// Takes sums back that could not be written.
+    /// Puts back counts that could not be written.
     func putBack(_ counts: [Count]) { state.withLock { $0.add(counts) } }
 
-    /// Forgets the counts since the last flush: somebody else counts them.
+    /// Drops the counts since the last flush: housekeeping counts them.
     func drop() { state.withLock { $0.counts = [:] } }
 }
 

@@ -1,12 +1,11 @@
-/// How many times lay between which bounds: the first bucket is below 1 ms, each next one ends at √2 times the one
-/// before.
+/// A histogram of durations. The first bucket is below 1 ms; each next one ends at √2 times the one before.
 ///
-/// The same bounds as those of errand.percentile. Some twenty numbers for times up to a second; empty buckets at the
-/// end are not kept.
+/// The bounds are those of errand.percentile: some twenty buckets for durations up to a second. Empty buckets at the
+/// end are omitted.
 struct Histogram: Sendable, Hashable {
     /// By bucket, as errand.finished_per_minute keeps them.
     private(set) var counts: [Int32] = []
-    /// Longer than 24 days is one bucket.
+    /// The last bucket, for durations above 24 days.
     private static let last = 63
 
     mutating func add(milliseconds: Int64) {

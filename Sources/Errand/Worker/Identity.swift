@@ -1,10 +1,10 @@
 import Synchronization
 
-/// The worker ids of one process: the one that it claims under, and those that still need heartbeats for a while.
+/// The worker ids of one process: the one that it claims with, and retiring ones that still need heartbeats.
 ///
-/// When the result of a claim is lost, jobs may be running under the id that nobody here knows of. So the process takes
-/// a new id and claims under that; the old one has heartbeats until its known jobs have ended. Then it leaves, and what
-/// is left under it becomes available again.
+/// When the result of a claim is lost, the id may own jobs that this process doesn't know. So the process registers a
+/// new id and claims with that. The old id gets heartbeats until its known jobs have completed. Then the process
+/// deregisters it, and its remaining jobs become available again.
 final class Identity: Sendable {
     private struct State {
         var current: Int64?
@@ -13,7 +13,7 @@ final class Identity: Sendable {
 
     private let state = Mutex(State())
 
-    /// The id to claim under; nil while a new one has to be registered.
+    /// The id to claim with; nil until a new one is registered.
     var current: Int64? { state.withLock(\.current) }
 
     /// All ids that have a lease.
@@ -23,7 +23,7 @@ final class Identity: Sendable {
 
     func adopt(_ id: Int64) { state.withLock { $0.current = id } }
 
-    /// A result was lost: claim under this id no more.
+    /// A result was lost: stops claiming with this id.
     func doubt(_ id: Int64) {
         state.withLock { state in
             guard state.current == id else { return }
@@ -32,8 +32,8 @@ final class Identity: Sendable {
         }
     }
 
-    /// The lease of this id is gone.
-    func forget(_ id: Int64) {
+    /// The lease of this id is lost or was ended.
+    func remove(_ id: Int64) {
         state.withLock { state in
             if state.current == id { state.current = nil }
             state.retiring.remove(id)

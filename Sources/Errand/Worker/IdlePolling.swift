@@ -2,7 +2,7 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Probes the queues that sleep, with one question for all of them; see ``IdlePollingPolicy``.
+/// Probes all sleeping queues with one statement; see ``IdlePollingPolicy``.
 struct IdlePolling {
     let shared: WorkerState
     let queues: [QueueState]
@@ -23,24 +23,24 @@ struct IdlePolling {
                 await shared.fellAsleep.wait(atMost: delay)
             case .probe(let arms):
                 do {
-                    // Only now: a queue that fell asleep before a wake-up came is among them.
+                    // The filter comes last, so that it includes a queue that fell asleep before the wake-up.
                     try await probe(queues.filter { !$0.isAwake }, arms: arms)
                 } catch {
-                    shared.logger.debug("no probe of the sleeping queues", metadata: ["error": "\(error)"])
+                    shared.logger.debug("could not probe the sleeping queues", metadata: ["error": "\(error)"])
                 }
             }
         }
     }
 
-    /// Wakes those of `asleep` that have jobs to claim. With `arms` it raises the wake-up flag first.
+    /// Wakes the queues of `asleep` that have jobs to claim. With `arms` it raises the wake-up flag first.
     private func probe(_ asleep: [QueueState], arms: Bool) async throws {
         let rows = try await shared.claims.query(
             Statement(
                 "select * from errand.probe_v1($1, $2, $3, $4)",
                 [asleep.map(\.name), shared.kinds, asleep.flatMap(\.starts), arms]
-            ).kept)
+            ).prepared)
         guard let (busy, roomIn) = try rows.first?.decode([String].self, Int64?.self) else {
-            throw UnexpectedAnswer("errand.probe_v1", expected: "one row", came: "none")
+            throw UnexpectedReply("errand.probe_v1", expected: "one row", came: "none")
         }
         if let roomIn {
             let time = shared.uptime + .microseconds(roomIn)

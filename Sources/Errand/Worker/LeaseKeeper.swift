@@ -3,7 +3,8 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Keeps the worker's lease: registers it, sends heartbeats for all of its jobs at once, and drops what it has lost.
+/// Keeps the worker's lease: registers the worker, sends one heartbeat for all of its jobs, and drops jobs that it has
+/// lost.
 struct LeaseKeeper {
     let shared: WorkerState
     let queues: [QueueState]
@@ -11,7 +12,7 @@ struct LeaseKeeper {
 
     /// Runs until its task is cancelled, after the queues' loops have ended.
     func run() async {
-        var plan = HeartbeatPlan(every: shared.configuration.beat, at: .now)
+        var plan = HeartbeatPlan(every: shared.configuration.heartbeatInterval, at: .now)
         var serverStart: String?
         var throttle = LogThrottle()
         var wasOnTrial = false
@@ -40,7 +41,7 @@ struct LeaseKeeper {
     private func keepLease(
         _ plan: inout HeartbeatPlan, _ serverStart: inout String?, _ reconnects: inout ReconnectCount
     ) async throws {
-        // First: ids that are in doubt keep their leases while no new one can be registered.
+        // Heartbeats come first: ids in doubt keep their leases even if no new id can be registered.
         if plan.isDue(at: .now, isAsking: isAsking) {
             try await sendHeartbeat(&serverStart)
             reconnects.succeeded()
@@ -57,9 +58,9 @@ struct LeaseKeeper {
         runner.enforceDeadlines(at: .now)
         runner.handBackStalled(at: .now)
         let isOnTrial = shared.suspects.isOnTrial
-        // Alone as the database sees it too: without a claim or an outcome that is on its way there.
-        if isOnTrial, queues.reduce(0, { $0 + $1.unsettled }) == 1 { runner.beginTrial() }
-        // They have claimed nothing meanwhile.
+        // The job must be alone for the database too: no claim runs and no outcome is being written.
+        if isOnTrial, queues.reduce(0, { $0 + $1.inFlight }) == 1 { runner.beginTrial() }
+        // The queues have claimed nothing during the trial.
         for queue in queues where wasOnTrial && !isOnTrial { queue.wake() }
         wasOnTrial = isOnTrial
     }
@@ -68,23 +69,23 @@ struct LeaseKeeper {
         let (limit, isResting) = plan.wait(at: .now, isAsking: isAsking)
         let events = await shared.keeper.wait(atMost: limit, resting: isResting)
         if events.needsHeartbeat { try? await Task.sleep(until: plan.request(), clock: .continuous) }
-        // What begins and ends between two rounds isn't seen running.
+        // An attempt that begins and ends between two rounds is never seen running.
         if events.hasBegun { plan.ran(at: .now) }
     }
 
-    /// Nothing runs, and nothing is wrong.
+    /// Whether nothing runs and nothing is wrong.
     private var isIdle: Bool {
         shared.running.count == 0 && shared.identity.current != nil && shared.identity.retiring.isEmpty
     }
 
-    /// Wake-ups don't arrive, so a cancellation of what runs is found by a heartbeat.
+    /// Whether only a heartbeat can find the cancellation of a running job, because notifications don't arrive.
     private var isAsking: Bool { !shared.listens && shared.running.count > 0 }
 
     private func register(_ serverStart: inout String?) async throws {
         let rows = try await shared.control.query(
             try shared.configuration.registration(of: shared.environment.handlers))
         guard let (id, published, started) = try rows.first?.decode(Int64.self, JSONB.self, String.self) else {
-            throw UnexpectedAnswer("errand.register_worker_v1", expected: "one row", came: "none")
+            throw UnexpectedReply("errand.register_worker_v1", expected: "one row", came: "none")
         }
         let marks = try published.decode([String: [Int64]].self)
         for queue in queues { queue.restart(at: marks[queue.name]) }
@@ -94,7 +95,7 @@ struct LeaseKeeper {
         for queue in queues { queue.wake() }
     }
 
-    /// - Parameter serverStart: the start of the server under which the marks were taken.
+    /// - Parameter serverStart: the server start during which the marks were taken.
     private func sendHeartbeat(_ serverStart: inout String?) async throws {
         let ids = shared.identity.all
         guard !ids.isEmpty else { return }
@@ -107,9 +108,9 @@ struct LeaseKeeper {
         guard let row = rows.first else { return }
         let (alive, published, started) = try row.decode([Int64].self, JSONB.self, String.self)
         if started != serverStart {
-            // Positions that were drawn before may be drawn again, below the marks. The connections that lie idle are
-            // replaced without a claim that fails.
-            shared.logger.notice("the database was started anew: claims read the queues from their beginning")
+            // Positions may be drawn a second time, below the marks. Idle connections are replaced without a failed
+            // claim.
+            shared.logger.notice("the database was restarted: claims read the queues from their beginning")
             for queue in queues {
                 queue.restart(at: nil)
                 queue.wake()
@@ -122,7 +123,7 @@ struct LeaseKeeper {
         }
         for id in Set(ids).subtracting(alive) {
             let dropped = runner.drop(held.filter { $0.workerID == id }, because: .leaseLost)
-            shared.identity.forget(id)
+            shared.identity.remove(id)
             shared.counts.drop()
             shared.epochs.withLock { $0.left(id) }
             shared.metrics?.leasesLost.increment()
@@ -132,8 +133,8 @@ struct LeaseKeeper {
         try await dropLost(held)
     }
 
-    /// Stops attempts whose jobs were cancelled or rescued. Apart from the heartbeat, which no lock on the jobs may
-    /// hold up.
+    /// Stops attempts whose jobs were cancelled or rescued. It is separate from the heartbeat, which a lock on a job
+    /// must not block.
     private func dropLost(_ held: [ClaimedJob]) async throws {
         guard !held.isEmpty else { return }
         do {
@@ -146,13 +147,13 @@ struct LeaseKeeper {
             }
         } catch {
             guard error.sqlState == "55P03" else { throw error }
-            shared.logger.debug("the jobs are locked: asked again with the next heartbeat")
+            shared.logger.debug("the jobs are locked: checked again with the next heartbeat")
         }
     }
 
-    /// Removes the records of claims that are over; apart from the heartbeat, as ``dropLost(_:)``.
+    /// Removes the records of claims that are over. It is separate from the heartbeat, like ``dropLost(_:)``.
     private func pruneClaims() async throws {
-        let over = shared.epochs.withLock { $0.turn() }
+        let over = shared.epochs.withLock { $0.advance() }
         guard !over.isEmpty else { return }
         do {
             try await shared.control.execute(
@@ -164,14 +165,14 @@ struct LeaseKeeper {
         }
     }
 
-    /// Lets go of ids that are in doubt once none of their known jobs runs any more.
+    /// Deregisters ids in doubt once none of their known jobs runs.
     private func retire() async throws {
         for id in shared.identity.retiring where !shared.running.held().contains(where: { $0.workerID == id }) {
-            // An outcome under this id that isn't written yet would be refused afterwards.
-            guard queues.allSatisfy({ !$0.owes(id) }) else { continue }
+            // After that, an outcome for this id would be refused.
+            guard queues.allSatisfy({ !$0.hasUnwritten(id) }) else { continue }
             let rows = try await shared.control.query(Statement("select errand.leave_v1($1, true)", [id]))
             let released = try rows.scalar(Int32.self)
-            shared.identity.forget(id)
+            shared.identity.remove(id)
             shared.epochs.withLock { $0.left(id) }
             shared.logger.notice(
                 "left a worker id whose claim was in doubt",

@@ -1,12 +1,12 @@
 import Synchronization
 
-/// Wakes the lease keeper, which looks at what runs ten times a second, and rests while nothing does.
+/// Wakes the lease keeper, which checks running attempts ten times a second, and rests while nothing runs.
 final class LeaseKeeperSignal: Sendable {
     /// What has happened since the last wait.
     struct Events {
         /// Something began to run.
         var hasBegun = false
-        /// Ops may have cancelled something: a heartbeat is to come at once.
+        /// A job may have been cancelled: a heartbeat is needed at once.
         var needsHeartbeat = false
     }
 
@@ -18,13 +18,13 @@ final class LeaseKeeperSignal: Sendable {
     private let signal = Signal()
     private let state = Mutex(State())
 
-    /// Ops may have cancelled something: a heartbeat is to come at once.
+    /// A job may have been cancelled: a heartbeat is needed at once.
     func requestHeartbeat() {
         state.withLock { $0.events.needsHeartbeat = true }
         signal.raise()
     }
 
-    /// Something runs now, or the worker has stopped. Wakes the keeper only from its rest.
+    /// An attempt runs now, or the worker has stopped. Wakes the keeper only from its rest.
     func notifyBegun() {
         let wasResting = state.withLock { state in
             defer { state.isResting = false }
@@ -34,7 +34,8 @@ final class LeaseKeeperSignal: Sendable {
         if wasResting { signal.raise() }
     }
 
-    /// Returns after `limit` or at a request; while it rests at ``notifyBegun()`` too, also if that came just before.
+    /// Waits for `limit` or a request. While resting, ``notifyBegun()`` also ends the wait, even if it came just
+    /// before.
     func wait(atMost limit: Duration, resting: Bool) async -> Events {
         let isOver = state.withLock { state in
             state.isResting = resting && !state.events.hasBegun

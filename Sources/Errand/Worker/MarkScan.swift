@@ -1,7 +1,7 @@
 import Logging
 import Postgres
 
-/// Scans below the marks for jobs that claims don't see, at most 2 % of the time: see ``LowWaterMark``.
+/// Scans below the marks for jobs that claims don't see, for at most 2 % of the time: see ``LowWaterMark``.
 struct MarkScan {
     let shared: WorkerState
     let queues: [QueueState]
@@ -13,19 +13,19 @@ struct MarkScan {
         while !Task.isCancelled {
             try? await Task.sleep(for: delay)
             delay = Self.interval
-            let looks = queues.map(\.look)
-            if looks.allSatisfy(\.isEmpty) { continue }
+            let scans = queues.map(\.nextScan)
+            if scans.allSatisfy(\.isEmpty) { continue }
             let start = ContinuousClock.now
             do {
-                try await scan(looks)
+                try await scan(scans)
             } catch {
-                shared.logger.debug("no scan below the marks", metadata: ["error": "\(error)"])
+                shared.logger.debug("could not scan below the marks", metadata: ["error": "\(error)"])
             }
             delay = max(delay, (.now - start) * 50)
         }
     }
 
-    private func scan(_ looks: [LowWaterMark.Look]) async throws {
+    private func scan(_ scans: [LowWaterMark.Scan]) async throws {
         let rows = try await shared.control.query(
             Statement(
                 """
@@ -34,9 +34,9 @@ struct MarkScan {
                 from unnest($1) with ordinality as asked (queue, place)
                 order by place
                 """,
-                [queues.map(\.name), shared.kinds, looks.flatMap(\.after), looks.flatMap(\.upTo)]))
-        for ((queue, look), row) in zip(zip(queues, looks), rows) {
-            queue.found(try row.decode([Int64?].self), by: look)
+                [queues.map(\.name), shared.kinds, scans.flatMap(\.after), scans.flatMap(\.upTo)]))
+        for ((queue, scan), row) in zip(zip(queues, scans), rows) {
+            queue.found(try row.decode([Int64?].self), by: scan)
         }
     }
 }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// Makes the round trips of one queue, over two connections.
 ///
-/// The first connection takes whatever is due. While the queue is deep the second one takes turns with it, so that the
+/// The first connection claims all due jobs. While the queue is deep, the second one alternates with it, so that the
 /// server works on one batch while the worker runs another.
 struct QueueLoop {
     let queue: QueueState
@@ -21,13 +21,13 @@ struct QueueLoop {
         }
     }
 
-    /// The first connection's loop: whatever is due, however little.
+    /// The first connection's loop: all due work, even a single job.
     private func lead() async {
         let trip = RoundTrip(queue: queue, runner: runner, connection: .first)
         var backoff = Backoff()
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "claim"))
         while true {
-            queue.turns.add(1, ordering: .relaxed)
+            queue.iterations.add(1, ordering: .relaxed)
             let task = queue.nextTask()
             if task.isNothing {
                 if !shared.isStopping, queue.scansAhead {
@@ -42,7 +42,7 @@ struct QueueLoop {
             }
             do {
                 note(try await trip.run(task), of: task)
-                // A write alone says nothing of claims that fail.
+                // A write without a claim says nothing about failing claims.
                 if !queue.isApart { backoff.reset() }
                 reconnects.succeeded()
             } catch {
@@ -52,10 +52,11 @@ struct QueueLoop {
         }
     }
 
-    /// A round trip brought so many jobs; nil if it asked for none, or could not ask.
+    /// A round trip returned `claimed` jobs; nil if it claimed none, or could not claim.
     private func note(_ claimed: Int?, of task: RoundTripTask) {
         if let claimed, claimed > 0 { shared.idlePolling.withLock { $0.worked(at: shared.uptime) } }
-        // Also where nothing could be asked, since the queue is paused or the lease is lost: it is told when it can.
+        // Also if nothing could be claimed, because the queue is paused or the lease is lost: a wake-up follows when it
+        // can.
         guard task.limit > 0, claimed != task.limit else { return }
         if !queue.fallAsleep() { shared.fellAsleep.raise() }
     }
@@ -67,8 +68,8 @@ struct QueueLoop {
         while true {
             await queue.deep.wait()
             if shared.isStopping { return }
-            // A new worker reads once over all that is gone and not yet vacuumed. If both connections did that at the
-            // same time, each would mistake the other's claim for a long-running writer and rescan.
+            // A new worker reads once over all dead entries. If both connections did that at the same time, each would
+            // mistake the other's claim for a long-running writer and rescan.
             guard queue.marks.contains(where: { $0 > 0 }) else { continue }
             do {
                 while let task = queue.nextLargeTask() {
@@ -78,17 +79,17 @@ struct QueueLoop {
             } catch {
                 await recover(from: error, after: backoff.next(), at: queue.deep)
             }
-            // The first loop, when it stops, waits for what this one has written.
+            // When the first loop stops, it waits for what this one has written.
             queue.work.raise()
         }
     }
 
-    /// A failure ends it: the next claim shows what holds it up.
+    /// A failure ends scanning ahead: the next claim shows the cause.
     private func scanAhead() async {
         do {
             try await ScanAhead(queue: queue).run()
         } catch {
-            shared.logger.debug("no scan ahead", metadata: ["queue": "\(queue.name)", "error": "\(error)"])
+            shared.logger.debug("could not scan ahead", metadata: ["queue": "\(queue.name)", "error": "\(error)"])
             queue.endScanAhead()
         }
     }
@@ -96,12 +97,12 @@ struct QueueLoop {
     private func recover(from error: any Error, after delay: Duration, at signal: Signal) async {
         shared.logger.warning(
             "claiming is interrupted",
-            metadata: ["queue": "\(queue.name)", "error": "\(error)", "again_in": "\(delay)"])
-        // After a lost connection another server may have taken the place: what was known of its positions is void. A
-        // statement that took too long was ended by the same server. A scan from position 0 on, over all that a held
-        // snapshot keeps from being vacuumed, would take longer still, each time.
+            metadata: ["queue": "\(queue.name)", "error": "\(error)", "retry_in": "\(delay)"])
+        // After a lost connection another server may have taken over, so the marks are void. A statement that timed out
+        // was ended by the same server, so they stay valid. Without them, each claim would read all dead entries that a
+        // held snapshot keeps from being vacuumed, and take even longer.
         let isTimeout = (error as? PostgresError)?.isStatementTimeout == true
-        let goesOn = queue.backOff(for: delay, forgettingMarks: !isTimeout)
+        let goesOn = queue.backOff(for: delay, resettingMarks: !isTimeout)
         if !goesOn { await signal.wait(atMost: delay) }
         queue.endBackOff()
     }

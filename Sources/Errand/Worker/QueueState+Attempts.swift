@@ -1,8 +1,8 @@
 import Synchronization
 
-/// Attempts between their claim and their completion. ``AttemptRunner`` does what these say.
+/// Attempts between their claim and their completion. ``AttemptRunner`` runs them.
 extension QueueState {
-    /// Takes in attempts of jobs that were claimed. Returns how many starters to add.
+    /// Adds attempts of claimed jobs. Returns how many starters to add.
     func add(_ attempts: [Attempt]) -> Int { state.withLock { $0.slots.add(attempts) } }
 
     /// The next attempt, which begins now; nil ends the starter that asks.
@@ -31,8 +31,8 @@ extension QueueState {
         }
     }
 
-    /// Attempts that have waited too long for their slot. Taken out under the lock: a slot that falls free meanwhile
-    /// must begin none of them.
+    /// Removes attempts that have waited too long for their slot. They are removed under the lock, so that a slot that
+    /// becomes free meanwhile begins none of them.
     func takeStalled(at now: ContinuousClock.Instant) -> ArraySlice<Attempt> {
         let isOnTrial = shared.suspects.isOnTrial
         return state.withLock { $0.slots.takeStalled(at: now, isStopping: shared.isStopping, isOnTrial: isOnTrial) }
@@ -40,8 +40,8 @@ extension QueueState {
 
     private func free(_ attempt: Attempt, _ state: inout State) -> Int {
         state.slots.remove(attempt)
-        // Before its slot is given away: behind a trial others may begin.
-        shared.suspects.ended(attempt.job)
+        // Before its slot is freed: after a trial others may begin.
+        shared.suspects.finished(attempt.job)
         return state.slots.addStarters()
     }
 }

@@ -1,6 +1,6 @@
 import Synchronization
 
-/// What a round trip takes from its queue, and what it brings back. ``RoundTrip`` calls these, in this order.
+/// The steps of a round trip. ``RoundTrip`` calls them in this order.
 extension QueueState {
     /// The claim of a task.
     func claim(
@@ -12,11 +12,11 @@ extension QueueState {
                 queue: name, kinds: shared.kinds, workerID: workerID, limit: task.limit,
                 starts: state.claims.starts(of: connection), priorities: state.claims.nextPriorities(),
                 isDurable: !task.completions.isEmpty, beginsNow: task.beginsNow, takesSuspect: takesSuspect,
-                epoch: epoch, takesTurn: state.claims.isDeep)
+                epoch: epoch, isSerialized: state.claims.isDeep)
         }
     }
 
-    /// The limits that the task's completions leave slots of, for the claim behind them.
+    /// The limits in which the task's completions free slots, to release before the claim.
     func limitsToRelease(_ task: RoundTripTask, isClaiming: Bool) -> Set<String> {
         state.withLock { state in
             state.completions.limitsToRelease(after: task.completions, isClaiming: isClaiming || shared.isStopping)
@@ -26,17 +26,17 @@ extension QueueState {
     /// The first connection waits for the database, or doesn't any more.
     func set(isAsking: Bool) { state.withLock { $0.isAsking = isAsking } }
 
-    /// Completions are written but for those whose jobs are locked. Returns after which delay to call
-    /// ``resumePostponed()``; nil if that is planned already, or nothing is locked.
+    /// Completions are written except for locked jobs. Returns the delay after which to call ``resumePostponed()``; nil
+    /// if that is already planned, or nothing is locked.
     func written(except locked: [Completion]) -> Duration? {
-        // One step: the worker must not take all for written in between, and stop.
+        // Both under one lock: otherwise the worker could find nothing left to write in between, and stop.
         state.withLock { state in
             hold(locked.count, &state)
             return state.completions.written(except: locked)
         }
     }
 
-    /// What was postponed is written with the next batch.
+    /// Postponed completions are written with the next batch.
     func resumePostponed() {
         state.withLock { $0.completions.resume() }
         work.raise()
@@ -45,9 +45,9 @@ extension QueueState {
     /// The round trip failed: its completions are still to be written.
     ///
     /// - Parameters:
-    ///   - refused: whose statement the database refused; nil if that isn't known.
+    ///   - refused: the part whose statement the database refused; nil if unknown.
     ///   - isRejected: the same statement would be refused again.
-    ///   - hasClaimTimedOut: its claim took longer than the database lets it.
+    ///   - hasClaimTimedOut: the claim timed out.
     func notWritten(
         _ task: RoundTripTask, refused: RoundTrip.Part?, isRejected: Bool, hasClaimTimedOut: Bool
     ) {
@@ -61,7 +61,7 @@ extension QueueState {
         }
     }
 
-    /// A claim got through. Returns whether it got a whole large batch, so that there is enough for two connections.
+    /// A claim succeeded. Returns whether it returned a full large batch, so that there is enough for two connections.
     func claimed(_ reply: Claim.Reply, limit: Int, on connection: ClaimPlan.Connection) -> Bool {
         state.withLock { state in
             state.claims.succeeded()
@@ -76,15 +76,15 @@ extension QueueState {
         }
     }
 
-    /// What a scan ahead has shown. Returns whether any mark moved.
+    /// Takes the result of a scan ahead. Returns whether any mark moved.
     func scanned(_ scan: LowWaterMark.Observation) -> Bool {
         state.withLock { $0.claims.scanned(scan, at: shared.uptime) }
     }
 
-    /// Claims go on from where the marks are.
+    /// Ends scanning ahead. Claims go on from the marks.
     func endScanAhead() { state.withLock { $0.claims.endScanAhead() } }
 
-    /// The jobs that a claim asked for have come and are held by themselves, or haven't.
+    /// Ends the reservation of a claim: its jobs are now counted themselves, or none came.
     func unhold(_ limit: Int) { state.withLock { hold(-limit, &$0) } }
 }
 
@@ -92,11 +92,10 @@ extension QueueState {
 extension QueueState {
     func set(isResting: Bool) { state.withLock { $0.isResting = isResting } }
 
-    /// A round trip failed. Returns whether completions are written meanwhile, so that the loop goes on without a
-    /// delay.
-    func backOff(for delay: Duration, forgettingMarks: Bool) -> Bool {
+    /// A round trip failed. Returns whether the loop goes on without a delay, to write completions without claims.
+    func backOff(for delay: Duration, resettingMarks: Bool) -> Bool {
         state.withLock { state in
-            if forgettingMarks { state.claims.restart(at: nil) }
+            if resettingMarks { state.claims.restart(at: nil) }
             state.isBackingOff = true
             state.claims.failed(retryAt: .now + delay)
             return state.claims.isApart

@@ -1,19 +1,19 @@
 import Synchronization
 
-/// What a worker knows of one of its queues: its claims, its slots and its completions.
+/// The state of one queue of a worker: its claims, its slots and its completions.
 ///
-/// One lock is over all three, since an attempt that ends frees its slot and leaves its completion in one step. So a
-/// worker that stops never takes all for written in between, and a job costs one lock at its start and one at its end.
+/// One lock guards all three, because a completed attempt frees its slot and adds its completion in one step. So a
+/// stopping worker never misses a completion in between, and a job costs one lock at its start and one at its end.
 final class QueueState: Sendable {
     let name: String
     let shared: WorkerState
     let metrics: QueueMetrics?
-    /// Raised when an attempt has ended, when something may be due, and when the worker stops.
+    /// Raised when an attempt has completed, when a job may be due, and when the worker stops.
     let work = Signal()
     /// Raised when there is enough for a second connection.
     let deep = Signal()
-    /// How often the first connection's loop has turned.
-    let turns = Atomic<Int>(0)
+    /// The iterations of the first connection's loop.
+    let iterations = Atomic<Int>(0)
 
     struct State {
         var claims = ClaimPlan()
@@ -25,7 +25,7 @@ final class QueueState: Sendable {
         var isBackingOff = false
     }
 
-    /// For the extensions of this type alone. What changes together changes within one lock of it.
+    /// Only for the extensions of this type. Related changes are made under one lock.
     let state: Mutex<State>
 
     init(name: String, slots: Int, shared: WorkerState) {
@@ -53,14 +53,14 @@ final class QueueState: Sendable {
 
 // MARK: - Waking
 extension QueueState {
-    /// Something may be due, or the worker stops: the queue claims once, and goes on while it gets all that it asks
-    /// for.
+    /// A job may be due, or the worker stops: the queue claims once, and goes on while claims return their full limit.
     func wake() {
         state.withLock { $0.claims.wake() }
         work.raise()
     }
 
-    /// A claim got less than it asked for. Returns whether the queue claims on, since a wake-up has come meanwhile.
+    /// A claim returned fewer jobs than its limit. Returns whether the queue stays awake, because a wake-up has come
+    /// meanwhile.
     func fallAsleep() -> Bool {
         state.withLock { state in
             state.claims.fallAsleep()
@@ -70,7 +70,7 @@ extension QueueState {
 
     var isAwake: Bool { state.withLock(\.claims.isAwake) }
 
-    /// Whether it claims just now. One whose slots are all taken is awake, but doesn't.
+    /// Whether the queue may claim now. A queue without a free slot is awake, but doesn't claim.
     var isClaiming: Bool { state.withLock { $0.claims.isAwake && room($0) > 0 } }
 
     /// Whether positions are scanned ahead before the next claim.
@@ -82,38 +82,38 @@ extension QueueState {
 
 // MARK: - Marks
 extension QueueState {
-    /// Right for other workers too: ``LowWaterMark/stored``.
+    /// Marks to store for other workers: ``LowWaterMark/stored``.
     var marks: [Int64] { state.withLock(\.claims.stored) }
 
-    /// Adopts what another worker of the same kinds has published.
+    /// Adopts marks that another worker of the same kinds has published.
     func catchUp(with marks: [Int64]) { state.withLock { $0.claims.catchUp(with: marks) } }
 
-    /// Forgets what was known of positions, and begins at what another worker has published, if anything.
+    /// Resets the marks, and starts at those that another worker has published, if any.
     func restart(at marks: [Int64]?) { state.withLock { $0.claims.restart(at: marks) } }
 
-    /// Behind which positions its next claim reads.
+    /// The positions behind which its next claim reads.
     var starts: [Int64] { state.withLock { $0.claims.starts(of: .first) } }
 
-    /// Where to scan for jobs that the marks hide.
-    var look: LowWaterMark.Look { state.withLock(\.claims.look) }
+    /// The next scan for jobs below the marks.
+    var nextScan: LowWaterMark.Scan { state.withLock(\.claims.nextScan) }
 
-    /// The lowest position that waits below each mark, nil where there is none.
-    func found(_ lowest: [Int64?], by look: LowWaterMark.Look) {
-        state.withLock { $0.claims.found(lowest, by: look) }
+    /// Takes the lowest waiting position below each mark, nil if there is none.
+    func found(_ lowest: [Int64?], by scan: LowWaterMark.Scan) {
+        state.withLock { $0.claims.found(lowest, by: scan) }
         if lowest.contains(where: { $0 != nil }) { wake() }
     }
 }
 
 // MARK: - What others ask
 extension QueueState {
-    /// Jobs that are claimed or being claimed, and writes of outcomes that are under way.
-    var unsettled: Int { state.withLock { $0.slots.held + $0.completions.writes } }
+    /// Jobs that are claimed or being claimed, and writes of outcomes in progress.
+    var inFlight: Int { state.withLock { $0.slots.held + $0.completions.writes } }
 
     /// Whether an outcome under this worker id is still to be written.
-    func owes(_ workerID: Int64) -> Bool { state.withLock { $0.completions.owes(workerID) } }
+    func hasUnwritten(_ workerID: Int64) -> Bool { state.withLock { $0.completions.hasUnwritten(workerID) } }
 
-    /// For the watchdog, which nothing must hold up.
-    var sight: (turns: Int, phase: Watchdog.Phase) {
+    /// For the watchdog, which must never block.
+    var sample: (iterations: Int, phase: Watchdog.Phase) {
         let phase = state.withLockIfAvailable { state -> Watchdog.Phase in
             if state.isBackingOff { return .idle }
             if state.isAsking { return .asking }
@@ -121,7 +121,7 @@ extension QueueState {
             let claims = state.claims.isAwake && room(state) > 0 && state.claims.delay(at: .now) == nil
             return claims || !state.completions.isEmpty ? .due : .idle
         }
-        // Locked for a moment as a rule; where that never ends, it stands still.
-        return (turns.load(ordering: .relaxed), phase ?? .due)
+        // The lock is usually held for a moment. A lock that is never released is a standstill.
+        return (iterations.load(ordering: .relaxed), phase ?? .due)
     }
 }

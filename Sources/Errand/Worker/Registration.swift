@@ -1,7 +1,7 @@
 import Postgres
 
 extension WorkerConfiguration {
-    /// The statement that enters a worker with its kinds; returns a new worker id and marks to begin with.
+    /// The statement that registers a worker with its kinds. It returns a new worker id and marks to start with.
     package func registration(of handlers: Handlers) throws -> Statement {
         Statement(
             "select * from errand.register_worker_v1($1, $2, $3 * interval '1 microsecond', $4, $5)",
@@ -15,7 +15,7 @@ extension Handlers {
         get throws { try JSONB(encoding: entries.map { KnownKind($0, policy: $1.policy) }) }
     }
 
-    /// The queues that jobs of these kinds go to by themselves.
+    /// The default queues of these kinds.
     package var queues: Set<String> { Set(entries.values.map(\.policy.queue)) }
 }
 

@@ -2,7 +2,7 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Writes completions and claims jobs in one pipeline and one commit: here alone the two meet.
+/// Writes completions and claims jobs in one pipeline and one commit. Only this type combines the two.
 struct RoundTrip {
     let queue: QueueState
     let runner: AttemptRunner
@@ -13,7 +13,7 @@ struct RoundTrip {
     /// The part of a round trip that one of its statements belongs to.
     enum Part { case completions, release, claim }
 
-    /// What is sent: the completions' statements, then the release of limits, then the claim.
+    /// The statements of a round trip: completions, then the release of limits, then the claim.
     private struct Request {
         var statements: [Statement]
         let writes: Int
@@ -23,19 +23,19 @@ struct RoundTrip {
             index < writes ? .completions : claim != nil && index == statements.count - 1 ? .claim : .release
         }
 
-        /// Whether it was the claim that took too long.
+        /// Whether the claim timed out.
         func hasTimedOut(by error: PostgresError) -> Bool {
-            // An error of the only statement doesn't say which one it is of.
+            // An error of a single statement has no index.
             let index = error.statement ?? (statements.count == 1 ? 0 : nil)
             return error.isStatementTimeout && index.map(part) == .claim
         }
     }
 
-    /// Returns how many jobs came; nil if nothing was asked or read.
+    /// Runs the task. Returns how many jobs were claimed; nil if nothing was claimed or read.
     ///
     /// - Throws: a ``PostgresError``, after the queue has taken back what was not written.
     func run(_ task: RoundTripTask) async throws -> Int? {
-        // Until its jobs have begun, so that nobody takes the queue for empty meanwhile.
+        // The reservation lasts until the jobs have begun, so that the queue doesn't appear empty meanwhile.
         defer { queue.unhold(task.limit) }
         let workerID = shared.identity.current
         let request = request(for: task, under: workerID)
@@ -44,7 +44,7 @@ struct RoundTrip {
         let ticket = request.writes > 0 ? shared.counts.begin() : nil
         defer { ticket.map(shared.counts.end) }
         guard !request.statements.isEmpty else {
-            // Nothing to ask, or nothing to write: what completed was committed with its handler's own writes.
+            // There is no statement to send: the completions were committed with their handlers' own writes.
             try written(task.completions, as: [])
             return nil
         }
@@ -94,7 +94,7 @@ extension RoundTrip {
                 task, refused: error.statement.map(request.part),
                 isRejected: !error.isTransient && !error.isOutcomeUnknown,
                 hasClaimTimedOut: request.hasTimedOut(by: error))
-            forget(request, task, under: workerID, isOutcomeUnknown: error.isOutcomeUnknown)
+            discardClaim(request, task, under: workerID, isOutcomeUnknown: error.isOutcomeUnknown)
             throw error
         }
     }
@@ -105,15 +105,15 @@ extension RoundTrip {
         return try await shared.claims.pipeline(statements)
     }
 
-    /// The claim of a round trip that failed has brought nothing, as far as anybody knows here.
-    private func forget(
+    /// The claim of a failed round trip returned no jobs that this process knows of.
+    private func discardClaim(
         _ request: Request, _ task: RoundTripTask, under workerID: Int64?, isOutcomeUnknown: Bool
     ) {
         if !isOutcomeUnknown {
             if let claim = request.claim { shared.epochs.withLock { $0.claimed(0, in: claim.epoch) } }
         } else if request.claim != nil || task.completions.contains(where: { $0.outcome == .released }), let workerID {
-            // A job that was handed back keeps its position. Were it claimed under this id again, a second try to
-            // hand it back would end that attempt.
+            // A job that was handed back keeps its position. If this id claimed the job again, a second write of the
+            // hand-back would end the new attempt.
             shared.identity.doubt(workerID)
         }
     }
@@ -126,7 +126,7 @@ extension RoundTrip {
         do {
             reply = try claim.reply(rows)
         } catch {
-            // Its jobs are claimed, and nobody here knows of them: they become available again with the id.
+            // The process doesn't know the claimed jobs. They become available again when it deregisters the id.
             if let workerID { shared.identity.doubt(workerID) }
             throw error
         }
@@ -139,7 +139,7 @@ extension RoundTrip {
         guard reply.observation != nil else { return nil }
         runner.begin(reply.jobs, of: queue)
         if isDeep, connection == .first { queue.deep.raise() }
-        // There is more: as good as a whole batch.
+        // There is more, as after a full batch.
         return reply.rest == .more ? limit : reply.count
     }
 }
@@ -152,18 +152,18 @@ extension RoundTrip {
         let locked = reply.locked.isEmpty ? [] : batch.filter { reply.locked.contains($0.job.id) }
         if let delay = queue.written(except: locked) { writeAgain(after: delay) }
         shared.epochs.withLock { epochs in
-            for completion in batch where !reply.locked.contains(completion.job.id) { epochs.ended(completion.job) }
+            for completion in batch where !reply.locked.contains(completion.job.id) { epochs.finished(completion.job) }
         }
         let missing = reply.refused.union(reply.locked)
         record(missing.isEmpty ? batch : batch.filter { !missing.contains($0.job.id) }, by: reply.transactions)
         for id in reply.refused.sorted() {
             shared.logger.warning(
-                "late end not written: the job was cancelled, or its lease was lost", metadata: ["job_id": "\(id)"])
+                "late outcome not written: the job was cancelled, or its lease was lost", metadata: ["job_id": "\(id)"])
         }
     }
 
     private func record(_ written: [Completion], by transactions: Set<Int64>) {
-        // What was held under an id that has lost its lease, housekeeping counts.
+        // Housekeeping counts the jobs of an id that has lost its lease.
         let ids = shared.identity.all
         shared.counts.add(written.filter { ids.contains($0.job.workerID) }, by: transactions)
         for commit in written.compactMap(\.commit) { shared.counts.end(commit.ticket) }
@@ -172,13 +172,13 @@ extension RoundTrip {
         shared.configuration.onCompletions?(written)
     }
 
-    /// Writes the outcomes of jobs again that another session has locked, such as one that cancels them and has not
+    /// Writes the outcomes of locked jobs again. The lock may belong to a session that cancels them and has not
     /// committed.
     private func writeAgain(after delay: Duration) {
         shared.logger.trace(
             "jobs are locked by another session: their outcomes are written later",
             metadata: ["queue": "\(queue.name)"])
-        // It outlives the round trip; the worker's stop waits for it, since what is postponed counts as held.
+        // The task outlives the round trip. The worker's stop waits for it, because postponed jobs count as held.
         Task {
             try? await Task.sleep(for: delay)
             queue.resumePostponed()

@@ -7,11 +7,11 @@ struct RoundTripTask {
     var limit = 0
     /// How many of them begin at once.
     var beginsNow = 0
-    /// How long claims still wait after one that failed; nil if they don't.
+    /// The delay of claims after a failed one; nil if there is none.
     var claimsIn: Duration?
-    /// Without releasing the limits of completed jobs.
+    /// Whether to omit the release of the limits of completed jobs.
     var omitsRelease = false
-    /// The worker stops, and this queue has nothing left to write.
+    /// Whether the worker stops and this queue has nothing left to write.
     var isLast = false
 
     var isNothing: Bool { completions.isEmpty && limit == 0 }
@@ -19,7 +19,7 @@ struct RoundTripTask {
 
 /// What there is to do for each connection of a queue.
 extension QueueState {
-    /// Whatever is due, however little.
+    /// The next round trip of the first connection, with all due work.
     func nextTask() -> RoundTripTask {
         let isArmed = shared.isArmed
         return state.withLock { state in
@@ -53,10 +53,10 @@ extension QueueState {
         }
     }
 
-    /// From how many jobs on a claim is worth a connection of its own.
+    /// The number of jobs from which a claim is worth a second connection.
     var largeClaim: Int { max(1, shared.configuration.batch / 4) }
 
-    /// Whether a claim may find a job; behind completions, one that no wake-up announces.
+    /// Whether a claim may find a job. After completions, it may find one without a wake-up.
     private func mayClaim(behind completions: [Completion], isArmed: Bool, _ state: borrowing State) -> Bool {
         if completions.isEmpty { return state.claims.isAwake }
         if state.claims.isApart { return false }
@@ -67,7 +67,7 @@ extension QueueState {
         return completions.contains(where: \.mayLeaveDueJob)
     }
 
-    /// One step: what is taken is no longer held, but being written.
+    /// Under one lock: jobs of the batch are no longer held, but being written.
     private func takeCompletions(_ state: inout State) -> [Completion] {
         let batch = state.completions.take()
         guard !batch.isEmpty else { return [] }

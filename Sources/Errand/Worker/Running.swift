@@ -1,6 +1,6 @@
 import Synchronization
 
-/// The attempts that a worker process holds, begun or not, by their jobs.
+/// The attempts of a worker process, begun or not, by job id.
 final class Running: Sendable {
     private let attempts = Mutex<[Int64: Attempt]>([:])
 
@@ -18,13 +18,13 @@ final class Running: Sendable {
         }.filter { $0.deadline <= now }
     }
 
-    /// Enters attempts. Returns older ones of the same jobs, which have lost their lease: otherwise these could not
-    /// have been claimed again.
+    /// Adds attempts. Returns older attempts of the same jobs. They have lost their lease, since the jobs were claimed
+    /// again.
     func insert(_ new: [Attempt]) -> [Attempt] {
         attempts.withLock { attempts in new.compactMap { attempts.updateValue($0, forKey: $0.job.id) } }
     }
 
-    /// Takes an attempt out at its end. False if it is not entered any more: then its outcome must not be written.
+    /// Removes a completed attempt. Returns false if it was removed before: then its outcome must not be written.
     func remove(_ attempt: Attempt) -> Bool {
         attempts.withLock { attempts in
             guard attempts[attempt.job.id] === attempt else { return false }
@@ -33,12 +33,11 @@ final class Running: Sendable {
         }
     }
 
-    /// Takes out the attempts of these jobs. A newer attempt of the same job, which began since the list was made,
-    /// stays.
+    /// Removes the attempts of these jobs. A newer attempt of the same job, which began since the list was made, stays.
     func remove(_ jobs: some Sequence<ClaimedJob>) -> [Attempt] {
         attempts.withLock { attempts in
             jobs.compactMap { job in
-                // The very attempt: one that was handed back comes again under its old position.
+                // Compares identity: a job that was handed back returns with its old position.
                 attempts[job.id]?.job === job ? attempts.removeValue(forKey: job.id) : nil
             }
         }

@@ -4,8 +4,8 @@ import Postgres
 struct ScanAhead {
     let queue: QueueState
 
-    /// Scans once, for less than a second. Waits after a scan that moved nothing: a transaction that runs may be set
-    /// aside by then.
+    /// Scans once, for less than a second. After a scan that moved nothing it waits, so that a running transaction can
+    /// be set aside.
     func run() async throws {
         let starts = queue.starts
         let rows = try await queue.shared.claims.query(
@@ -13,7 +13,7 @@ struct ScanAhead {
                 "select * from errand.scan_ahead_v1($1, $2, $3, $4)",
                 [queue.name, queue.shared.kinds, starts, LowWaterMark.stride]))
         guard let row = rows.first else {
-            throw UnexpectedAnswer("errand.scan_ahead_v1", expected: "one row", came: "none")
+            throw UnexpectedReply("errand.scan_ahead_v1", expected: "one row", came: "none")
         }
         let (lowest, high, latest, snapshot) = try row.decode([Int64?].self, Int64.self, Int64.self, Snapshot.self)
         let reached = zip(lowest, starts).map { lowest, start in

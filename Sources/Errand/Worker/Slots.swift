@@ -1,27 +1,26 @@
 import Foundation
 
-/// Which attempts of a queue run and which wait for a slot, and so how many jobs the queue may claim.
+/// Decides which attempts of a queue run and which wait for a slot, and so how many jobs the queue may claim.
 ///
-/// A pure decision: ``QueueState`` keeps it under its lock, and ``AttemptRunner`` runs what it hands out. Attempts
-/// begin in their order, never more than there are slots. They are begun by as many tasks (starters) as there are
-/// cores.
+/// A pure decision: ``QueueState`` keeps it under its lock, and ``AttemptRunner`` runs its attempts. Attempts begin in
+/// order, never more than there are slots. As many tasks (starters) as there are cores begin them.
 struct Slots {
-    /// How long a job that was prefetched may wait for its slot.
+    /// How long a prefetched job may wait for its slot.
     static let timeout: Duration = .milliseconds(250)
 
     let count: Int
     private let cores: Int
-    /// Jobs claimed or being claimed whose outcome isn't taken to be written yet.
+    /// Jobs that are claimed or being claimed, until their outcome is taken to be written.
     private(set) var held = 0
     /// Attempts that run, at most `count`.
     private(set) var running = 0
-    /// Claimed, and begun as soon as a slot is free.
+    /// Attempts of claimed jobs that begin when a slot is free.
     private var waiting: ArraySlice<Attempt> = []
     private var starters = 0
     private var prefetch = Prefetch()
-    /// The last claim has left jobs in the queue that are claimed only to begin at once: none is prefetched.
+    /// The last claim left jobs in the queue that are claimed only for a free slot. Then none is prefetched.
     private(set) var beginsOnly = false
-    /// A job that was in two crashes of its worker. It begins when nothing else runs here.
+    /// A job that was in two crashes of its worker. It begins when nothing else runs on this worker.
     private var trial: Attempt?
 
     init(count: Int, cores: Int = max(1, ProcessInfo.processInfo.activeProcessorCount)) {
@@ -30,7 +29,7 @@ struct Slots {
     }
 }
 
-// MARK: - How many to claim
+// MARK: - Helpers many to claim
 extension Slots {
     /// How many jobs of a claim begin at once.
     var free: Int { max(0, count - held) }
@@ -48,15 +47,15 @@ extension Slots {
     /// written.
     mutating func hold(_ jobs: Int) { held += jobs }
 
-    /// A claim brought `jobs`.
+    /// A claim returned `jobs`.
     ///
-    /// - Parameter beginsOnly: it left jobs in the queue that are claimed only for a free slot.
+    /// - Parameter beginsOnly: the claim left jobs in the queue that are claimed only for a free slot.
     mutating func claimed(_ jobs: [ClaimedJob], beginsOnly: Bool) {
         prefetch.claimed(jobs.count, bytes: jobs.reduce(0) { $0 + $1.payload.bytes.count })
         self.beginsOnly = beginsOnly
     }
 
-    /// Outcomes are taken to be written. One that was handed back tells nothing of how long jobs take.
+    /// Outcomes are taken to be written. A job that was handed back doesn't show how long jobs take.
     mutating func completed(_ completions: [Completion]) {
         let ran = completions.lazy.filter { $0.outcome != .released }
         prefetch.completed(ran.count, tookTogether: ran.map(\.took).reduce(.zero, +))
@@ -65,7 +64,7 @@ extension Slots {
 
 // MARK: - Which run
 extension Slots {
-    /// Takes in attempts of jobs that were claimed. Returns how many starters to add.
+    /// Adds attempts of claimed jobs. Returns how many starters to add.
     mutating func add(_ attempts: [Attempt]) -> Int {
         trial = attempts.first(where: \.job.isOnTrial) ?? trial
         waiting.append(contentsOf: attempts.filter { !$0.job.isOnTrial })
@@ -80,7 +79,7 @@ extension Slots {
             starters -= 1
             return nil
         }
-        // An empty slice keeps all that was taken out of it.
+        // An empty slice would retain its removed elements.
         if waiting.isEmpty { waiting = [] }
         return begin(attempt, at: now)
     }
@@ -97,7 +96,7 @@ extension Slots {
         return attempt
     }
 
-    /// Takes an attempt out, whether it runs or waits.
+    /// Removes an attempt, whether it runs or waits.
     mutating func remove(_ attempt: Attempt) {
         if attempt.control.begunAt != nil {
             running -= 1
@@ -107,15 +106,15 @@ extension Slots {
         if trial === attempt { trial = nil }
     }
 
-    /// Returns how many tasks are to be started that begin what waits.
+    /// Returns how many starters to add for waiting attempts.
     mutating func addStarters() -> Int {
         let new = max(0, min(cores - starters, count - running, waiting.count))
         starters += new
         return new
     }
 
-    /// Takes out what has waited for longer than ``timeout``: what runs takes longer than was to be expected, and
-    /// another worker may be idle. All that waits if the worker stops, or if a job is to run alone.
+    /// Removes attempts that have waited for longer than ``timeout``: running ones take longer than expected, and
+    /// another worker may be idle. Removes all waiting attempts if the worker stops or a job must run alone.
     mutating func takeStalled(
         at now: ContinuousClock.Instant, isStopping: Bool, isOnTrial: Bool
     ) -> ArraySlice<Attempt> {

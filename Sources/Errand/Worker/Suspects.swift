@@ -1,24 +1,24 @@
 import Synchronization
 
-/// Which of the jobs that a worker holds was running in a crash before: one at a time, over all of its queues, or one
-/// more once the last one has run for a while.
+/// Limits the suspects that a worker holds, which are jobs that were running in a crash: one at a time over all of its
+/// queues, or one more after the last one has run for a while.
 ///
-/// So the next crash adds few suspects. One that was in two crashes is on trial: the worker claims nothing and begins
-/// nothing else until it has ended, and only what it does alone is held against it.
+/// So the next crash adds few suspects. A job that was in two crashes is on trial: the worker claims and begins nothing
+/// else until the job has completed, so that a third crash is its own.
 final class Suspects: Sendable {
-    /// A job that runs for longer than this holds up no other suspect.
+    /// A suspect that runs for longer than this no longer blocks the next one.
     static let timeout: Duration = .seconds(5)
 
     private enum State: Equatable {
         case none
-        /// A claim may bring one.
+        /// A claim may return a suspect.
         case reserved
         case held(job: Int64, isOnTrial: Bool, since: Duration)
     }
 
     private let state = Mutex(State.none)
 
-    /// Whether a claim may bring one. If so, ``claimed(_:at:)`` says what it brought.
+    /// Returns whether a claim may return a suspect. If so, ``claimed(_:at:)`` must follow.
     func reserve(at now: Duration) -> Bool {
         state.withLock { state in
             switch state {
@@ -31,13 +31,13 @@ final class Suspects: Sendable {
         }
     }
 
-    /// The claim that had reserved it brought this one, or none.
+    /// The claim with the reservation returned this suspect, or none.
     func claimed(_ job: ClaimedJob?, at now: Duration) {
         state.withLock { $0 = job.map { .held(job: $0.id, isOnTrial: $0.isOnTrial, since: now) } ?? .none }
     }
 
-    /// The job has ended here, in whatever way.
-    func ended(_ job: ClaimedJob) {
+    /// The job has completed or was dropped here.
+    func finished(_ job: ClaimedJob) {
         guard job.crashes > 0 else { return }
         state.withLock { state in
             if case .held(job: job.id, isOnTrial: _, since: _) = state { state = .none }
@@ -50,6 +50,6 @@ final class Suspects: Sendable {
 }
 
 extension ClaimedJob {
-    /// It was in two crashes of its worker: it is to run alone.
+    /// The job was in two crashes of its worker, so it must run alone.
     var isOnTrial: Bool { crashes >= 2 }
 }

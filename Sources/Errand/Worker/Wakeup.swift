@@ -3,7 +3,8 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Listens for wake-ups and cancellations, on a connection of its own. Both are hints: polls and heartbeats find out.
+/// Listens for wake-ups and cancellations on a connection of its own. Both are hints: polls and heartbeats find
+/// everything without them.
 struct Wakeup {
     let shared: WorkerState
     let queues: [QueueState]
@@ -33,10 +34,10 @@ struct Wakeup {
                 backoff.reset()
                 reconnects.succeeded()
                 shared.set(listens: true)
-                // What was sent while nobody listened is gone: claim once.
+                // Notifications that were sent before are lost: claim once.
                 wakeAll()
                 await withTaskCancellationHandler {
-                    // None comes here: it ends with the connection.
+                    // The stream has no notifications, and ends with the connection.
                     for await _ in connection.notifications {}
                 } onCancel: {
                     Task { await connection.close() }
@@ -47,7 +48,7 @@ struct Wakeup {
                 if throttle.allowsLine() {
                     shared.logger.warning("listening is interrupted", metadata: ["error": "\(error)"])
                 }
-            } catch {}  // the worker stops: nothing has failed
+            } catch {}  // the worker stops: this is no failure
             shared.set(listens: false)
             try? await Task.sleep(for: backoff.next())
         }
@@ -56,7 +57,7 @@ struct Wakeup {
     /// Called on the connection's thread.
     private func receive(_ notification: PostgresNotification) {
         if notification.channel == "errand_cancel" { return shared.keeper.requestHeartbeat() }
-        // Another worker has lowered the flag: the probes begin again.
+        // Another worker has lowered the flag: probes begin again.
         if notification.payload == "lowered" {
             shared.idlePolling.withLock { $0.lowered(at: shared.uptime) }
             return shared.fellAsleep.raise()
@@ -67,18 +68,16 @@ struct Wakeup {
         if wakeUp.lowers { Task { await lowerFlag() } }
     }
 
-    /// Something may be due in any queue. A few queues are claimed from; of many, a probe finds those that have
-    /// something.
+    /// A job may be due in any queue. A few queues claim at once; of many queues, a probe finds those with jobs.
     private func claim() {
         guard queues.count > Self.fewQueues else { return wakeAll() }
-        // A claim that is under way may have begun before the job was there, and the probe asks only for queues that
-        // sleep.
+        // A running claim may have begun before the job was there, and the probe covers only sleeping queues.
         for queue in queues where queue.isAwake { queue.wake() }
         shared.idlePolling.withLock { $0.expects(workAt: shared.uptime) }
         shared.fellAsleep.raise()
     }
 
-    /// The other workers are told by it: those that sleep probe by themselves then.
+    /// Lowering the flag notifies the other workers, so that sleeping ones begin to probe.
     private func lowerFlag() async {
         do {
             try await shared.control.execute(Statement("select errand.set_wake_flag_v1(false)"))

@@ -1,7 +1,7 @@
 import Foundation
 import Synchronization
 
-/// Watches the queues' loops on a thread of its own, which runs even if handlers block all of Swift's.
+/// Watches the queues' loops on a thread of its own, which runs even if handlers block all of Swift's threads.
 final class WatchdogThread: Sendable {
     private let shared: WorkerState
     private let queues: [QueueState]
@@ -13,7 +13,7 @@ final class WatchdogThread: Sendable {
         self.queues = queues
     }
 
-    /// Watches until ``stop()``, or until something stands still: then it reports that, once.
+    /// Watches until ``stop()``, or until something hangs, which it reports once.
     func start() {
         guard let onStandstill = shared.configuration.onStandstill else { return }
         Thread.detachNewThread { [self] in
@@ -30,14 +30,14 @@ final class WatchdogThread: Sendable {
         while !isStopped.load(ordering: .relaxed) {
             Task { pulses.add(1, ordering: .relaxed) }
             Thread.sleep(forTimeInterval: watchdog.interval / .seconds(1))
-            if let reason = watchdog.look(sight, at: shared.uptime) { return reason }
+            if let reason = watchdog.check(sample, at: shared.uptime) { return reason }
         }
         return nil
     }
 
-    private var sight: Watchdog.Sight {
-        Watchdog.Sight(
-            pulses: pulses.load(ordering: .relaxed), beats: shared.heartbeats.load(ordering: .relaxed),
-            loops: Dictionary(uniqueKeysWithValues: queues.map { ($0.name, $0.sight) }))
+    private var sample: Watchdog.Sample {
+        Watchdog.Sample(
+            pulses: pulses.load(ordering: .relaxed), heartbeats: shared.heartbeats.load(ordering: .relaxed),
+            loops: Dictionary(uniqueKeysWithValues: queues.map { ($0.name, $0.sample) }))
     }
 }

@@ -2,7 +2,7 @@ import Logging
 import Postgres
 import ServiceLifecycle
 
-/// Claims jobs, runs them, and writes their outcomes, until it is asked to stop. It runs ``Housekeeping`` as well.
+/// Claims jobs, runs them, and writes their outcomes, until it is stopped. It also runs ``Housekeeping``.
 ///
 /// ```swift
 /// let worker = Worker(database: database, logger: logger) {
@@ -10,7 +10,8 @@ import ServiceLifecycle
 /// }
 /// try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm], logger: logger).run()
 /// ```
-/// Run any number, on any number of hosts. Two never run the same job at the same time while both keep their leases.
+/// Run any number of workers, on any number of hosts. Two workers never run the same job at the same time while both
+/// keep their leases.
 public struct Worker: Service {
     private let shared: WorkerState
     private let stopped = Signal()
@@ -27,15 +28,15 @@ public struct Worker: Service {
         shared = WorkerState(database: database, handlers: handlers, configuration: configuration, logger: logger)
     }
 
-    /// Runs until a graceful shutdown: then it claims no more, lets running jobs finish within the grace period, hands
-    /// the others back uncounted, and returns. A cancelled task skips the grace.
+    /// Runs until a graceful shutdown. Then it stops claiming, lets running jobs finish within the grace period, hands
+    /// the others back uncounted, and returns. A cancelled task skips the grace period.
     ///
-    /// A database that can't be reached is waited for; nothing but the end of its task makes it return.
+    /// If the database can't be reached, it waits. It returns only after a shutdown or cancellation.
     public func run() async throws {
-        // Its own task: what is handed back at last must be written though the caller's task was cancelled.
+        // Its own task: jobs must be handed back even if the caller's task was cancelled.
         let engine = Task {
             let isOver = Signal()
-            async let housekeeping: Void = keepHouse(until: isOver)
+            async let housekeeping: Void = runHousekeeping(until: isOver)
             await Engine(shared: shared, stop: stopped).run()
             isOver.raise()
             await housekeeping
@@ -51,19 +52,19 @@ public struct Worker: Service {
         }
     }
 
-    private func keepHouse(until stop: Signal) async {
+    private func runHousekeeping(until stop: Signal) async {
         guard shared.configuration.housekeeping else { return }
-        // Not before the worker is registered: on a copy of a database it never is, and nothing may be deleted there.
+        // Not before the worker is registered. On a copy of a database it never is, and nothing may be deleted there.
         while shared.identity.current == nil {
             if await stop.wait(atMost: .milliseconds(100)) { return }
         }
         await Housekeeping(database: shared.environment.database, logger: shared.logger).run(until: stop)
     }
 
-    /// Whether it has a lease at the moment, and so may claim.
+    /// Whether the worker has a lease, and so may claim.
     package var isRegistered: Bool { shared.identity.current != nil }
 
-    /// Claims no more and lets ``run()`` come to its end, as a graceful shutdown does; with `force` without any grace.
+    /// Stops claiming and ends ``run()``, as a graceful shutdown does. With `force` there is no grace period.
     public func stop(force: Bool = false) {
         shared.stop(force: force)
         stopped.raise()

@@ -1,45 +1,46 @@
-/// How a worker process runs. Every default holds for a process of its own on a two-core machine.
+/// The settings of a worker. The defaults suit a dedicated process on a two-core machine.
 public struct WorkerConfiguration: Sendable {
-    /// The queues to claim from, with how many jobs of each may run here at once. Jobs that take no time are
-    /// prefetched, as many as begin within 20 ms, and a deep queue is claimed from over two connections by turns.
+    /// The queues to claim from, with the number of jobs of each that may run here at once. Short jobs are prefetched,
+    /// as many as begin within 20 ms. A deep queue is claimed over two connections.
     public var queues: [String: Int] = ["default": 10]
-    /// Most jobs in one claim, 1...1000. A claim takes some 15 us a job, and one commit: in a deep queue, claims of 500
-    /// drain a quarter faster than claims of 100.
+    /// The most jobs in one claim, 1...1000. A claim takes some 15 µs per job, and one commit. In a deep queue, claims
+    /// of 500 drain a quarter faster than claims of 100.
     public var batch = 500
-    /// The most database connections for claims and completions, at least 1. All queues share them: the one that has
-    /// waited longest comes next. A busy queue uses up to two.
+    /// The most database connections for claims and completions, at least 1. All queues share them, first come, first
+    /// served. A busy queue uses up to two.
     public var claimConnections = 6
-    /// How long a worker that stays silent keeps its jobs, at least three heartbeats.
+    /// How long a worker without heartbeats keeps its jobs; at least three heartbeat intervals.
     public var lease: Duration = .seconds(20)
     /// The time between two heartbeats.
-    public var beat: Duration = .seconds(5)
-    /// How long running jobs may go on after a stop was asked for; the rest is handed back then.
+    public var heartbeatInterval: Duration = .seconds(5)
+    /// How long running jobs may go on after a stop. Then they are handed back.
     public var grace: Duration = .seconds(25)
-    /// The delay between two probes for due jobs if there are no wake-ups; twice that is the longest a due job waits
-    /// whose wake-up was lost.
+    /// The delay between two probes for due jobs without wake-ups. A due job whose wake-up was lost waits at most twice
+    /// as long.
     public var pollInterval: Duration = .milliseconds(250)
-    /// False turns wake-ups off: the worker polls only. Behind a transaction pooler they are off by themselves.
+    /// False turns wake-ups off, so that the worker only polls. Behind a transaction pooler they turn off
+    /// automatically.
     public var listens = true
-    /// Bytes of memory that attempts may take together here, as far as kinds and handlers say what they need; nil is no
+    /// The memory in bytes that attempts on this worker may take together, as declared by kinds and handlers; nil is no
     /// budget.
     public var memory: Int?
-    /// Whether the worker runs ``Housekeeping`` too, over up to two connections of its own. Default true: failed jobs come
-    /// back, and old ones are deleted, without another process. Any number of workers may do so at once. False leaves that
-    /// to another process, such as `errand scheduler`.
+    /// Whether the worker runs ``Housekeeping`` too, over up to two connections of its own. Default true: failed jobs
+    /// come back, and old ones are deleted, without another process. Any number of workers may do so at once. False
+    /// leaves that to another process, such as `errand scheduler`.
     public var housekeeping = true
-    /// What people see in `errand.worker`.
+    /// The worker's name in `errand.worker`.
     public var name = "worker"
     public var version = "0"
 
-    /// Called on a thread of its own if a queue's loop has stood still for longer than the lease, or handlers have
-    /// blocked all of Swift's threads for as long: this worker does nothing any more, and what it holds nobody else may
-    /// run while it sends heartbeats. It gets the reason, and should end the process with a code other than 0, as
-    /// `errand worker` does; its jobs become available again when the lease is over. Nil watches nothing.
+    /// Called on a thread of its own if a queue's loop made no progress for longer than the lease, or if handlers
+    /// blocked all of Swift's threads for that long. Such a worker does nothing, and no other worker may run its jobs
+    /// while it sends heartbeats. The closure gets the reason, and should end the process with a nonzero code, as
+    /// `errand worker` does. The jobs become available again when the lease is over. Nil turns the watchdog off.
     public var onStandstill: (@Sendable (_ reason: String) -> Void)?
 
-    /// Told of every round trip; for measuring.
+    /// Called after every round trip; for benchmarks.
     package var onRoundTrip: (@Sendable (RoundTripReport) -> Void)?
-    /// Told of every completion that was written, in the order in which they were; for tests.
+    /// Called with written completions, in their order; for tests.
     package var onCompletions: (@Sendable ([Completion]) -> Void)?
 
     public init() {}

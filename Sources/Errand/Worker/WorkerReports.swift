@@ -1,7 +1,7 @@
 import Logging
 import Postgres
 
-/// Writes once a second what has come together: counts of completed attempts, and what running ones report and log.
+/// Writes once a second the counts of completed attempts, and the progress and logs of running ones.
 struct WorkerReports {
     let shared: WorkerState
 
@@ -14,7 +14,7 @@ struct WorkerReports {
             if seconds % 30 == 0 { await shared.claims.closeUnneeded() }
             shared.metrics?.running(shared.running.held())
             shared.failures.writeRest(to: shared.logger, at: shared.uptime)
-            // A task of its own, so that the stop doesn't cut it off: what was taken out and not written would be lost.
+            // A task of its own, so that a stop doesn't cancel it: what was taken out and not written would be lost.
             await Task {
                 await writeCounts()
                 await writeProgress()
@@ -22,7 +22,7 @@ struct WorkerReports {
         }
     }
 
-    /// Writes what is left when every outcome is written.
+    /// Writes the rest, after every outcome is written.
     func writeRest() async {
         shared.metrics?.running(shared.running.held())
         await writeCounts()
@@ -52,9 +52,9 @@ struct WorkerReports {
         do {
             try await shared.control.execute(ProgressBuffer.statement(for: reports))
         } catch {
-            // What the database refuses it would refuse again.
+            // A refused statement would be refused again.
             if (error as? PostgresError)?.isTransient == true { progress.put(back: reports) }
-            shared.logger.warning("what jobs report could not be written", metadata: ["error": "\(error)"])
+            shared.logger.warning("reports of jobs could not be written", metadata: ["error": "\(error)"])
         }
     }
 }

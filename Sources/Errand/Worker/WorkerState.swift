@@ -2,7 +2,7 @@ import Logging
 import Postgres
 import Synchronization
 
-/// What the services of one worker share.
+/// The state that the services of one worker share.
 final class WorkerState: Sendable {
     let configuration: WorkerConfiguration
     let kinds: [String]
@@ -10,7 +10,7 @@ final class WorkerState: Sendable {
     let environment: AttemptEnvironment
     /// For claims and completions, shared by all queues: two connections while there is little to do.
     let claims: Database
-    /// For heartbeats and all that must not wait behind a claim.
+    /// For heartbeats and everything else that must not wait behind a claim.
     let control: Database
     let logger: Logger
     let identity = Identity()
@@ -19,11 +19,11 @@ final class WorkerState: Sendable {
     let held = Atomic<Int>(0)
     let suspects = Suspects()
     let epochs = Mutex(ClaimEpochs())
-    /// Heartbeats that got through.
+    /// Heartbeats that succeeded.
     let heartbeats = Atomic<Int>(0)
     let counts = FinishedCounts()
     let failures = FailureLog()
-    /// Nil where nobody collects metrics.
+    /// Nil if no metrics are collected.
     let metrics: WorkerMetrics?
     /// Raised when a queue has fallen asleep.
     let fellAsleep = Signal()
@@ -52,8 +52,7 @@ final class WorkerState: Sendable {
         self.logger = logger
         idlePolling = Mutex(IdlePollingPolicy(interval: configuration.pollInterval))
         metrics = WorkerMetrics(queues: configuration.queues.keys)
-        // A claim or a heartbeat that waits behind somebody's lock is better retried than ended at the statement
-        // timeout.
+        // A claim or heartbeat that waits for a lock is retried before the statement timeout would end it.
         var own = database.configuration
         own.lockTimeout = Self.lockTimeout
         claims = Database(
@@ -64,19 +63,19 @@ final class WorkerState: Sendable {
         control = Database(configuration: own, maximumConnections: 1, logger: logger)
     }
 
-    /// A clock that only moves forward, and that goes on while the process is stopped.
+    /// A monotonic clock that goes on while the process is stopped.
     var uptime: Duration { ContinuousClock.now - start }
 
-    /// No claims any more.
+    /// Whether the worker stops: it no longer claims.
     var isStopping: Bool { flags.withLock(\.isStopping) }
 
-    /// Wake-ups arrive.
+    /// Whether wake-ups arrive.
     var listens: Bool { flags.withLock(\.listens) }
 
-    /// New jobs are announced: nothing needs to be claimed before a wake-up comes.
+    /// Whether enqueues send a NOTIFY, so that no claim is needed before a wake-up.
     var isArmed: Bool { listens && idlePolling.withLock(\.isArmed) }
 
-    /// From now on nothing is claimed; with `force`, what runs gets no grace.
+    /// Stops claiming. With `force`, running jobs get no grace period.
     func stop(force: Bool = false) {
         flags.withLock { flags in
             flags.isStopping = true

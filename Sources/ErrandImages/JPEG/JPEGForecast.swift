@@ -4,11 +4,10 @@ import FoundationEssentials
 import Glibc
 #endif
 
-/// Says how many bytes a JPEG of a picture will have at any quality, from a sample of its blocks and without encoding
-/// it.
+/// Estimates the bytes of a JPEG at any quality, from a sample of the picture's blocks and without encoding it.
 ///
-/// It does what an encoder does, to 1,200 units of 16 × 16 pixels: colour transform, cosine transform, quantization, and
-/// then counts the symbols that Huffman coding would write; their entropy is what optimized tables come close to.
+/// It does the work of an encoder for 1,200 units of 16 × 16 pixels: colour transform, cosine transform, quantization,
+/// and then counts the symbols that Huffman coding would write; their entropy is what optimized tables come close to.
 /// Measured on 100 photographs: 1.4 encodes a photo are enough with it.
 package struct JPEGForecast: Sendable {
     /// Coefficients of the sampled blocks in zigzag order, 64 a block; the first is the difference to the block before.
@@ -19,7 +18,7 @@ package struct JPEGForecast: Sendable {
 
     /// - Parameters:
     ///   - pixels: three bytes each, row by row, without gaps.
-    ///   - samples: units of 16 × 16 pixels to look at, at most.
+    ///   - samples: the maximum number of sampled units of 16 × 16 pixels.
     ///   - hasFullChroma: whether colour is kept at every pixel, or halved in both directions.
     package init(
         pixels: UnsafeBufferPointer<UInt8>, width: Int, height: Int, hasFullChroma: Bool = false, samples: Int = 1_200
@@ -77,7 +76,7 @@ package struct JPEGForecast: Sendable {
         return 600 + bits / 8 * scale * Self.progressiveSaving
     }
 
-    /// The same at every quality of a range: measured at every fifth, and in between as the two next to it say.
+    /// The estimate for every quality of a range: computed at every fifth, and interpolated in between.
     package func curve(_ qualities: ClosedRange<Int>) -> [Int: Double] {
         var curve: [Int: Double] = [:]
         var low = qualities.lowerBound
@@ -112,19 +111,19 @@ private struct Picture {
     }
 
     func unit(column: Int, row: Int) -> Unit {
-        let (places, shift, share) = hasFullChroma ? (256, 0, Float(1)) : (64, 1, 0.25)
+        let (samples, shift, share) = hasFullChroma ? (256, 0, Float(1)) : (64, 1, 0.25)
         var unit = Unit(
-            luma: [Float](repeating: 0, count: 256), blue: [Float](repeating: 0, count: places),
-            red: [Float](repeating: 0, count: places))
+            luma: [Float](repeating: 0, count: 256), blue: [Float](repeating: 0, count: samples),
+            red: [Float](repeating: 0, count: samples))
         for y in 0..<16 {
             let line = min(row * 16 + y, height - 1) * width
             for x in 0..<16 {
                 let at = (line + min(column * 16 + x, width - 1)) * 3
                 let (r, g, b) = (Float(pixels[at]), Float(pixels[at + 1]), Float(pixels[at + 2]))
-                let place = (y >> shift) * (16 >> shift) + (x >> shift)
+                let index = (y >> shift) * (16 >> shift) + (x >> shift)
                 unit.luma[y * 16 + x] = 0.299 * r + 0.587 * g + 0.114 * b - 128
-                unit.blue[place] += (-0.168736 * r - 0.331264 * g + 0.5 * b) * share
-                unit.red[place] += (0.5 * r - 0.418688 * g - 0.081312 * b) * share
+                unit.blue[index] += (-0.168736 * r - 0.331264 * g + 0.5 * b) * share
+                unit.red[index] += (0.5 * r - 0.418688 * g - 0.081312 * b) * share
             }
         }
         return unit
@@ -133,22 +132,22 @@ private struct Picture {
 
 /// The discrete cosine transform of blocks of 8 × 8, scaled as JPEG scales it.
 private struct CosineTransform {
-    /// `basis[frequency * 8 + place]`.
+    /// `basis[frequency * 8 + index]`.
     private let basis: [Float]
     private var rows = [Float](repeating: 0, count: 64)
 
     init() {
         basis = (0..<64).map { index in
-            let (frequency, place) = (Double(index / 8), Double(index % 8))
+            let (frequency, offset) = (Double(index / 8), Double(index % 8))
             return Float(
-                (frequency == 0 ? 0.5.squareRoot() : 1) * 0.5 * cos((2 * place + 1) * frequency * Double.pi / 16))
+                (frequency == 0 ? 0.5.squareRoot() : 1) * 0.5 * cos((2 * offset + 1) * frequency * Double.pi / 16))
         }
     }
 
     /// Eight times the mean of a block, which is what its first coefficient is.
     func mean(_ plane: [Float], at x: Int, _ y: Int, stride: Int) -> Float {
         var sum: Float = 0
-        for line in 0..<8 { for place in 0..<8 { sum += plane[(y + line) * stride + x + place] } }
+        for line in 0..<8 { for index in 0..<8 { sum += plane[(y + line) * stride + x + index] } }
         return sum / 8
     }
 
@@ -158,7 +157,7 @@ private struct CosineTransform {
             let start = (y + line) * stride + x
             for frequency in 0..<8 {
                 var sum: Float = 0
-                for place in 0..<8 { sum += plane[start + place] * basis[frequency * 8 + place] }
+                for index in 0..<8 { sum += plane[start + index] * basis[frequency * 8 + index] }
                 rows[line * 8 + frequency] = sum
             }
         }
@@ -173,7 +172,7 @@ private struct CosineTransform {
     }
 }
 
-/// Places of a block from low to high frequency, as JPEG walks them.
+/// The indices of a block from low to high frequency, in JPEG's order.
 private let zigzag: [Int] = [
     0, 1, 8, 16, 9, 2, 3, 10, 17, 24, 32, 25, 18, 11, 4, 5, 12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6, 7, 14, 21,
     28,

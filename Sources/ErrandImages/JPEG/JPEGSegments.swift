@@ -2,11 +2,11 @@
 import Glibc
 #endif
 
-/// The segments of a JPEG file, walked without decoding it: what it is made of, and how much work a decoder would have.
+/// The segments of a JPEG file, read without decoding: its parts, and the work of a decoder.
 ///
-/// It sees at least what libjpeg sees: like libjpeg it skips whatever lies between two segments.
+/// The list has at least the segments that libjpeg reads. Like libjpeg, it skips bytes between two segments.
 package struct JPEGSegments: Sendable {
-    /// More of them are no photo's: a long colour profile has 255, a long description some hundreds.
+    /// No photo has more: a long colour profile has 255 segments, a long description some hundreds.
     package static let mostSegments = 2_000
     /// Scans that libvips decodes, at most. A progressive photo has about 10.
     package static let mostScans = 100
@@ -51,7 +51,7 @@ package struct JPEGSegments: Sendable {
         }
     }
 
-    /// Why a decoder would have more work than any photo is worth; nil where it wouldn't.
+    /// Why a decoder would have too much work; nil if it wouldn't.
     package var excess: String? {
         if segments > Self.mostSegments { return "\(segments) segments, at most \(Self.mostSegments)" }
         if scans > Self.mostScans { return "\(scans) scans, at most \(Self.mostScans)" }
@@ -65,8 +65,8 @@ package struct JPEGSegments: Sendable {
 
 // MARK: - Walking
 extension JPEGSegments {
-    /// The next marker from there on, and where what follows it begins. Stuffed bytes, restarts and fill bytes are none: so
-    /// the data of a scan is skipped as well.
+    /// The next marker from there on, and where what follows it begins. Stuffed bytes, restarts and fill bytes are
+    /// none: so the data of a scan is skipped as well.
     private static func marker(_ bytes: UnsafeRawBufferPointer, from start: Int) -> (code: UInt8, end: Int)? {
         guard let base = bytes.baseAddress else { return nil }
         var at = start

@@ -1,44 +1,45 @@
-/// Decides who may use one of a few places now: first come, first served, but never two who need a lot of memory.
+/// Decides which callers get a permit: first come, first served, but never two photos that need much memory.
 struct Admission: Sendable {
-    struct Visitor: Equatable, Sendable {
+    struct Permit: Equatable, Sendable {
         let number: Int
         let needsMuchMemory: Bool
     }
 
     private(set) var free: Int
-    private var bigOneIsIn = false
-    private(set) var waiting: [Visitor] = []
+    private var isLargeRunning = false
+    private(set) var waiting: [Permit] = []
 
-    init(places: Int) { free = places }
+    init(permits: Int) { free = permits }
 
-    /// Whether the visitor may go in at once. If not, it waits, and a later call names it.
-    mutating func arrive(_ visitor: Visitor) -> Bool {
-        waiting.append(visitor)
-        return next() == visitor
+    /// Requests a permit. Returns whether it is granted at once. If not, it waits, and a later ``release(_:)`` returns
+    /// it.
+    mutating func request(_ permit: Permit) -> Bool {
+        waiting.append(permit)
+        return next() == permit
     }
 
-    /// One has left: returns who may go in now.
-    mutating func leave(_ visitor: Visitor) -> [Visitor] {
+    /// Releases a permit. Returns the waiting permits that are granted now.
+    mutating func release(_ permit: Permit) -> [Permit] {
         free += 1
-        if visitor.needsMuchMemory { bigOneIsIn = false }
-        var admitted: [Visitor] = []
-        while let visitor = next() { admitted.append(visitor) }
+        if permit.needsMuchMemory { isLargeRunning = false }
+        var admitted: [Permit] = []
+        while let permit = next() { admitted.append(permit) }
         return admitted
     }
 
-    /// Takes back one that waits; false where it is in already.
-    mutating func giveUp(_ number: Int) -> Bool {
+    /// Cancels a waiting permit. Returns false if it was already granted.
+    mutating func cancelWait(_ number: Int) -> Bool {
         guard let index = waiting.firstIndex(where: { $0.number == number }) else { return false }
         waiting.remove(at: index)
         return true
     }
 
-    private mutating func next() -> Visitor? {
-        guard free > 0, let index = waiting.firstIndex(where: { !($0.needsMuchMemory && bigOneIsIn) }) else {
+    private mutating func next() -> Permit? {
+        guard free > 0, let index = waiting.firstIndex(where: { !($0.needsMuchMemory && isLargeRunning) }) else {
             return nil
         }
         free -= 1
-        bigOneIsIn = bigOneIsIn || waiting[index].needsMuchMemory
+        isLargeRunning = isLargeRunning || waiting[index].needsMuchMemory
         return waiting.remove(at: index)
     }
 }

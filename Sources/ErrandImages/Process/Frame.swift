@@ -1,12 +1,12 @@
 import FoundationEssentials
 
-/// The protocol between a pool and an `errand-image`: frames, one after the other, in both directions.
+/// The protocol between a pool and an `errand-image` process: frames in both directions.
 ///
 /// A frame is the length of its header (4 bytes, big-endian), the header as JSON, and as many bytes as the header
-/// announces. The process greets once with a ``Greeting``; then each ``Order`` with the photo is answered by an
-/// ``Answer`` with the result. The end of its standard input ends the process.
+/// announces. The process first sends a ``HelloMessage``. Then it replies to each ``RequestMessage`` with its photo by
+/// a ``ResponseMessage`` with the result. The end of its standard input ends the process.
 package enum Frame {
-    /// Longer headers are refused: the other side isn't one of ours.
+    /// Longer headers are refused: the peer isn't an `errand-image`.
     package static let longestHeader = 64 * 1024
 
     /// The length and the header, ready to be written; the announced bytes follow it.
@@ -16,7 +16,7 @@ package enum Frame {
         return (0..<4).map { UInt8(truncatingIfNeeded: length >> (24 - 8 * $0)) } + json
     }
 
-    /// The length that four bytes say, or nil where it is out of bounds.
+    /// The length that four bytes say, or nil if it is out of bounds.
     package static func headerLength(_ bytes: some Collection<UInt8>) -> Int? {
         let length = bytes.reduce(0) { $0 << 8 | Int($1) }
         return bytes.count == 4 && 1...longestHeader ~= length ? length : nil
@@ -27,23 +27,23 @@ package enum Frame {
     }
 }
 
-/// Says that a process has locked itself in and takes orders.
-package struct Greeting: Codable, Sendable {
-    /// Both sides must speak the same.
+/// Says that a process has entered its sandbox and accepts requests.
+package struct HelloMessage: Codable, Sendable {
+    /// Both sides must have the same version.
     package static let currentVersion = 1
 
-    package var version = Greeting.currentVersion
+    package var version = HelloMessage.currentVersion
     package var libvips: String
 
     package init(libvips: String) { self.libvips = libvips }
 }
 
-/// Asks for one photo, whose bytes follow.
-package struct Order: Codable, Sendable {
+/// Requests the compression of one photo, whose bytes follow.
+package struct RequestMessage: Codable, Sendable {
     package var request: ImageRequest
     /// How many bytes follow.
     package var bytes: Int
-    /// Processor time that the photo may take.
+    /// The processor time in seconds that the photo may take.
     package var seconds: UInt64
 
     package init(request: ImageRequest, bytes: Int, seconds: UInt64) {
@@ -53,14 +53,14 @@ package struct Order: Codable, Sendable {
     }
 }
 
-/// Says what became of a photo. The result's bytes follow; none where it failed.
-package struct Answer: Codable, Sendable {
+/// The outcome of a photo. The result's bytes follow; none if it failed.
+package struct ResponseMessage: Codable, Sendable {
     package var report: ImageReport?
     package var error: ImageError.Code?
     package var detail: String?
     /// How many bytes follow.
     package var bytes: Int
-    /// The most memory that the process had resident so far.
+    /// The peak resident memory of the process so far.
     package var peakBytes: UInt64
 
     package init(report: ImageReport, bytes: Int, peakBytes: UInt64) {

@@ -1,8 +1,8 @@
 import Subprocess
 
-/// Takes frames out of what a process writes, whatever the pieces in which it arrives.
+/// Reads frames from a process's output, in whatever pieces it arrives.
 struct FrameReader {
-    /// The output ended, or says what no `errand-image` says.
+    /// The output ended, or isn't that of an `errand-image`.
     struct Broken: Error {}
 
     private var pieces: SubprocessOutputSequence.Iterator

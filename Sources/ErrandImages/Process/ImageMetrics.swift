@@ -1,14 +1,14 @@
 import CoreMetrics
 
-/// What the pool counts for a monitoring system. `docs/metrics.md` says what each means.
+/// The metrics of the pool. They are described in `docs/metrics.md`.
 struct ImageMetrics: Sendable {
     private let started: Counter
     private let busy: Meter
     private let idle: Meter
-    /// By what became of the photo.
+    /// By outcome of the photo.
     private let photos: [String: Timer]
 
-    /// Nil where the program has bootstrapped no metrics before it made the pool.
+    /// Nil if the program bootstrapped no metrics before it made the pool.
     init?(factory: any MetricsFactory = MetricsSystem.factory) {
         guard !(factory is NOOPMetricsHandler) else { return nil }
         let processes = "errand_image_processes"
@@ -28,9 +28,10 @@ struct ImageMetrics: Sendable {
         self.idle.set(idle)
     }
 
-    /// A photo is done; one that was tried in two processes counts once.
-    func ended(_ error: (any Error)?, took: Duration) {
-        // Four words and not the error's code: that comes from the child process, which a photo may have taken over.
+    /// A photo is done. A photo that was tried in two processes counts once.
+    func finished(_ error: (any Error)?, took: Duration) {
+        // Four fixed outcomes instead of the error's code, which comes from a child process that a photo may have taken
+        // over.
         let outcome =
             switch error {
             case nil: "compressed"

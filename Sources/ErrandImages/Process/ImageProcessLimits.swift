@@ -12,8 +12,8 @@ public struct ImageProcessLimits: Sendable {
     public var threads = 256
     /// Most time from the start of a process until it is ready. Default 20 s.
     public var start: Duration = .seconds(20)
-    /// Photos after which a process is replaced. Default 50. One that failed on a photo is replaced at once: damage that a
-    /// photo did to the process reaches few others.
+    /// Photos after which a process is replaced. Default 50. One that failed on a photo is replaced at once: damage
+    /// that a photo did to the process reaches few others.
     public var photos = 50
     /// Resident memory after which a process is replaced, in bytes. Default 400 MiB.
     public var residentBytes: UInt64 = 400 << 20

@@ -37,7 +37,7 @@ public actor ImageProcessPool {
     private let configuration: Configuration
     private let logger: Logger
     private let metrics = ImageMetrics()
-    private var idle: [ImageProcess] = []
+    private var idle: [ImageProcessHandle] = []
     private var busy = 0
     private var admission: Admission
     private var callers: [Int: CheckedContinuation<Void, any Error>] = [:]
@@ -48,8 +48,8 @@ public actor ImageProcessPool {
     public init(_ configuration: Configuration = Configuration(), logger: Logger) {
         self.configuration = configuration
         self.logger = logger
-        admission = Admission(places: configuration.processes)
-        // A process that dies while a photo is written to it must not take this one along.
+        admission = Admission(permits: configuration.processes)
+        // A process that dies while a photo is written to it must not kill this one.
         signal(SIGPIPE, SIG_IGN)
     }
 }
@@ -67,7 +67,7 @@ extension ImageProcessPool {
     ///   - photo: the bytes of a JPEG, PNG, WebP, GIF, HEIC or AVIF file.
     ///   - request: the format, the budget and the longest side.
     /// - Returns: a report, and the result: fewer bytes than `request.maxBytes`, upright, sRGB, without metadata.
-    /// - Throws: ``ImageError``, or `CancellationError` where the task was cancelled; the process is killed then.
+    /// - Throws: ``ImageError``, or `CancellationError` if the task was cancelled; the process is killed then.
     public func compress(
         _ photo: [UInt8], as request: ImageRequest = ImageRequest()
     ) async throws -> (report: ImageReport, bytes: [UInt8]) {
@@ -77,15 +77,15 @@ extension ImageProcessPool {
         }
         _ = try ImageFormat(of: photo)
         let executable = try path()
-        let visitor = try await enter(needsMuchMemory: MemoryDemand.bytes(for: photo) > MemoryDemand.much)
-        defer { leave(visitor) }
+        let permit = try await enter(needsMuchMemory: MemoryDemand.bytes(for: photo) > MemoryDemand.much)
+        defer { release(permit) }
         let start = ContinuousClock.now
         do {
             let result = try await compress(photo, as: request, with: executable)
-            metrics?.ended(nil, took: .now - start)
+            metrics?.finished(nil, took: .now - start)
             return result
         } catch {
-            metrics?.ended(error, took: .now - start)
+            metrics?.finished(error, took: .now - start)
             throw error
         }
     }
@@ -97,8 +97,7 @@ extension ImageProcessPool {
         do {
             return try await compress(photo, as: request, in: process)
         } catch let error as ImageError where process.isUsed && [.crashed, .memoryLimit].contains(error.code) {
-            // It had done others before, and one of them may have left the damage. In a new process there is no such
-            // doubt.
+            // An earlier photo may have damaged the process. In a new process, only this photo can be the cause.
             logger.notice("Image process ended, trying the photo in a new one", metadata: ["error": "\(error)"])
             return try await compress(photo, as: request, in: newProcess(executable))
         }
@@ -106,7 +105,7 @@ extension ImageProcessPool {
 
     /// Compresses one file into another. The result appears under its name complete and on disk, or not at all.
     ///
-    /// - Throws: as ``compress(_:as:)``; with code `fileAccess` where a file can't be read or written.
+    /// - Throws: as ``compress(_:as:)``; with code `fileAccess` if a file can't be read or written.
     public func compress(
         file source: String, to destination: String, as request: ImageRequest = ImageRequest()
     ) async throws -> ImageReport {
@@ -119,13 +118,13 @@ extension ImageProcessPool {
     /// Ends all child processes. Photos in progress are finished; new ones throw an ``ImageError``.
     public func stop() {
         isStopped = true
-        for process in idle { process.letGo() }
+        for process in idle { process.close() }
         idle = []
         metrics?.processes(busy: busy, idle: 0)
     }
 
     private func compress(
-        _ photo: [UInt8], as request: ImageRequest, in process: ImageProcess
+        _ photo: [UInt8], as request: ImageRequest, in process: ImageProcessHandle
     ) async throws -> (report: ImageReport, bytes: [UInt8]) {
         busy += 1
         metrics?.processes(busy: busy, idle: idle.count)
@@ -146,24 +145,24 @@ extension ImageProcessPool {
 
 // MARK: - Processes
 extension ImageProcessPool {
-    private func takeProcess(_ executable: FilePath) -> ImageProcess {
+    private func takeProcess(_ executable: FilePath) -> ImageProcessHandle {
         while let process = idle.popLast() {
-            if process.isFit { return process }
-            process.letGo()
+            if process.isReusable { return process }
+            process.close()
         }
         return newProcess(executable)
     }
 
-    private func newProcess(_ executable: FilePath) -> ImageProcess {
+    private func newProcess(_ executable: FilePath) -> ImageProcessHandle {
         metrics?.startedProcess()
-        return ImageProcess(executable: executable, limits: configuration.limits)
+        return ImageProcessHandle(executable: executable, limits: configuration.limits)
     }
 
-    private func giveBack(_ process: ImageProcess) {
-        if process.isFit && !isStopped && idle.count < configuration.processes {
+    private func giveBack(_ process: ImageProcessHandle) {
+        if process.isReusable && !isStopped && idle.count < configuration.processes {
             idle.append(process)
         } else {
-            process.letGo()
+            process.close()
         }
     }
 
@@ -189,30 +188,30 @@ extension ImageProcessPool {
 
 // MARK: - Places
 extension ImageProcessPool {
-    private func enter(needsMuchMemory: Bool) async throws -> Admission.Visitor {
+    private func enter(needsMuchMemory: Bool) async throws -> Admission.Permit {
         if isStopped { throw ImageError(.unavailable, "the pool has been stopped") }
         lastNumber += 1
-        let visitor = Admission.Visitor(number: lastNumber, needsMuchMemory: needsMuchMemory)
-        if admission.arrive(visitor) { return visitor }
+        let permit = Admission.Permit(number: lastNumber, needsMuchMemory: needsMuchMemory)
+        if admission.request(permit) { return permit }
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { (caller: CheckedContinuation<Void, any Error>) in
-                if Task.isCancelled, admission.giveUp(visitor.number) {
+                if Task.isCancelled, admission.cancelWait(permit.number) {
                     caller.resume(throwing: CancellationError())
                 } else {
-                    callers[visitor.number] = caller
+                    callers[permit.number] = caller
                 }
             }
         } onCancel: {
-            Task { await self.giveUp(visitor.number) }
+            Task { await self.cancelWait(permit.number) }
         }
-        return visitor
+        return permit
     }
 
-    private func leave(_ visitor: Admission.Visitor) {
-        for next in admission.leave(visitor) { callers.removeValue(forKey: next.number)?.resume() }
+    private func release(_ permit: Admission.Permit) {
+        for next in admission.release(permit) { callers.removeValue(forKey: next.number)?.resume() }
     }
 
-    private func giveUp(_ number: Int) {
-        if admission.giveUp(number) { callers.removeValue(forKey: number)?.resume(throwing: CancellationError()) }
+    private func cancelWait(_ number: Int) {
+        if admission.cancelWait(number) { callers.removeValue(forKey: number)?.resume(throwing: CancellationError()) }
     }
 }

@@ -1,9 +1,10 @@
-/// Says before a photo is decoded whether that takes so much memory that it had better be done alone.
+/// Estimates whether decoding a photo takes so much memory that it should run alone.
 ///
 /// Measured: a decoder of baseline JPEG or PNG holds a few rows, one of progressive JPEG all coefficients (3 to 4 bytes
 /// a pixel), one of HEIC and AVIF several whole pictures (about 10 bytes a pixel).
 enum MemoryDemand {
-    /// Bytes that decoding takes at its height, beside what a process takes anyway. A guess: nothing is refused for it.
+    /// The estimated peak memory of decoding, in bytes, beside that of an idle process. No photo is refused because of
+    /// it.
     static func bytes(for photo: [UInt8]) -> Int {
         switch try? ImageFormat(of: photo) {
         case .heic, .avif: 10 * (HEIFSizes.all(in: photo).map { $0.width * $0.height }.max() ?? 0)
@@ -16,6 +17,6 @@ enum MemoryDemand {
         }
     }
 
-    /// Above this, one at a time.
+    /// Above this, photos are decoded one at a time.
     static let much = 200 << 20
 }

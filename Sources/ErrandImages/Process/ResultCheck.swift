@@ -1,39 +1,39 @@
-/// Judges what a process says of a photo. A photo may have taken the process over, so none of it is believed unseen.
+/// Validates the response of a process. A photo may have taken the process over, so nothing is trusted unchecked.
 enum ResultCheck {
     enum Verdict {
-        /// The bytes are a picture of the format that was asked for, and of the size that the report names.
+        /// The bytes are a picture of the requested format, with the size of the report.
         case made(ImageReport)
-        /// The photo can't be made, for a reason that a process may have.
+        /// The photo can't be compressed, for a reason that a process may report.
         case failed(ImageError)
-        /// It is none of ours that speaks so: the process is to be ended.
-        case untrue(String)
+        /// The response is invalid: the process is killed.
+        case invalid(String)
     }
 
     static func verdict(
-        on answer: Answer, _ bytes: [UInt8], of photo: [UInt8], as request: ImageRequest
+        on response: ResponseMessage, _ bytes: [UInt8], of photo: [UInt8], as request: ImageRequest
     ) -> Verdict {
-        guard let report = answer.report else {
-            guard let code = answer.error, reasons.contains(code), bytes.isEmpty else {
-                return .untrue("it failed for no reason of its own")
+        guard let report = response.report else {
+            guard let code = response.error, reasons.contains(code), bytes.isEmpty else {
+                return .invalid("it failed for no reason of its own")
             }
-            return .failed(ImageError(code, answer.detail ?? ""))
+            return .failed(ImageError(code, response.detail ?? ""))
         }
         guard report.format == request.format, report.bytes == bytes.count, bytes.count < request.maxBytes,
             let format = try? ImageFormat(of: bytes), format.rawValue == request.format.rawValue
         else {
-            return .untrue("its result is no \(request.format.rawValue) of the bytes that it names")
+            return .invalid("its result is no \(request.format.rawValue) of the bytes that it names")
         }
         let size = PixelSize(width: report.width, height: report.height)
         guard (1...request.maxEdge).contains(size.width), (1...request.maxEdge).contains(size.height),
             sizes(of: bytes, request.format).contains(size)
         else {
-            return .untrue("its result has other sides than it names")
+            return .invalid("its result has other sides than it names")
         }
         guard report.sourceBytes == photo.count, report.sourceFormat == (try? ImageFormat(of: photo)),
             report.sourceWidth > 0, report.sourceHeight > 0, report.encodes >= 0,
             report.quality.map({ (1...100).contains($0) }) ?? true
         else {
-            return .untrue("its report is of another photo")
+            return .invalid("its report is of another photo")
         }
         return .made(report)
     }
@@ -47,7 +47,7 @@ enum ResultCheck {
 
 // MARK: - Sides
 extension ResultCheck {
-    /// The sides that a file says its picture has, read without decoding; of an AVIF those of each part.
+    /// The sides in a file's header, read without decoding. An AVIF has those of each part.
     static func sizes(of bytes: [UInt8], _ format: ImageRequest.Format) -> [PixelSize] {
         switch format {
         case .jpeg:

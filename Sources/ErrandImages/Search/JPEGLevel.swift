@@ -12,10 +12,10 @@ package struct JPEGLevel: Hashable, Sendable {
 
     package var hasFullChroma: Bool { level > Self.highestHalved }
 
-    /// The quality that libjpeg is given.
+    /// The quality for libjpeg.
     package var quality: Int { hasFullChroma ? level - 4 : level }
 
-    /// Bytes expected at each level of a range. The levels with full chroma are looked at only where the limit is in
+    /// Bytes expected at each level of a range. The levels with full chroma are computed only if the limit is within
     /// their reach.
     package static func forecast(
         _ levels: ClosedRange<Int>, limit: Int, pixels: UnsafeBufferPointer<UInt8>, width: Int, height: Int

@@ -1,12 +1,12 @@
 /// Finds the highest quality whose result has fewer bytes than a limit, with as few encodes as it can.
 ///
-/// It encodes nothing itself: it says what to encode next, is told how many bytes came out, and so on until it knows.
-/// Each answer narrows what is left, so it ends whatever the encoder does.
+/// It encodes nothing itself: it returns the next quality to encode, and takes the size of the result. Each result
+/// narrows the range, so the search ends with any encoder.
 package struct QualitySearch: Sendable {
     package enum Step: Equatable, Sendable {
-        /// Encode at this quality, and `record` what came out.
+        /// Encode at this quality, and `record` the size.
         case encode(Int)
-        /// The best is found: what came out at this quality.
+        /// The best quality is found.
         case keep(Int)
         /// Not even the lowest quality has few enough bytes.
         case doesNotFit
@@ -15,7 +15,7 @@ package struct QualitySearch: Sendable {
     /// The result has fewer bytes than this.
     let limit: Double
     let qualities: ClosedRange<Int>
-    /// Bytes expected at each quality; nil where nothing is known but how bytes usually follow quality.
+    /// Bytes expected at each quality; nil if nothing is known but how bytes usually follow quality.
     let forecast: [Int: Double]?
     private var best: (quality: Int, bytes: Double)?
     private var tooBig: (quality: Int, bytes: Double)?
@@ -30,7 +30,7 @@ package struct QualitySearch: Sendable {
         self.forecast = forecast
     }
 
-    /// Takes what came out of an encode.
+    /// Records the size of an encode.
     package mutating func record(quality: Int, bytes: Int) {
         if Double(bytes) < limit {
             if quality > best?.quality ?? 0 { best = (quality, Double(bytes)) }
@@ -57,13 +57,13 @@ package struct QualitySearch: Sendable {
 
     /// Above this part of the limit, one more encode would win too little to be seen.
     private static let goodEnough = 0.97
-    /// An expectation this far above the limit is not put to the test.
+    /// An expectation this far above the limit is not tried.
     private static let hopeless = 1.12
 }
 
 // MARK: - Expecting
 extension QualitySearch {
-    /// The expectation times what the encodes so far say of it: as the nearest one says, or in between two as both say.
+    /// The expectation, corrected by the encodes so far: by the nearest one, or between two by both.
     private func corrected(_ quality: Int) -> Double {
         guard let nearest = best ?? tooBig else { return expectation(quality) }
         guard let best, let tooBig else {

@@ -44,7 +44,7 @@ public struct APNsConfiguration: Sendable {
         /// Until a connection is open, TLS included, and has room for a request. Default 5 s.
         public var connect: Duration = .seconds(5)
         /// From a request to the end of its response. Default 10 s.
-        public var answer: Duration = .seconds(10)
+        public var response: Duration = .seconds(10)
         /// How long an unused connection stays open. Default 2 h: Apple takes many short connections for an attack.
         public var idle: Duration = .seconds(2 * 3600)
 

@@ -8,21 +8,21 @@ public final class APNsService: PushService {
     private static let mostRepeats = 2
 
     private let configuration: APNsConfiguration
-    private let line: Mutex<APNsLine>
+    private let connection: Mutex<APNsConnection>
     private let tokens: Mutex<ProviderTokens>
 
     /// Opens no connection.
     ///
-    /// - Throws: ``PushError`` with code `misconfigured` where the file of authorities can't be read.
+    /// - Throws: ``PushError`` with code `misconfigured` if the file of authorities can't be read.
     public init(_ configuration: APNsConfiguration) throws(PushError) {
         self.configuration = configuration
-        line = Mutex(try APNsLine(configuration))
+        connection = Mutex(try APNsConnection(configuration))
         tokens = Mutex(ProviderTokens(key: configuration.key))
     }
 
     public var route: PushRoute { .apns }
 
-    /// Pushes that are under way keep their connection until they have their answer.
+    /// Pushes in progress keep their connection until their response.
     public func stop() async {}
 
     public func send(
@@ -37,10 +37,10 @@ public final class APNsService: PushService {
             guard now < deadline else { throw PushError(.expired, reason: "too late to be sent") }
             let time = present + (now - start) / .seconds(1)
             let token = try tokens.withLock { tokens throws(PushError) in try tokens.token(at: time) }
-            let line = line.withLock { $0 }
+            let connection = connection.withLock { $0 }
             do throws(PushError) {
-                let (answer, id) = try await line.send(push, with: token, within: deadline - now)
-                switch answer.verdict {
+                let (response, id) = try await connection.send(push, with: token, within: deadline - now)
+                switch response.verdict {
                 case .accepted:
                     return id
                 case .renewToken where !hasRenewed:
@@ -50,33 +50,33 @@ public final class APNsService: PushService {
                     }
                     if isRenewed { continue }
                     throw PushError(
-                        .misconfigured, status: answer.status,
-                        reason: "\(answer.reason) though it is new: the clock is wrong")
+                        .misconfigured, status: response.status,
+                        reason: "\(response.reason) though it is new: the clock is wrong")
                 case .keepToken where !hasRenewed:
                     hasRenewed = true
                     if tokens.withLock({ $0.tooMany(token, at: time) }) { continue }
                 case .reconnect where repeats < Self.mostRepeats:
                     repeats += 1
-                    try replace(line)
+                    try replace(connection)
                     continue
                 default: break
                 }
-                if let error = answer.error { throw error }
+                if let error = response.error { throw error }
             } catch {
-                // A connection that was lost is replaced by itself; one that only says nothing may be dead all the same.
-                if error.code == .timedOut { try replace(line) }
+                // A lost connection is replaced automatically; a silent one may be dead too.
+                if error.code == .timedOut { try replace(connection) }
                 guard error.code == .interrupted, repeats < Self.mostRepeats, !Task.isCancelled else { throw error }
                 repeats += 1
-                // The client takes a moment to know that its connection is no more.
+                // The client takes a moment to notice that its connection is gone.
                 try? await Task.sleep(for: .milliseconds(20 * repeats))
             }
         }
     }
 
-    /// Has what comes use a new connection. Of many that find the same one useless, the first replaces it.
-    private func replace(_ useless: APNsLine) throws(PushError) {
-        guard line.withLock({ $0 === useless }) else { return }
-        let fresh = try APNsLine(configuration)
-        line.withLock { if $0 === useless { $0 = fresh } }
+    /// Replaces the connection for later pushes. If many requests find the same one useless, the first replaces it.
+    private func replace(_ useless: APNsConnection) throws(PushError) {
+        guard connection.withLock({ $0 === useless }) else { return }
+        let fresh = try APNsConnection(configuration)
+        connection.withLock { if $0 === useless { $0 = fresh } }
     }
 }

@@ -1,6 +1,6 @@
 import Dispatch
 
-/// Where disks may make callers wait: Swift's shared threads must not.
+/// Runs blocking disk calls outside of Swift's shared threads.
 enum Disk {
     private static let queue = DispatchQueue(label: "errand.storage", attributes: .concurrent)
 

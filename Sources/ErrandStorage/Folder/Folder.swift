@@ -2,11 +2,11 @@ import Glibc
 
 /// An open folder of a store.
 ///
-/// Everything is done by a single name in an open folder, and never by a path: a symbolic link that somebody lays on the
-/// way, at whatever moment, is refused and not followed.
+/// Every operation uses a single name in an open folder, and never a path. So a symbolic link on the way is refused and
+/// not followed, whenever it was made.
 struct Folder: ~Copyable {
     private let descriptor: Int32
-    /// What errors put before a name in it: the folders below the root, each with a slash.
+    /// The prefix of names in errors: the folders below the root, each with a slash.
     private let path: String
 
     /// Opens the folder at the path, which the operator has chosen.
@@ -36,13 +36,13 @@ struct Folder: ~Copyable {
 
 // MARK: - Folders below it
 extension Folder {
-    /// Opens a folder in this one; with `making`, makes it where there is none, on disk when this returns.
+    /// Opens a subfolder. With `making`, creates a missing one, which is on disk when this returns.
     func folder(_ name: String, making: Bool = false) throws(StorageError) -> Folder {
         if making {
             if mkdirat(descriptor, name, 0o700) != 0 && errno != EEXIST {
                 throw StorageError(errno: errno, path + name)
             }
-            // Also where it was there: whoever made it a moment ago may not have come this far.
+            // Also if it existed: another process may have just created it, and not synced it yet.
             try sync()
         }
         let opened = openat(descriptor, name, Self.flags | O_NOFOLLOW)
@@ -54,10 +54,10 @@ extension Folder {
         throw StorageError(errno: number, path + name)
     }
 
-    /// What the folder holds, in no order, without `.` and `..`.
+    /// The names in the folder, in no order, without `.` and `..`.
     func names() throws(StorageError) -> [String] { try rawNames().map(Self.text) }
 
-    /// Likewise, byte for byte: a name need not be UTF-8.
+    /// The same as bytes: a name need not be UTF-8.
     private func rawNames() throws(StorageError) -> [[CChar]] {
         let opened = openat(descriptor, ".", Self.flags)
         guard opened >= 0 else { throw StorageError(errno: errno, path + "folder") }
@@ -83,10 +83,9 @@ extension Folder {
         String(decoding: raw.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }
 
-    /// Removes what lies in the folder: links and not what they lead to, folders that are left empty, and up to `count`
-    /// files.
+    /// Removes up to `count` files of the folder, links but not their targets, and empty folders.
     ///
-    /// - Returns: how many files: fewer than `count` where nothing is left.
+    /// - Returns: how many files: fewer than `count` if nothing is left.
     func sweep(atMost count: Int) throws(StorageError) -> Int {
         var removed = 0
         for name in try rawNames() where removed < count {
@@ -106,18 +105,18 @@ extension Folder {
         return removed
     }
 
-    /// Removes a folder in this one. Nothing happens where there is none, and where somebody has put something into it.
+    /// Removes a subfolder. Does nothing if it is missing or not empty.
     func removeFolder(_ name: [CChar]) throws(StorageError) {
         guard unlinkat(descriptor, name, AT_REMOVEDIR) != 0, errno != ENOENT, errno != ENOTEMPTY else { return }
         throw StorageError(errno: errno, path + Self.text(name))
     }
 
-    /// `S_IFREG`, `S_IFDIR`, `S_IFLNK` or another; nil where nothing has the name.
+    /// `S_IFREG`, `S_IFDIR`, `S_IFLNK` or another; nil if nothing has the name.
     func type(of name: String) throws(StorageError) -> mode_t? {
         try status(of: name).map { $0.st_mode & S_IFMT }
     }
 
-    /// What is known of a name, of a link itself and not of what it leads to; nil where nothing has it.
+    /// The status of a name, for a link its own and not its target's; nil if the name doesn't exist.
     func status(of name: String) throws(StorageError) -> stat? {
         var status = stat()
         if fstatat(descriptor, name, &status, AT_SYMLINK_NOFOLLOW) == 0 { return status }
@@ -130,32 +129,32 @@ extension Folder {
 extension Folder {
     /// Opens a file to read.
     func open(_ name: String) throws(StorageError) -> OpenFile {
-        // Without O_NONBLOCK, opening a pipe would wait for somebody to write to it.
+        // Without O_NONBLOCK, opening a pipe would wait for a writer.
         let opened = openat(descriptor, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
         guard opened >= 0 else { throw StorageError(errno: errno, path + name) }
         return try OpenFile(descriptor: opened, name: path + name)
     }
 
-    /// Makes a file that nobody else has, for its owner alone.
+    /// Creates a new file, readable by its owner only.
     func create(_ name: String) throws(StorageError) -> OpenFile {
         let opened = openat(descriptor, name, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard opened >= 0 else { throw StorageError(errno: errno, path + name) }
         return try OpenFile(descriptor: opened, name: path + name)
     }
 
-    /// Gives a file its name, in place of the one that had it.
+    /// Renames a file, and replaces an existing one.
     func rename(_ old: String, to name: String) throws(StorageError) {
         guard renameat(descriptor, old, descriptor, name) == 0 else { throw StorageError(errno: errno, path + name) }
     }
 
-    /// Gives a file a second name, unless something has it; says whether it did.
+    /// Links a file to a second name, unless the name exists. Returns whether it did.
     func link(_ old: String, to name: String) throws(StorageError) -> Bool {
         if linkat(descriptor, old, descriptor, name, 0) == 0 { return true }
         guard errno == EEXIST else { throw StorageError(errno: errno, path + name) }
         return false
     }
 
-    /// Removes a name; says whether there was one.
+    /// Removes a name. Returns whether it existed.
     @discardableResult
     func remove(_ name: String) throws(StorageError) -> Bool {
         if unlinkat(descriptor, name, 0) == 0 { return true }
@@ -163,7 +162,7 @@ extension Folder {
         return false
     }
 
-    /// Brings the names to disk. A file system that can't do that for folders has no better to offer.
+    /// Syncs the names to disk. Some file systems don't support that for folders, which is ignored.
     func sync() throws(StorageError) {
         guard fsync(descriptor) == 0 || errno == EINVAL else { throw StorageError(errno: errno, path + "folder") }
     }

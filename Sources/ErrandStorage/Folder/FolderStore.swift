@@ -11,12 +11,12 @@ public struct FolderStore: ObjectStore {
     /// Creates the folder if needed, and deletes what a crash left half written more than an hour ago.
     ///
     /// - Parameter root: an absolute path.
-    /// - Throws: ``StorageError`` where the folder can't be used.
+    /// - Throws: ``StorageError`` if the folder can't be used.
     /// - Complexity: reads the names of all objects, once.
     public init(root: String) throws(StorageError) { try self.init(root: root, identity: nil) }
 
-    /// - Parameter identity: which store it has to be, asked for each operation. Nil: it may be any, and its folder is made
-    ///   where there is none.
+    /// - Parameter identity: the expected store, checked with each operation. Nil accepts any store, and creates a
+    ///   missing folder.
     package init(root: String, identity: StoreIdentity?) throws(StorageError) {
         self.root = root
         self.identity = identity
@@ -38,7 +38,7 @@ public struct FolderStore: ObjectStore {
                 try folder.sync()
                 return isStored
             } catch {
-                // The first error is the one to tell; what can't be removed now goes at a later start.
+                // The first error is reported. A file that can't be removed now is removed at a later start.
                 _ = try? folder.remove(temporary)
                 throw error
             }
@@ -132,9 +132,9 @@ public struct FolderStore: ObjectStore {
     public func stop() async {}
 }
 
-// MARK: - How
+// MARK: - Helpers
 extension FolderStore {
-    /// What temporary names begin with; no key can, because no part of a key begins with a dot.
+    /// The prefix of temporary names. No part of a key begins with a dot.
     private static let leftover = ".put-"
 
     private static func write(_ content: ObjectContent, to file: borrowing OpenFile) throws(StorageError) {
@@ -159,7 +159,7 @@ extension FolderStore {
         }
     }
 
-    /// A sweep may remove the folder in between: the next attempt makes it again.
+    /// A sweep may remove the folder in between: the next attempt creates it again.
     private static func create(_ name: String, in folder: borrowing Folder) throws(StorageError) -> OpenFile {
         do throws(StorageError) {
             return try folder.create(name)
@@ -185,7 +185,7 @@ extension FolderStore {
         }
     }
 
-    /// Runs `body` with an object that is open.
+    /// Runs `body` with an open object.
     private func reading<T: Sendable>(
         _ key: ObjectKey, _ body: @escaping @Sendable (borrowing OpenFile) throws(StorageError) -> T
     ) async throws(StorageError) -> T {
@@ -200,8 +200,8 @@ extension FolderStore {
         }
     }
 
-    /// Runs `body` with the open root, once that has shown to be the database's store: whatever is mounted or unmounted in
-    /// between, `body` works where the marker was read.
+    /// Runs `body` with the open root, after checking that it is the database's store. Even if a disk is mounted or
+    /// unmounted in between, `body` works where the marker was read.
     private func inRoot<T: Sendable>(
         _ body: @escaping @Sendable (borrowing Folder) throws(StorageError) -> T
     ) async throws(StorageError) -> T {
@@ -227,7 +227,7 @@ extension FolderStore {
         }
     }
 
-    /// A root that is gone, such as a disk that isn't mounted, is a store that can't be reached, and not one without objects.
+    /// A missing root, such as a disk that isn't mounted, is an unreachable store, not an empty one.
     private static func open(_ root: String) throws(StorageError) -> Folder {
         do throws(StorageError) {
             return try Folder(at: root)
@@ -259,7 +259,7 @@ extension FolderStore {
             let above = prefix.isEmpty ? "/" : prefix
             prefix += "/\(part)"
             if mkdir(prefix, 0o700) == 0 {
-                // The dot, because a link is well on the way to the root.
+                // With the dot, because links on the way to the root are allowed.
                 try Folder(at: above + "/.").sync()
             } else if errno != EEXIST {
                 throw StorageError(errno: errno, prefix)
@@ -267,12 +267,12 @@ extension FolderStore {
         }
     }
 
-    /// What can't be looked at or removed now is left for a later start: the store works with it there.
+    /// Files that can't be removed now are left for a later start. They do no harm.
     private static func removeLeftovers(in folder: borrowing Folder) {
         for name in (try? folder.names()) ?? [] {
             guard let status = try? folder.status(of: name) else { continue }
             if name.hasPrefix(leftover) {
-                // One that is younger may be another process's that is being written now.
+                // A younger file may still be written by another process.
                 if time(nil) - status.st_mtim.tv_sec > 3600 { _ = try? folder.remove(name) }
             } else if status.st_mode & S_IFMT == S_IFDIR, let below = try? folder.folder(name) {
                 removeLeftovers(in: below)

@@ -1,11 +1,11 @@
 import Glibc
 
-/// A file that an object is written to: it wasn't there before, and only its owner may read it.
+/// A new file for an object, readable by its owner only.
 final class NewFile: Sendable {
     private let file: OpenFile
     private let path: String
 
-    /// Makes the file. Throws where something has that name.
+    /// Makes the file. Throws if something has that name.
     init(_ path: String) throws(StorageError) {
         let opened = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard opened >= 0 else { throw StorageError(errno: errno, path) }
@@ -19,6 +19,6 @@ final class NewFile: Sendable {
 
     func sync() throws(StorageError) { try file.sync() }
 
-    /// Takes it away again.
+    /// Removes the file.
     func remove() { unlink(path) }
 }

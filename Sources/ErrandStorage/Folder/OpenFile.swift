@@ -1,15 +1,15 @@
 import Glibc
 
-/// A regular file that is open, in pieces of 1 MB: its size is no matter to memory.
+/// An open regular file, read in pieces of 1 MB to bound memory.
 struct OpenFile: ~Copyable {
     private let descriptor: Int32
     private let name: String
-    /// As it was when it was opened.
+    /// The size when it was opened.
     let size: Int
 
     private static let piece = 1 << 20
 
-    /// Takes over the descriptor. Throws `denied` where it is no regular file, and closes it.
+    /// Owns the descriptor. Throws `denied` if it is no regular file, and closes it.
     init(descriptor: Int32, name: String) throws(StorageError) {
         var status = stat()
         guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
@@ -21,7 +21,7 @@ struct OpenFile: ~Copyable {
         size = Int(status.st_size)
     }
 
-    /// Opens a file of the caller's to read. Links are followed: it is no object.
+    /// Opens the caller's file for reading. Links are followed, because it is no object.
     init(reading path: String) throws(StorageError) {
         let opened = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC)
         guard opened >= 0 else { throw StorageError(errno: errno, path) }
@@ -36,7 +36,7 @@ extension OpenFile {
     /// The whole file.
     func bytes() throws(StorageError) -> [UInt8] { try bytes(0..<size) }
 
-    /// A part of the file, which has it.
+    /// A part of the file, which must exist.
     func bytes(_ range: Range<Int>) throws(StorageError) -> [UInt8] {
         try seek(to: range.lowerBound)
         var all: [UInt8] = []
@@ -80,7 +80,7 @@ extension OpenFile {
         }
     }
 
-    /// Brings what was written to disk.
+    /// Syncs the file to disk.
     func sync() throws(StorageError) {
         guard fsync(descriptor) == 0 else { throw StorageError(errno: errno, name) }
     }

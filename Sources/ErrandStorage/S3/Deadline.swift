@@ -1,12 +1,12 @@
 import Synchronization
 
-/// A moment by which something has to be done. It may be put off while that is under way, as when a size gets known.
+/// A deadline that may be extended during the operation, such as when a size becomes known.
 final class Deadline: Sendable {
     private let moment: Mutex<ContinuousClock.Instant>
 
     init(in span: Duration) { moment = Mutex(.now + span) }
 
-    /// Puts it off to `span` from now, unless it is later already.
+    /// Extends it to `span` from now, unless it is already later.
     func extend(to span: Duration) { moment.withLock { $0 = max($0, .now + span) } }
 
     /// Runs `body` until the deadline, and cancels it then.

@@ -3,7 +3,7 @@ import Crypto
 import Foundation
 import NIOCore
 
-/// What a request carries, with the hashes that go in front of it.
+/// The body of a request, with its hashes.
 struct S3Body: Sendable {
     private enum Source: Sendable {
         case bytes([UInt8])
@@ -14,7 +14,7 @@ struct S3Body: Sendable {
     let size: Int
     /// SHA-256 in hexadecimal digits: part of the signature, so a server that gets other bytes refuses them.
     let hash: String
-    /// MD5 in base 64: the checksum that servers know without being signed to.
+    /// MD5 in base 64, a checksum that every server supports.
     let md5: String
 
     static let none = S3Body([])
@@ -26,7 +26,7 @@ struct S3Body: Sendable {
         md5 = Data(Insecure.MD5.hash(data: bytes)).base64EncodedString()
     }
 
-    /// Reads the file once for its hashes; it is read again when it is sent. To be called where disks may make wait.
+    /// Reads the file once for its hashes; it is read again when it is sent. Call it where blocking is allowed.
     init(file path: String) throws(StorageError) {
         let file = try OpenFile(reading: path)
         var (sha256, md5, size) = (SHA256(), Insecure.MD5(), 0)
@@ -43,7 +43,7 @@ struct S3Body: Sendable {
         self.md5 = Data(md5.finalize()).base64EncodedString()
     }
 
-    /// Anew for each time that it is sent; nil for none.
+    /// A new body for each attempt; nil for none.
     func httpBody() throws(StorageError) -> HTTPClientRequest.Body? {
         switch source {
         case .bytes(let bytes): size == 0 ? nil : .bytes(ByteBuffer(bytes: bytes))
@@ -52,7 +52,7 @@ struct S3Body: Sendable {
     }
 }
 
-/// A file in pieces, each read on a thread that may wait.
+/// A file in pieces, each read on a thread that may block.
 private struct FilePieces: AsyncSequence, Sendable {
     typealias Element = ByteBuffer
     let path: String

@@ -6,10 +6,10 @@ import NIOSSL
 import Outbound
 import Synchronization
 
-/// Sends signed requests to one bucket, each within its time, and turns whatever goes wrong into a ``StorageError``.
+/// Sends signed requests to one bucket, each with a deadline, and maps every failure to a ``StorageError``.
 ///
-/// One that a broken connection has swallowed is sent once more at once, over a new connection: a server that was
-/// restarted costs nobody anything, and every request of ours bears repetition.
+/// A request on a broken connection is retried once over a new connection, which hides a server's restart. Every
+/// request is idempotent.
 final class S3Client: Sendable {
     let configuration: S3Configuration
     private let http: HTTPClient
@@ -18,7 +18,7 @@ final class S3Client: Sendable {
     private let reachability = Mutex(Reachability())
     private let start = ContinuousClock.now
 
-    /// - Throws: ``StorageError`` with code `misconfigured` where the file of authorities can't be read.
+    /// - Throws: ``StorageError`` with code `misconfigured` if the file of authorities can't be read.
     init(_ configuration: S3Configuration, now: @escaping @Sendable () -> Date = { Date() }) throws(StorageError) {
         self.configuration = configuration
         self.now = now
@@ -27,12 +27,12 @@ final class S3Client: Sendable {
             eventLoopGroupProvider: .singleton, configuration: try Self.httpConfiguration(configuration))
     }
 
-    // The HTTP client ends the process where it goes without that; once more does no harm.
+    // The HTTP client traps if it isn't shut down. A second shutdown does no harm.
     deinit { http.shutdown { _ in } }
 
     func stop() async { try? await http.shutdown() }
 
-    /// What is to be sent.
+    /// A request to send.
     struct Request {
         var method: HTTPMethod
         /// The whole key, prefix included; nil is the bucket.
@@ -44,8 +44,8 @@ final class S3Client: Sendable {
         var what: String
     }
 
-    /// The start of an answer; its body is read by whoever asked.
-    struct Answer {
+    /// The head of a response. The caller reads its body.
+    struct Response {
         let status: Int
         let headers: HTTPHeaders
         let body: HTTPClientResponse.Body
@@ -57,12 +57,12 @@ final class S3Client: Sendable {
 
 // MARK: - Sending
 extension S3Client {
-    /// Sends a request, and reads the answer by `read`, which is called for what is in `accepted`.
+    /// Sends a request, and reads the response with `read` if its status is in `accepted`.
     ///
-    /// - Throws: ``StorageError`` for every other answer, and for none.
+    /// - Throws: ``StorageError`` for any other response, and for none.
     func send<T: Sendable>(
         _ request: Request, accepting accepted: Set<Int> = [200, 204],
-        reading read: @escaping @Sendable (Answer) async throws -> T
+        reading read: @escaping @Sendable (Response) async throws -> T
     ) async throws(StorageError) -> T {
         if let refusal = reachability.withLock({ $0.refusal(at: uptime) }) { throw refusal }
         do throws(StorageError) {
@@ -80,26 +80,26 @@ extension S3Client {
         }
     }
 
-    /// Likewise, for answers whose body matters only where it is an error.
+    /// The same, for responses whose body matters only for errors.
     func send(_ request: Request, accepting accepted: Set<Int> = [200, 204]) async throws(StorageError) -> Int {
         let credentials = configuration.credentials
         let what = request.what
-        return try await send(request, accepting: accepted) { answer in
-            let body = try await Self.bytes(of: answer, atMost: Self.answerLimit)
-            // Some answers turn into errors after their 200 has gone out.
-            if answer.status == 200, XMLElement(document: body)?.name == "Error" {
+        return try await send(request, accepting: accepted) { response in
+            let body = try await Self.bytes(of: response, atMost: Self.responseLimit)
+            // Some responses become errors after their status 200 was sent.
+            if response.status == 200, XMLElement(document: body)?.name == "Error" {
                 throw S3Failure(status: 200, body: body).error(what, hiding: credentials)
             }
-            return answer.status
+            return response.status
         }
     }
 
-    /// Likewise, for answers in XML.
+    /// The same, for responses in XML.
     func ask(_ request: Request) async throws(StorageError) -> XMLElement {
         let credentials = configuration.credentials
         let what = request.what
-        return try await send(request) { answer in
-            let body = try await Self.bytes(of: answer, atMost: Self.answerLimit)
+        return try await send(request) { response in
+            let body = try await Self.bytes(of: response, atMost: Self.responseLimit)
             guard let element = XMLElement(document: body) else {
                 throw StorageError(.busy, "\(what): expected XML, got something else")
             }
@@ -108,29 +108,31 @@ extension S3Client {
         }
     }
 
-    /// The biggest answer that is no object: a listing of 1,000 keys takes half a megabyte.
-    private static let answerLimit = 4 << 20
+    /// The largest response that is no object: a listing of 1,000 keys takes half a megabyte.
+    private static let responseLimit = 4 << 20
 
     private var uptime: Duration { .now - start }
 
     private func reached(_ error: StorageError?) { reachability.withLock { $0.tried(error, at: uptime) } }
 
     private func once<T: Sendable>(
-        _ request: Request, _ accepted: Set<Int>, _ read: @escaping @Sendable (Answer) async throws -> T
+        _ request: Request, _ accepted: Set<Int>, _ read: @escaping @Sendable (Response) async throws -> T
     ) async throws(StorageError) -> T {
         let signed = try await signed(request)
         let deadline = Deadline(in: limits.total + span(of: request.body.size))
         let (what, credentials, http) = (request.what, configuration.credentials, http)
         return try await deadline.watch(what) { () throws(StorageError) in
             do {
-                let response = try await http.execute(signed, timeout: .hours(24))
-                let status = Int(response.status.code)
-                let answer = Answer(status: status, headers: response.headers, body: response.body, deadline: deadline)
+                let httpResponse = try await http.execute(signed, timeout: .hours(24))
+                let status = Int(httpResponse.status.code)
+                let response = Response(
+                    status: status, headers: httpResponse.headers, body: httpResponse.body, deadline: deadline)
                 guard accepted.contains(status) else {
-                    let body = request.method == .HEAD ? [] : try await Self.bytes(of: answer, atMost: Self.answerLimit)
+                    let body =
+                        request.method == .HEAD ? [] : try await Self.bytes(of: response, atMost: Self.responseLimit)
                     throw S3Failure(status: status, body: body).error(what, hiding: credentials)
                 }
-                return try await read(answer)
+                return try await read(response)
             } catch let error as StorageError {
                 throw error
             } catch {
@@ -148,8 +150,8 @@ extension S3Client {
         switch ConnectionFailure(error) {
         case .unreachable: StorageError(.unreachable, "\(what): \(error)")
         case .lost: StorageError(.interrupted, "\(what): the connection was lost")
-        case .timedOut: StorageError(.timedOut, "\(what): nothing came or went for too long")
-        // In short: at length it shows what was to be sent, and the headers hold keys.
+        case .timedOut: StorageError(.timedOut, "\(what): nothing was sent or received for too long")
+        // The short description: the long one shows the request, whose headers contain keys.
         case nil:
             StorageError(
                 error is HTTPParserError ? .interrupted : .failed,
@@ -159,13 +161,13 @@ extension S3Client {
 
     /// A whole body.
     ///
-    /// - Throws: ``StorageError`` where it is bigger than `limit` bytes.
-    static func bytes(of answer: Answer, atMost limit: Int) async throws -> [UInt8] {
+    /// - Throws: ``StorageError`` if it is larger than `limit` bytes.
+    static func bytes(of response: Response, atMost limit: Int) async throws -> [UInt8] {
         var all: [UInt8] = []
-        all.reserveCapacity(min(answer.length ?? 0, limit))
-        for try await piece in answer.body {
+        all.reserveCapacity(min(response.length ?? 0, limit))
+        for try await piece in response.body {
             all.append(contentsOf: piece.readableBytesView)
-            guard all.count <= limit else { throw StorageError(.tooLarge, "an answer of more than \(limit) bytes") }
+            guard all.count <= limit else { throw StorageError(.tooLarge, "a response of more than \(limit) bytes") }
         }
         return all
     }
@@ -230,7 +232,7 @@ extension S3Client {
             decompression: .disabled)
         http.httpVersion = .http1Only
         http.connectionPool.retryConnectionEstablishment = false
-        // More wait for a connection as for any other step: the deadline holds for that, too.
+        // Further requests wait for a connection within their deadline.
         http.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
         http.dnsOverride = configuration.addresses
         return http

@@ -1,8 +1,8 @@
 import Synchronization
 
-/// When a bucket was last seen to be the database's store.
+/// When a bucket was last confirmed to be the database's store.
 final class S3Confirmation: Sendable {
-    /// How long one look at the marker holds. What isn't there is believed after a new look only.
+    /// How long one read of the marker is valid. A missing object is believed only after a new read.
     private static let span: Duration = .seconds(10)
 
     let identity: StoreIdentity?
@@ -17,9 +17,9 @@ final class S3Confirmation: Sendable {
 
 // MARK: - Which store it is
 extension S3Store {
-    /// Returns where the bucket is the database's store, or was 10 s ago at most.
+    /// Returns if the bucket is the database's store, confirmed within the last 10 s.
     ///
-    /// - Throws: ``StorageError`` with code `wrongStore` where it isn't.
+    /// - Throws: ``StorageError`` with code `wrongStore` if it isn't.
     func confirm() async throws(StorageError) {
         if !confirmation.isFresh { try await confirmAnew() }
     }
@@ -27,12 +27,12 @@ extension S3Store {
     func confirmAnew() async throws(StorageError) {
         guard let identity = confirmation.identity else { return }
         try await identity.confirmed { id throws(StorageError) in
-            try StoreMarker.require(id, in: try await marker(), of: place)
+            try StoreMarker.require(id, in: try await marker(), of: location)
         }
         confirmation.succeeded()
     }
 
-    /// Runs `body`, and believes that an object isn't there only of the right store.
+    /// Runs `body`. If it finds no object, confirms that it is the right store.
     func confirmingAbsence<T: Sendable>(
         _ body: () async throws(StorageError) -> T
     ) async throws(StorageError) -> T {
@@ -52,7 +52,7 @@ extension S3Store {
         }
     }
 
-    private var place: String {
+    private var location: String {
         let prefix = client.configuration.prefix
         return "bucket \(client.configuration.bucket)" + (prefix.isEmpty ? "" : ", \(prefix)")
     }

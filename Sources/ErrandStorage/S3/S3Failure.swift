@@ -1,14 +1,14 @@
-/// What an S3 server answers when it doesn't do what it was asked, and which class that is of.
+/// An error of an S3 server, and its class.
 struct S3Failure: Sendable {
     let status: Int
-    /// The server's own word, such as `SlowDown`; empty where it sent none, as to a HEAD.
+    /// The server's error code, such as `SlowDown`; empty if it sent none, as for a HEAD.
     let code: String
     let message: String
 
     init(status: Int, body: [UInt8]) {
         self.status = status
-        let answer = XMLElement(document: body)
-        let error = answer?.name == "Error" ? answer : answer?["Error"]
+        let response = XMLElement(document: body)
+        let error = response?.name == "Error" ? response : response?["Error"]
         code = error?["Code"]?.text ?? ""
         message = error?["Message"]?.text ?? ""
     }
@@ -19,12 +19,12 @@ struct S3Failure: Sendable {
         self.message = message
     }
 
-    /// As an error about `what`; what the server has repeated of the credentials is taken out.
+    /// The error about `what`, without credentials that the server has repeated.
     func error(_ what: String, hiding credentials: S3Credentials) -> StorageError {
         let said = [code, message].filter { !$0.isEmpty }.joined(separator: ", ")
         let shown = credentials.hidden(in: said).unicodeScalars.map { $0.value < 32 ? " " : Character($0) }
-        let answered = status == 200 ? "" : "\(status) "
-        return StorageError(kind, "\(what): \(answered)\(String(shown.prefix(300)))")
+        let statusText = status == 200 ? "" : "\(status) "
+        return StorageError(kind, "\(what): \(statusText)\(String(shown.prefix(300)))")
     }
 
     private var kind: StorageError.Code {
@@ -35,13 +35,13 @@ struct S3Failure: Sendable {
         case 408, 409, 425, 429: .busy
         case 507: .full
         case 500...599: .busy
-        // An error inside of an answer that says 200: only what is known to be for good counts as that.
+        // An error in a response with status 200 is transient, unless its code is known.
         case 200: .busy
         default: .rejected
         }
     }
 
-    /// The server's word counts for more than the status: one status stands for much.
+    /// The server's code takes precedence over the status, which is less specific.
     private static let byCode: [String: StorageError.Code] = [
         "NoSuchKey": .notFound, "NoSuchVersion": .notFound,
         "NoSuchBucket": .misconfigured, "AccessDenied": .misconfigured, "SignatureDoesNotMatch": .misconfigured,

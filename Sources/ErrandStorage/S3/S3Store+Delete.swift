@@ -35,7 +35,7 @@ extension S3Store {
             for entry in page.all("Contents") {
                 guard let name = entry["Key"]?.text, name.hasPrefix(root) else { continue }
                 guard let key = try? ObjectKey(String(name.dropFirst(root.count))) else { continue }
-                // Not every server heeds start-after.
+                // Not every server supports start-after.
                 if let after, !after.text.utf8.lexicographicallyPrecedes(key.text.utf8) { continue }
                 found.append(key)
             }
@@ -50,7 +50,7 @@ extension S3Store {
     }
 
     public func check() async throws(StorageError) {
-        // A HEAD would do, but its answer can't say what is wrong.
+        // A HEAD would be enough, but its response has no error message.
         _ = try await client.ask(
             .init(
                 method: .GET, query: [("list-type", "2"), ("max-keys", "1")],
@@ -78,12 +78,13 @@ extension S3Store {
         }
         let failed = try await remove(found)
         let removed = found.count { failed[$0.name] == nil }
-        // What is refused comes again: said when nothing else is left.
+        // Refused objects are listed again: the error is thrown when nothing else is left.
         if removed == 0, let error = failed.values.first { throw error }
         return removed
     }
 
-    /// Removes names, each in one version or as it is, up to 1,000 in a request; answers what went wrong with which.
+    /// Removes names, each in one version or the current one, up to 1,000 per request. Returns the error of each failed
+    /// one.
     private func remove(_ objects: [(name: String, version: String?)]) async throws(StorageError) -> [String:
         StorageError]
     {
@@ -98,26 +99,26 @@ extension S3Store {
         }
         var rest = objects.filter { XMLElement.canHold($0.name) }[...]
         while !rest.isEmpty {
-            let portion = rest.prefix(1000)
+            let batch = rest.prefix(1000)
             rest = rest.dropFirst(1000)
-            let lines = portion.map { name, version in
+            let lines = batch.map { name, version in
                 "<Object><Key>\(XMLElement.escaped(name))</Key>"
                     + (version.map { "<VersionId>\(XMLElement.escaped($0))</VersionId>" } ?? "") + "</Object>"
             }
             let body = S3Body(Array("<Delete><Quiet>true</Quiet>\(lines.joined())</Delete>".utf8))
-            let answer = try await client.ask(
+            let response = try await client.ask(
                 .init(
                     method: .POST, query: [("delete", "")],
                     headers: [("content-md5", body.md5), ("content-type", "application/xml")], body: body,
-                    what: "delete \(portion.count) objects"))
-            for error in answer.all("Error") {
+                    what: "delete \(batch.count) objects"))
+            for error in response.all("Error") {
                 let failure = S3Failure(code: error["Code"]?.text ?? "", message: error["Message"]?.text ?? "")
                 let name = error["Key"]?.text ?? ""
                 if ["NoSuchKey", "NoSuchVersion"].contains(failure.code) { continue }
                 failed[name] = failure.error("delete \(name)", hiding: client.configuration.credentials)
             }
-            guard answer.name == "DeleteResult" else {
-                throw StorageError(.busy, "delete \(portion.count) objects: expected DeleteResult, got \(answer.name)")
+            guard response.name == "DeleteResult" else {
+                throw StorageError(.busy, "delete \(batch.count) objects: expected DeleteResult, got \(response.name)")
             }
         }
         return failed
@@ -128,7 +129,7 @@ extension S3Store {
             let query = version.map { [(name: "versionId", value: $0)] } ?? []
             _ = try await client.send(.init(method: .DELETE, key: name, query: query, what: "delete \(name)"))
         } catch  where error.code == .notFound {
-            // Some servers say 404 where Amazon's says 204.
+            // Some servers return 404 where Amazon's returns 204.
             return
         }
     }
@@ -147,7 +148,7 @@ extension S3Store {
         return failed
     }
 
-    /// The ids of all versions of an object, those included that only say that it was deleted.
+    /// The ids of all versions of an object, including delete markers.
     private func versions(of name: String) async throws(StorageError) -> [String] {
         var found: [String] = []
         var markers: [(name: String, value: String)] = []
@@ -157,7 +158,7 @@ extension S3Store {
             let entries = page.all("Version") + page.all("DeleteMarker")
             found += entries.filter { $0["Key"]?.text == name }.compactMap { $0["VersionId"]?.text }
             guard page["IsTruncated"]?.text == "true", let key = page["NextKeyMarker"]?.text,
-                // Sorted by name: behind the object's own come those of others.
+                // Sorted by name: other objects follow.
                 !name.utf8.lexicographicallyPrecedes(key.utf8)
             else { return found }
             let next = [("key-marker", key), ("version-id-marker", page["NextVersionIdMarker"]?.text ?? "")]

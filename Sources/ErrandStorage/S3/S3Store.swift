@@ -3,10 +3,11 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// Objects in a bucket of Amazon S3 or of whoever speaks its protocol: Google Cloud Storage, MinIO, Ceph, rclone.
+/// Objects in a bucket of Amazon S3, or of a store with its protocol: Google Cloud Storage, MinIO, Ceph, rclone.
 ///
-/// Every request is signed, has a total and an idle deadline, and fails with an error of one of three classes. Bodies carry
-/// checksums that servers verify; each object carries its SHA-256, by which it is compared and checked when it is read.
+/// Every request is signed, has a total and an idle deadline, and fails with an error of one of three classes. Bodies
+/// carry checksums that servers verify; each object carries its SHA-256, by which it is compared and checked when it is
+/// read.
 public struct S3Store: ObjectStore {
     let client: S3Client
     let versioning: S3Versioning
@@ -14,7 +15,7 @@ public struct S3Store: ObjectStore {
 
     /// Opens no connection.
     ///
-    /// - Throws: ``StorageError`` with code `misconfigured` where the file of authorities can't be read.
+    /// - Throws: ``StorageError`` with code `misconfigured` if the file of authorities can't be read.
     public init(_ configuration: S3Configuration) throws(StorageError) {
         try self.init(configuration, identity: nil)
     }
@@ -34,7 +35,7 @@ public struct S3Store: ObjectStore {
         do throws(StorageError) {
             return try await putOnce(content, at: key, type: type, if: condition)
         } catch  where error.code == .corrupt {
-            // Damaged on its way, or its file changed in between: once more from the source.
+            // Damaged in transit, or the file changed in between: retried from the source.
             return try await putOnce(content, at: key, type: type, if: condition)
         }
     }
@@ -52,12 +53,12 @@ public struct S3Store: ObjectStore {
             method: .GET, key: name(key), headers: [("range", "bytes=\(range.lowerBound)-\(range.upperBound - 1)")],
             what: "get \(key)")
         let client = client
-        return try await client.send(request, accepting: [200, 206]) { answer in
-            // Whoever doesn't know ranges answers with the whole object; rclone says 200 of a part, too.
-            let isWhole = answer.headers.first(name: "content-range") == nil
-            if let length = answer.length { answer.deadline.extend(to: client.span(of: length)) }
+        return try await client.send(request, accepting: [200, 206]) { response in
+            // Servers without ranges return the whole object; rclone returns 200 for a part, too.
+            let isWhole = response.headers.first(name: "content-range") == nil
+            if let length = response.length { response.deadline.extend(to: client.span(of: length)) }
             let limit = isWhole ? client.configuration.limits.memory : range.count
-            let bytes = try await S3Client.bytes(of: answer, atMost: limit)
+            let bytes = try await S3Client.bytes(of: response, atMost: limit)
             return isWhole ? Array(bytes[range.clamped(to: 0..<bytes.count)]) : bytes
         }
     }
@@ -65,17 +66,17 @@ public struct S3Store: ObjectStore {
     public func get(_ key: ObjectKey, toFile path: String) async throws(StorageError) {
         try await confirm()
         let client = client
-        try await client.send(.init(method: .GET, key: name(key), what: "get \(key)")) { answer in
-            if let length = answer.length { answer.deadline.extend(to: client.span(of: length)) }
+        try await client.send(.init(method: .GET, key: name(key), what: "get \(key)")) { response in
+            if let length = response.length { response.deadline.extend(to: client.span(of: length)) }
             let file = try await Disk.run { () throws(StorageError) in try NewFile(path) }
             do {
                 var hasher = ContentHash.Hasher()
-                for try await piece in answer.body {
+                for try await piece in response.body {
                     let bytes = Array(piece.readableBytesView)
                     hasher.update(bytes)
                     try await Disk.run { () throws(StorageError) in try file.write(bytes) }
                 }
-                try Self.verify(hasher.finish(), answer, "get \(key)")
+                try Self.verify(hasher.finish(), response, "get \(key)")
                 try await Disk.run { () throws(StorageError) in try file.sync() }
             } catch {
                 file.remove()
@@ -87,17 +88,19 @@ public struct S3Store: ObjectStore {
     public func status(of key: ObjectKey) async throws(StorageError) -> ObjectStatus? {
         try await confirm()
         let request = S3Client.Request(method: .HEAD, key: name(key), what: "head \(key)")
-        return try await client.send(request, accepting: [200, 404]) { answer in
-            guard answer.status == 200 else { return nil }
-            guard let size = answer.length else { throw StorageError(.busy, "head \(key): an answer without a length") }
-            return ObjectStatus(size: size, sha256: Self.digest(answer.headers))
+        return try await client.send(request, accepting: [200, 404]) { response in
+            guard response.status == 200 else { return nil }
+            guard let size = response.length else {
+                throw StorageError(.busy, "head \(key): a response without a length")
+            }
+            return ObjectStatus(size: size, sha256: Self.digest(response.headers))
         }
     }
 
     public func stop() async { await client.stop() }
 
-    /// Returns a URL that lets anyone read the object for `seconds`, 1 to 604,800. It is a secret: keep it out of logs and
-    /// jobs.
+    /// Returns a URL that lets anyone read the object for `seconds`, 1 to 604,800. It is a secret: keep it out of logs
+    /// and jobs.
     public func presignedURL(of key: ObjectKey, for seconds: Int) -> String {
         precondition((1...604_800).contains(seconds), "seconds: expected 1 to 604800, got \(seconds)")
         return client.presigned(name(key), for: seconds)
@@ -106,18 +109,18 @@ public struct S3Store: ObjectStore {
 
 // MARK: - Reading
 extension S3Store {
-    /// Reads a whole object, and looks at its size first.
+    /// Reads a whole object, after checking its size.
     func read(_ key: ObjectKey, atMost limit: Int) async throws(StorageError) -> [UInt8] {
         let client = client
-        return try await client.send(.init(method: .GET, key: name(key), what: "get \(key)")) { answer in
-            if let length = answer.length {
+        return try await client.send(.init(method: .GET, key: name(key), what: "get \(key)")) { response in
+            if let length = response.length {
                 guard length <= limit else {
                     throw StorageError(.tooLarge, "\(key): expected at most \(limit) bytes, got \(length)")
                 }
-                answer.deadline.extend(to: client.span(of: length))
+                response.deadline.extend(to: client.span(of: length))
             }
-            let bytes = try await S3Client.bytes(of: answer, atMost: limit)
-            try Self.verify(ContentHash(of: bytes), answer, "get \(key)")
+            let bytes = try await S3Client.bytes(of: response, atMost: limit)
+            try Self.verify(ContentHash(of: bytes), response, "get \(key)")
             return bytes
         }
     }
@@ -145,15 +148,17 @@ extension S3Store {
         return status == 200
     }
 
-    /// Where each object carries the SHA-256 of its content, in hexadecimal digits.
+    /// The header with the SHA-256 of an object's content, in hexadecimal digits.
     static let digestHeader = "x-amz-meta-sha256"
 
     private static func digest(_ headers: HTTPHeaders) -> ContentHash? {
         headers.first(name: digestHeader).flatMap(ContentHash.init(hex:))
     }
 
-    private static func verify(_ digest: ContentHash, _ answer: S3Client.Answer, _ what: String) throws(StorageError) {
-        if let expected = Self.digest(answer.headers), expected != digest {
+    private static func verify(_ digest: ContentHash, _ response: S3Client.Response, _ what: String)
+        throws(StorageError)
+    {
+        if let expected = Self.digest(response.headers), expected != digest {
             throw StorageError(.failed, "\(what): expected content with SHA-256 \(expected), got \(digest)")
         }
     }

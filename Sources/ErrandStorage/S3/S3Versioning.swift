@@ -2,8 +2,8 @@ import NIOHTTP1
 import Outbound
 import Synchronization
 
-/// What a delete has to do in this bucket, found out once, before the first one: where versions are kept, a plain delete
-/// would only hide an object.
+/// How objects are deleted in this bucket, determined once before the first delete: if the bucket keeps versions, a
+/// plain delete would only hide an object.
 final class S3Versioning: Sendable {
     private let policy: S3Configuration.Versions
     private let isKept = Mutex<Bool?>(nil)
@@ -12,8 +12,8 @@ final class S3Versioning: Sendable {
 
     /// Whether every version has to be removed by its id.
     ///
-    /// - Throws: ``StorageError`` with code `keepsVersions` for a bucket that keeps them though none may be kept;
-    ///   `misconfigured` where that can't be told.
+    /// - Throws: ``StorageError`` with code `keepsVersions` for a bucket that keeps versions against its configuration;
+    ///   `misconfigured` if that can't be determined.
     func areRemoved(by client: S3Client) async throws(StorageError) -> Bool {
         if policy == .unchecked { return false }
         let isKept: Bool
@@ -33,15 +33,15 @@ final class S3Versioning: Sendable {
     private func ask(_ client: S3Client) async throws(StorageError) -> Bool {
         let bucket = client.configuration.bucket
         do throws(StorageError) {
-            let answer = try await client.ask(
+            let response = try await client.ask(
                 .init(method: .GET, query: [("versioning", "")], what: "versioning of bucket \(bucket)"))
-            // A bucket that was told to keep no more keeps those that it has.
-            return ["Enabled", "Suspended"].contains(answer["Status"]?.text ?? "")
+            // A bucket with suspended versioning keeps its old versions.
+            return ["Enabled", "Suspended"].contains(response["Status"]?.text ?? "")
         } catch  where error.fault != .transient {
             throw StorageError(
                 .misconfigured,
-                "whether the bucket keeps versions can't be told (\(error.detail)): allow s3:GetBucketVersioning, or answer "
-                    + "for it with versions=unchecked")
+                "whether the bucket keeps versions is unknown (\(error.detail)): allow s3:GetBucketVersioning, or accept old "
+                    + "versions with versions=unchecked")
         }
     }
 }

@@ -1,7 +1,7 @@
 import Crypto
 import Foundation
 
-/// AWS Signature Version 4: proves to a server that a request comes from whoever knows the secret key.
+/// AWS Signature Version 4: proves to a server that the sender of a request knows the secret key.
 ///
 /// Pure: the same input and time give the same signature.
 package struct SignatureV4: Sendable {
@@ -22,13 +22,13 @@ package struct SignatureV4: Sendable {
         let path: String
         /// Decoded names and values, in any order.
         var query: [(name: String, value: String)] = []
-        /// All of them are signed; `host` has to be among them.
+        /// All headers are signed; `host` must be one of them.
         var headers: [(name: String, value: String)] = []
         /// SHA-256 of the body in hexadecimal digits, or ``SignatureV4/unsignedPayload``.
         var payloadHash: String
     }
 
-    /// Stands for the hash of a body that isn't signed.
+    /// Replaces the hash of a body that isn't signed.
     package static let unsignedPayload = "UNSIGNED-PAYLOAD"
     /// The hash of no body.
     package static let emptyPayload = SHA256.hash(data: [UInt8]()).hex
@@ -41,7 +41,7 @@ package struct SignatureV4: Sendable {
             + "Signature=\(signature(of: canonical, stamp))"
     }
 
-    /// The query of a URL with which whoever has it may do this one thing until `seconds` have passed: a secret.
+    /// The query of a URL that allows this one request for `seconds`. It is a secret.
     package func presignedQuery(of request: Request, for seconds: Int, at time: Date) -> String {
         let stamp = Stamp(time)
         var signed = request
@@ -88,7 +88,7 @@ extension SignatureV4 {
         value.split(separator: " ", omittingEmptySubsequences: true).joined(separator: " ")
     }
 
-    /// By bytes: Swift compares texts by what they look like.
+    /// By bytes: Swift compares strings by canonical equivalence.
     private static func isBefore(_ one: String, _ other: String) -> Bool {
         one.utf8.lexicographicallyPrecedes(other.utf8)
     }

@@ -1,7 +1,7 @@
-/// An element of a small XML document: what S3 answers in.
+/// An element of a small XML document, the format of S3's responses.
 ///
-/// Reads elements, text, entities and CDATA; attributes, comments and declarations are passed over. A document type, which
-/// could define entities of its own, is refused.
+/// Reads elements, text, entities and CDATA; attributes, comments and declarations are passed over. A document type,
+/// which could define entities of its own, is refused.
 struct XMLElement: Sendable {
     let name: String
     /// Its own text, without that of the elements in it.
@@ -13,7 +13,7 @@ struct XMLElement: Sendable {
 
     private init(name: String) { self.name = name }
 
-    /// The document's outermost element; nil where it isn't well-formed.
+    /// The document's outermost element; nil if it isn't well-formed.
     init?(document: some Collection<UInt8>) {
         var reader = Reader(String(decoding: document, as: UTF8.self).unicodeScalars)
         guard let root = reader.root() else { return nil }
@@ -28,7 +28,7 @@ struct XMLElement: Sendable {
 }
 
 extension XMLElement {
-    /// A text as it stands between two tags.
+    /// The text with the escapes that XML needs between two tags.
     static func escaped(_ text: String) -> String {
         text.replacing("&", with: "&amp;").replacing("<", with: "&lt;").replacing(">", with: "&gt;")
     }
@@ -79,7 +79,7 @@ extension XMLElement {
             case passed
         }
 
-        /// What stands between the next angle brackets; nil at the end, and for what isn't well-formed.
+        /// The text between the next angle brackets; nil at the end, and if the text isn't well-formed.
         private mutating func markup() -> Markup? {
             _ = before("<")
             guard rest.popFirst() != nil else { return nil }
@@ -109,7 +109,7 @@ extension XMLElement {
             return Substring(rest[..<end])
         }
 
-        /// What stands before `mark`, which is passed over; nil where it doesn't come.
+        /// The text before the next `mark`, and skips both; nil if there is no `mark`.
         private mutating func through(_ mark: String) -> String? {
             guard let range = Substring(rest).firstRange(of: mark) else { return nil }
             defer { rest = rest[range.upperBound...] }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A JSON document as `jsonb`, kept as text until somebody decodes it.
+/// A JSON document as `jsonb`, stored as text until it is decoded.
 public struct JSONB: Sendable, Hashable {
     /// The document's text, UTF-8.
     public let bytes: [UInt8]
@@ -16,12 +16,12 @@ public struct JSONB: Sendable, Hashable {
 
     public init(_ text: String) { bytes = Array(text.utf8) }
 
-    /// The JSON form of a value. Throws an `EncodingError` where it has none.
+    /// Encodes a value as JSON. Throws an `EncodingError` if it has no JSON form.
     public init(encoding value: some Encodable) throws {
         bytes = Array(try Self.encoder.encode(value))
     }
 
-    /// Throws a `DecodingError` where the document isn't a `T`.
+    /// Decodes a `T`. Throws a `DecodingError` if the document isn't one.
     public func decode<T: Decodable>(_ type: T.Type) throws -> T {
         try Self.decoder.decode(type, from: Data(bytes))
     }
@@ -29,12 +29,12 @@ public struct JSONB: Sendable, Hashable {
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
-/// Which transactions a statement saw: `pg_snapshot`.
+/// The transactions that a statement saw: `pg_snapshot`.
 public struct Snapshot: Sendable, Hashable {
     /// The lowest transaction id that was still running.
     public let xmin: UInt64
-    /// One above the highest that had been given out.
+    /// One above the highest transaction id that had ended.
     public let xmax: UInt64
-    /// Those that were running.
+    /// The transaction ids that were still running.
     public let running: [UInt64]
 }

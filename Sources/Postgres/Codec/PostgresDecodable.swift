@@ -2,7 +2,7 @@ import Foundation
 
 /// A value that can be read from a result's column.
 public protocol PostgresDecodable: Sendable {
-    /// Whether it reads columns of the type with this object id. Asked for each value, so it allocates nothing.
+    /// Whether it reads columns of the type with this object id. It is called for each value, so it must not allocate.
     static func reads(_ type: UInt32) -> Bool
     /// Reads the binary form of a column of that type; nil is NULL.
     init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError)
@@ -130,7 +130,7 @@ extension Snapshot: PostgresDecodable {
         xmax = try bytes.integer(at: 12)
         guard count >= 0 else { throw PostgresError(.malformed, "expected a snapshot, got \(count) transactions") }
         var running: [UInt64] = []
-        for place in 0..<count { running.append(try bytes.integer(at: 20 + place * 8)) }
+        for index in 0..<count { running.append(try bytes.integer(at: 20 + index * 8)) }
         self.running = running
     }
 }
@@ -142,7 +142,7 @@ extension Optional: PostgresDecodable where Wrapped: PostgresDecodable {
     }
 }
 
-/// One dimension; an element may be NULL where `Element` is optional.
+/// One dimension; an element may be NULL if `Element` is optional.
 extension Array: PostgresDecodable where Element: PostgresDecodable & PostgresEncodable {
     public static func reads(_ type: UInt32) -> Bool { type == Element.postgresType.array }
     public init(column bytes: UnsafeRawBufferPointer?, type: UInt32) throws(PostgresError) {

@@ -118,7 +118,7 @@ extension Optional: PostgresEncodable where Wrapped: PostgresEncodable {
     public func encode(into bytes: inout [UInt8]) -> Bool { self?.encode(into: &bytes) ?? false }
 }
 
-/// A one-dimensional array, counted from 1. Arrays of arrays are not to be had.
+/// A one-dimensional array, counted from 1. Arrays of arrays are not supported.
 extension Array: PostgresEncodable where Element: PostgresEncodable {
     public static var postgresType: PostgresType { .init(scalar: Element.postgresType.array, array: 0) }
     public func encode(into bytes: inout [UInt8]) -> Bool {

@@ -2,7 +2,7 @@ import Foundation
 
 /// A moment, as PostgreSQL's `timestamptz` has it: whole microseconds since 2000-01-01 00:00 UTC.
 ///
-/// Not a `Date`: that is a `Double` and doesn't bring microseconds back.
+/// Not a `Date`, which is a `Double` and loses microseconds.
 public struct Timestamp: Sendable, Hashable, Comparable {
     /// `Int64.max` and `.min` are `infinity` and `-infinity`.
     public let microseconds: Int64
@@ -21,8 +21,8 @@ public struct Timestamp: Sendable, Hashable, Comparable {
     /// From 2000-01-01, where PostgreSQL counts from, to 2001-01-01, where `Date` does: 366 days.
     private static let fromReferenceDate: Int64 = 366 * 86_400_000_000
 
-    /// The same moment, to the microsecond as far as a `Double` has them; of ``infinity`` and ``minusInfinity`` a date that
-    /// is some 292,000 years away.
+    /// The same moment, as precise as a `Double` is. For ``infinity`` and ``minusInfinity`` it is some 292,000 years
+    /// away.
     public var date: Date {
         let (since, isOver) = microseconds.subtractingReportingOverflow(Self.fromReferenceDate)
         return Date(timeIntervalSinceReferenceDate: Double(isOver ? .min : since) / 1_000_000)
@@ -53,7 +53,7 @@ extension Timestamp: CustomStringConvertible {
 }
 
 extension Duration {
-    /// Whole microseconds, the unit of PostgreSQL's times. What is too long for them, some 292,000 years, is the longest.
+    /// Whole microseconds, the unit of PostgreSQL's times. Longer durations are clamped to some 292,000 years.
     package var wholeMicroseconds: Int64 {
         let (seconds, attoseconds) = components
         let (whole, isOver) = seconds.multipliedReportingOverflow(by: 1_000_000)

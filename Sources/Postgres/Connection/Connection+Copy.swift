@@ -1,12 +1,12 @@
 import CLibpq
 
 extension Connection {
-    /// Adds rows to a table by COPY in binary form: the fastest way in. Answers how many.
+    /// Adds rows to a table by COPY in binary format, the fastest way. Returns how many.
     ///
     /// - Parameters:
     ///   - table: its name, with its schema before a dot.
     ///   - columns: the columns in the order of each row's values; the others get their defaults.
-    ///   - rows: one value a column. They are sent as they come, so that a large sequence needs no memory.
+    ///   - rows: one value a column. They are sent as they are iterated, so that a large sequence needs little memory.
     @discardableResult
     public func copyIn(
         _ table: String, columns: [String], rows: some Sequence<[any PostgresEncodable]> & Sendable
@@ -54,7 +54,7 @@ extension Connection {
         let sent = bytes.withUnsafeBytes {
             PQputCopyData(connection, $0.baseAddress!.assumingMemoryBound(to: CChar.self), Int32($0.count))
         }
-        // 0 is no memory for the buffer: nothing was taken.
+        // 0 means no memory for the buffer: nothing was sent.
         guard sent == 1 else { throw lost(connection, isOutcomeUnknown: true) }
         // Keeps libpq's own buffer small.
         try flush(connection)

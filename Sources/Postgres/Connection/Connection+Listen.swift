@@ -7,19 +7,18 @@ extension Connection {
         try await execute(Statement("listen \(Identifier(channel))"))
     }
 
-    /// Calls `receiver` on the connection's thread for each message from now on. It must not block. A stream would cost
-    /// a switch between threads more, a tenth of the time that an idle worker takes to start a job.
+    /// Calls `receiver` on the connection's thread for each notification from now on. It must not block. A stream needs
+    /// one more switch between threads, a tenth of the time that an idle worker takes to start a job.
     package func deliverNotifications(to receiver: @escaping @Sendable (PostgresNotification) -> Void) {
         notificationReceiver = receiver
     }
 
-    /// Whether a NOTIFY that `database` sends arrives on this connection within a second. False behind a pooler that hands
-    /// each transaction another session: there LISTEN is accepted, and nothing ever arrives. After a false the connection is
-    /// of no more use.
+    /// Whether a NOTIFY that `database` sends arrives on this connection within a second. False behind a transaction
+    /// pooler, which accepts LISTEN but delivers nothing. After false, the connection must not be used any more.
     package nonisolated func listenIsDelivered(from database: Database) async throws(PostgresError) -> Bool {
         let channel = "errand_probe_\(UInt32.random(in: 0 ... .max))"
         try await listen(channel)
-        // From another connection: a session tells itself, behind a pooler too.
+        // From another connection: a session notifies itself even behind a pooler.
         try await database.execute(Statement("select pg_notify($1, '')", [channel]))
         let arrived = await withTaskGroup { group in
             group.addTask { [notifications] in
@@ -33,12 +32,12 @@ extension Connection {
             defer { group.cancelAll() }
             return await group.next() ?? false
         }
-        // On a connection that was lost meanwhile this says so.
+        // This throws if the connection was lost meanwhile.
         try await execute(Statement("unlisten \(Identifier(channel))"))
         return arrived
     }
 
-    /// Passes on what came with the last answer: poll() never tells of it.
+    /// Delivers notifications that came with the last reply: poll() doesn't report them.
     func drainNotifications(on connection: OpaquePointer) {
         while let notify = PQnotifies(connection) {
             let notification = PostgresNotification(
@@ -58,7 +57,7 @@ extension Connection {
         let isRead = PQconsumeInput(handle.pointer) == 1
         while PQisBusy(handle.pointer) == 0, let result = PQgetResult(handle.pointer) { PQclear(result) }
         drainNotifications(on: handle.pointer)
-        if !isRead || handle.isEnding || PQstatus(handle.pointer) == CONNECTION_BAD { close() }
+        if !isRead || handle.isClosing || PQstatus(handle.pointer) == CONNECTION_BAD { close() }
     }
 }
 

@@ -7,15 +7,15 @@ import Synchronization
 extension Connection {
     /// Runs one statement, in a transaction of its own unless one is open.
     ///
-    /// - Parameter deadline: how long to wait for the answer, at most; default the configuration's. After it the connection
-    ///   is given up, since its answer may still come.
+    /// - Parameter deadline: how long to wait for the reply; default the configuration's. After it the connection is
+    ///   closed, because the reply may still come.
     public nonisolated func query(
         _ statement: Statement, deadline: Duration? = nil
     ) async throws(PostgresError) -> Rows {
         try await pipeline([statement], deadline: deadline)[0]
     }
 
-    /// Runs one statement, and answers how many rows it changed.
+    /// Runs one statement, and returns how many rows it changed.
     @discardableResult
     public nonisolated func execute(
         _ statement: Statement, deadline: Duration? = nil
@@ -36,8 +36,8 @@ extension Connection {
         return try outcome.get()
     }
 
-    /// For a pool: looks whether the connection is usable, runs the statements, and looks again, all in one visit of its
-    /// thread. Nil where it was not usable: nothing was sent.
+    /// For a pool: checks that the connection is usable, runs the statements, and checks again, in one visit to its
+    /// thread. Nil if it was not usable: then nothing was sent.
     nonisolated func runIfUsable(
         _ statements: [Statement]
     ) async -> (outcome: Result<[Rows], PostgresError>?, isUsable: Bool) {
@@ -56,7 +56,7 @@ extension Connection {
     }
 }
 
-// MARK: - How
+// MARK: - Helpers
 extension Connection {
     private func runIfUsable(
         _ statements: [Statement], call: CancellableCall
@@ -76,7 +76,9 @@ extension Connection {
                 throw PostgresError(.cancelled, "cancelled before it was sent")
             }
             defer { call.end() }
-            for statement in statements where statement.isKept { try keep(statement, on: connection, until: limit) }
+            for statement in statements where statement.isPrepared {
+                try prepare(statement, on: connection, until: limit)
+            }
             if statements.count == 1 {
                 try send(statements[0], on: connection)
                 let results = try results(on: connection, until: limit)
@@ -93,8 +95,8 @@ extension Connection {
         guard PQenterPipelineMode(connection) == 1 else { throw lost(connection, isOutcomeUnknown: false) }
         for statement in statements { try send(statement, on: connection) }
         guard PQpipelineSync(connection) == 1 else { throw lost(connection, isOutcomeUnknown: true) }
-        var answers: [OpaquePointer] = []
-        defer { answers.forEach { PQclear($0) } }
+        var collected: [OpaquePointer] = []
+        defer { collected.forEach { PQclear($0) } }
         while true {
             let results = try results(on: connection, until: limit)
             guard let first = results.first else { continue }
@@ -102,20 +104,21 @@ extension Connection {
                 PQclear(first)
                 break
             }
-            answers += results
+            collected += results
             try refuseCopy(results)
         }
         PQexitPipelineMode(connection)
-        // The statement that failed has a message; those behind it were only not run.
-        if let place = answers.firstIndex(where: { ![PGRES_TUPLES_OK, PGRES_COMMAND_OK].contains(PQresultStatus($0)) })
-        {
-            var error = failure(of: answers[place], call: call)
-            // Behind the last statement comes the commit.
-            error.statement = place < statements.count ? place : nil
+        // Only the statement that failed has a message; later ones were not run.
+        if let index = collected.firstIndex(where: {
+            ![PGRES_TUPLES_OK, PGRES_COMMAND_OK].contains(PQresultStatus($0))
+        }) {
+            var error = failure(of: collected[index], call: call)
+            // The commit comes after the last statement.
+            error.statement = index < statements.count ? index : nil
             throw error
         }
-        let rows = answers.map(Rows.init)
-        answers = []
+        let rows = collected.map(Rows.init)
+        collected = []
         return rows
     }
 
@@ -139,13 +142,13 @@ extension Connection {
 
     private func send(_ statement: Statement, on connection: OpaquePointer) throws(PostgresError) {
         guard statement.parameters.count <= 65_535 else {
-            // Of a pipeline, statements before it may be on their way: without its end they come to nothing.
+            // Earlier statements of a pipeline may be in transit. Without the pipeline's end they have no effect.
             if PQpipelineStatus(connection) != PQ_PIPELINE_OFF { close() }
             throw PostgresError(.malformed, "expected at most 65535 parameters, got \(statement.parameters.count)")
         }
         let sent = try EncodedParameters(statement.parameters).withPointers {
             count, types, values, lengths, formats throws(PostgresError) in
-            if let name = keptStatements.name(of: statement) {
+            if let name = preparedStatements.name(of: statement) {
                 PQsendQueryPrepared(connection, name, count, values, lengths, formats, 1)
             } else {
                 PQsendQueryParams(connection, statement.sql, count, types, values, lengths, formats, 1)
@@ -156,20 +159,20 @@ extension Connection {
         }
     }
 
-    /// All results up to the next end of a statement: one, but for scripts.
+    /// All results up to the end of a statement: one, except for scripts.
     func results(
         on connection: OpaquePointer, until limit: ContinuousClock.Instant?
     ) throws(PostgresError) -> [OpaquePointer] {
         var results: [OpaquePointer] = []
         while true {
             while PQflush(connection) == 1 {
-                // Reading while writing: otherwise both sides could wait with full buffers.
+                // Read while writing: otherwise both sides could wait with full buffers.
                 try wait(for: Int16(POLLIN | POLLOUT), on: connection, until: limit, discarding: results)
                 PQconsumeInput(connection)
             }
             while PQisBusy(connection) == 1 {
                 try wait(for: Int16(POLLIN), on: connection, until: limit, discarding: results)
-                // What the server said last may have been read already: PQgetResult tells.
+                // The server's last message may have been read already: PQgetResult returns it.
                 if PQconsumeInput(connection) == 0 { break }
             }
             guard let result = PQgetResult(connection) else { break }
@@ -179,7 +182,7 @@ extension Connection {
         }
         drainNotifications(on: connection)
         if PQstatus(connection) == CONNECTION_BAD {
-            // What the server or a pooler said last, whatever it was: the session is gone, and its answer with it.
+            // The last message of the server or pooler: the session is gone, and its reply with it.
             let said = results.map { PostgresError(result: $0) }.first { $0.sqlState != nil }
             results.forEach { PQclear($0) }
             let error = lost(connection, isOutcomeUnknown: true)
@@ -190,7 +193,7 @@ extension Connection {
         return results
     }
 
-    /// Hands all that is buffered to the kernel.
+    /// Sends all buffered bytes to the kernel.
     func flush(_ connection: OpaquePointer) throws(PostgresError) {
         while PQflush(connection) == 1 {
             try wait(for: Int16(POLLIN | POLLOUT), on: connection, until: nil, discarding: [])
@@ -209,7 +212,7 @@ extension Connection {
             if let left, left <= .zero {
                 results.forEach { PQclear($0) }
                 close()
-                throw PostgresError(.timedOut, "no answer by the client's deadline", isOutcomeUnknown: true)
+                throw PostgresError(.timedOut, "no reply by the client's deadline", isOutcomeUnknown: true)
             }
             let ready = poll(&polled, 1, milliseconds)
             if ready > 0 { return }
@@ -226,13 +229,13 @@ extension Connection {
         return Rows(result)
     }
 
-    /// COPY as a statement: its data would have to be read or sent before anything else can be said on this connection,
-    /// and until then libpq answers the same result again and again.
+    /// COPY as a statement: its data would have to be read or sent before anything else, and until then libpq returns
+    /// the same result again and again.
     private func refuseCopy(_ results: [OpaquePointer]) throws(PostgresError) {
         guard let last = results.last, Self.isCopy(PQresultStatus(last)) else { return }
         close()
         throw PostgresError(
-            .malformed, "COPY is not to be had as a statement: see copyIn", isOutcomeUnknown: true)
+            .malformed, "COPY is not supported as a statement: see copyIn", isOutcomeUnknown: true)
     }
 
     private static func isCopy(_ status: ExecStatusType) -> Bool {
@@ -241,12 +244,12 @@ extension Connection {
 
     private func failure(of result: OpaquePointer, call: CancellableCall) -> PostgresError {
         let error = PostgresError(result: result)
-        keptStatements.failed(error)
+        preparedStatements.failed(error)
         guard error.sqlState == "57014", call.isCancelled else { return error }
         return PostgresError(.cancelled, error.detail, sqlState: error.sqlState)
     }
 
-    /// The error of a connection that is gone; gives it up.
+    /// The error of a lost connection. Closes the connection.
     func lost(_ connection: OpaquePointer, isOutcomeUnknown: Bool) -> PostgresError {
         let message = Self.message(connection)
         close()
@@ -256,7 +259,7 @@ extension Connection {
     }
 }
 
-/// One call that its task's cancellation may end, and no later one.
+/// A call that its task's cancellation may end, without affecting later calls.
 final class CancellableCall: Sendable {
     private struct State {
         var isCancelled = false
@@ -267,7 +270,7 @@ final class CancellableCall: Sendable {
 
     var isCancelled: Bool { state.withLock(\.isCancelled) }
 
-    /// False where the task was cancelled before the call began.
+    /// Returns false if the task was cancelled before the call began.
     func begin(_ handle: CancelHandle?) -> Bool {
         state.withLock { state in
             state.handle = state.isCancelled ? nil : handle
@@ -275,7 +278,7 @@ final class CancellableCall: Sendable {
         }
     }
 
-    /// From now on a cancellation does nothing. Waits for one that is under way.
+    /// From now on a cancellation has no effect. Waits for a running cancellation.
     func end() { state.withLock { $0.handle = nil } }
 
     func cancel() {
@@ -287,7 +290,7 @@ final class CancellableCall: Sendable {
     }
 }
 
-/// What ends the statement that runs on a connection, from any thread.
+/// Cancels the statement that runs on a connection, from any thread.
 final class CancelHandle: Sendable {
     /// libpq allows PQcancel from any thread, and it changes nothing in the handle.
     private nonisolated(unsafe) let pointer: OpaquePointer

@@ -4,9 +4,8 @@ import Logging
 
 /// One connection to PostgreSQL, on a thread of its own.
 ///
-/// Within the actor all is straight-line code: send, wait in poll(), read. Nothing awaits in the middle of a statement, so
-/// two statements never mix. Whoever runs a transaction over several calls must have the connection alone: the pool sees
-/// to that.
+/// Within the actor all code is sequential: send, wait in poll(), read. Nothing awaits in the middle of a statement, so
+/// two statements never mix. A transaction over several calls needs the connection alone, which the pool ensures.
 public actor Connection {
     nonisolated let executor: ConnectionExecutor
     public nonisolated var unownedExecutor: UnownedSerialExecutor { executor.asUnownedSerialExecutor() }
@@ -14,7 +13,7 @@ public actor Connection {
     let configuration: PostgresConfiguration
     let logger: Logger
     var handle: ConnectionHandle?
-    var keptStatements = KeptStatements()
+    var preparedStatements = PreparedStatements()
     /// NOTIFY messages of the channels listened to, unless ``deliverNotifications(to:)`` was called; finishes when the
     /// connection is lost or closed.
     package nonisolated let notifications: AsyncStream<PostgresNotification>
@@ -46,7 +45,7 @@ public actor Connection {
     private func open() throws(PostgresError) {
         var connection = Self.attempt(configuration.keywords(withOptions: true))
         if PQstatus(connection) != CONNECTION_OK, Self.message(connection).contains("unsupported startup parameter") {
-            // PgBouncer takes no `options` unless told to; the client's own deadline still holds.
+            // PgBouncer accepts no `options` by default. The client's own deadline still holds.
             PQfinish(connection)
             connection = Self.attempt(configuration.keywords(withOptions: false))
         }
@@ -74,7 +73,7 @@ public actor Connection {
         PQerrorMessage(connection).map { String(cString: $0) } ?? ""
     }
 
-    /// Closes the connection. Does nothing where it is closed already.
+    /// Closes the connection. Does nothing if it is already closed.
     public func close() {
         guard handle != nil else { return }
         executor.watch(socket: -1, onReadable: nil)
@@ -87,10 +86,10 @@ public actor Connection {
     /// Such as 150018 for 15.18.
     public var serverVersion: Int { handle.map { Int(PQserverVersion($0.pointer)) } ?? 0 }
 
-    /// Where the server is, and how the way there is protected; nil where the connection is closed.
+    /// The server's address, and the protection of the connection; nil if the connection is closed.
     package var transport: Transport? { handle.map { Transport($0.pointer) } }
 
-    /// The process id of the session's server process; behind a pooler the pooler's idea of it.
+    /// The process id of the session's server process; behind a pooler, one that the pooler invents.
     package var serverProcess: Int32 { handle.map { PQbackendPID($0.pointer) } ?? 0 }
 }
 
@@ -98,21 +97,21 @@ public actor Connection {
 final class ConnectionHandle {
     let pointer: OpaquePointer
     let cancel: CancelHandle?
-    /// The server has said that it ends the session, some milliseconds before it closes the socket.
-    private(set) var isEnding = false
+    /// Whether the server has announced the end of the session, some milliseconds before it closes the socket.
+    private(set) var isClosing = false
 
     init(_ pointer: OpaquePointer) {
         self.pointer = pointer
         cancel = CancelHandle(pointer)
-        // Notices go to standard error otherwise. An error that belongs to no statement comes as a notice too. The handle
-        // outlives the connection that calls back.
+        // By default notices go to standard error. An error that belongs to no statement arrives as a notice too. The
+        // handle outlives the connection that calls back.
         PQsetNoticeReceiver(
             pointer,
             { handle, notice in
                 // PG_DIAG_SEVERITY_NONLOCALIZED: a macro that Swift doesn't import.
                 guard let severity = PQresultErrorField(notice, Int32(UInt8(ascii: "V"))) else { return }
                 if strcmp(severity, "FATAL") == 0 || strcmp(severity, "PANIC") == 0 {
-                    Unmanaged<ConnectionHandle>.fromOpaque(handle!).takeUnretainedValue().isEnding = true
+                    Unmanaged<ConnectionHandle>.fromOpaque(handle!).takeUnretainedValue().isClosing = true
                 }
             }, Unmanaged.passUnretained(self).toOpaque())
     }

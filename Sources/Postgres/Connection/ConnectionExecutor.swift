@@ -2,10 +2,10 @@ import CLibpq
 import Glibc
 import Synchronization
 
-/// A thread that runs one connection's work, and that sleeps in poll() on the connection's socket while there is none.
+/// A thread that runs one connection's work. Without work it sleeps in poll() on the connection's socket.
 ///
-/// libpq blocks, so it gets a thread of its own and never one of Swift's shared ones. While it sleeps, `onReadable` is
-/// called for what the server sends by itself: notifications, and the end of the connection.
+/// libpq blocks, so it needs a thread of its own instead of Swift's shared threads. While the thread sleeps,
+/// `onReadable` is called for unsolicited messages: notifications, and the end of the connection.
 final class ConnectionExecutor: SerialExecutor, Sendable {
     private struct State {
         var jobs: [UnownedJob] = []
@@ -30,7 +30,7 @@ final class ConnectionExecutor: SerialExecutor, Sendable {
                 executor.loop()
                 return nil
             }, this.toOpaque())
-        // A process that can't start a thread can do nothing else either.
+        // A process that can't start a thread can't go on.
         precondition(status == 0, "no thread for a database connection: errno \(status)")
         pthread_detach(thread)
     }

@@ -8,14 +8,14 @@ public struct PostgresConfiguration: Sendable {
     public var applicationName = "errand"
     /// For each host, at least 2 s. Default 3 s.
     public var connectTimeout: Duration = .seconds(3)
-    /// After which the server gives up a statement; nil is never. Default 5 s. The client waits 5 s longer.
+    /// The time after which the server cancels a statement; nil is never. Default 5 s. The client waits 5 s longer.
     public var statementTimeout: Duration? = .seconds(5)
 
-    /// After which the server gives up waiting for a lock; nil is not before the statement timeout. Default nil.
+    /// The time after which the server stops waiting for a lock; nil is the statement timeout. Default nil.
     package var lockTimeout: Duration?
 
-    /// Takes a `postgresql://user:password@host:port/database?option=value` URL, with several hosts or with the folder of
-    /// a Unix socket (`postgresql:///database?host=/run/postgresql`) too, or libpq's `keyword=value` form.
+    /// Takes a `postgresql://user:password@host:port/database?option=value` URL, with several hosts or with the folder
+    /// of a Unix socket (`postgresql:///database?host=/run/postgresql`) too, or libpq's `keyword=value` form.
     ///
     /// - Throws: ``PostgresError`` with code `configuration`; it never shows the text, which may hold a password.
     public init(url: String) throws(PostgresError) {
@@ -24,7 +24,7 @@ public struct PostgresConfiguration: Sendable {
         }
         var message: UnsafeMutablePointer<CChar>?
         guard let options = PQconninfoParse(url, &message) else {
-            // libpq quotes the part that it stumbled over, and that may be the password.
+            // libpq quotes the part that it can't parse, which may be the password.
             PQfreemem(message)
             throw PostgresError(
                 .configuration,
@@ -45,10 +45,11 @@ public struct PostgresConfiguration: Sendable {
         self.settings = settings
     }
 
-    /// What is handed to libpq. A setting of the URL wins over these.
+    /// The keywords for libpq. A setting of the URL wins over these.
     ///
-    /// `tcp_user_timeout` ends a write to a dead peer within 15 s, keepalives a silence within 25 s; of several hosts the
-    /// one that takes writes is wanted. `options` carries the statement timeout; some poolers refuse it.
+    /// `tcp_user_timeout` ends a write to a dead peer within 15 s, and keepalives end an idle connection within 25 s.
+    /// Of several hosts, the one that accepts writes is chosen. `options` has the statement timeout; some poolers
+    /// refuse it.
     func keywords(withOptions: Bool) -> [(String, String)] {
         var keywords: [String: String] = [
             "application_name": applicationName,
@@ -61,17 +62,17 @@ public struct PostgresConfiguration: Sendable {
         if withOptions {
             let timeouts = [("statement_timeout", statementTimeout), ("lock_timeout", lockTimeout)].compactMap {
                 name, limit in
-                // 0 would be no time-out at all.
+                // 0 would be no timeout at all.
                 limit.map { "-c \(name)=\(max(1, $0.wholeMilliseconds))" }
             }
-            // The last one counts: that of the URL.
+            // The last option wins: that of the URL.
             let options = timeouts + [keywords["options"]].compactMap(\.self)
             if !options.isEmpty { keywords["options"] = options.joined(separator: " ") }
         }
         return keywords.sorted { $0.key < $1.key }
     }
 
-    /// How long the client waits for an answer; after that the connection is given up.
+    /// How long the client waits for a reply before it closes the connection.
     var clientDeadline: Duration? { statementTimeout.map { $0 + .seconds(5) } }
 
     public var database: String { settings["dbname"] ?? "" }
@@ -93,7 +94,7 @@ public struct PostgresConfiguration: Sendable {
 }
 
 extension PostgresConfiguration: CustomStringConvertible {
-    /// Where to, without the password.
+    /// The address, without the password.
     public var description: String {
         let host = settings["host"] ?? "local socket"
         return "\(settings["user"].map { $0 + "@" } ?? "")\(host)\(settings["port"].map { ":" + $0 } ?? "")/\(database)"

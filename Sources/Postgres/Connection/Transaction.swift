@@ -1,9 +1,9 @@
 import CLibpq
 
-/// An open transaction. It is good for as long as the closure runs that it was handed to.
+/// An open transaction, valid only within the closure that gets it.
 ///
-/// Where a statement's answer is lost, the transaction is known to have come to nothing: that error's `isOutcomeUnknown` is
-/// false. Only the commit's answer leaves a doubt.
+/// If the reply to a statement is lost, the transaction is known to be rolled back, so the error's `isOutcomeUnknown`
+/// is false. Only a lost reply to the commit leaves the outcome unknown.
 public struct Transaction: Sendable {
     let connection: Connection
 
@@ -12,7 +12,7 @@ public struct Transaction: Sendable {
         do { return try await connection.query(statement) } catch { throw error.inOpenTransaction }
     }
 
-    /// Runs one statement in the transaction, and answers how many rows it changed.
+    /// Runs one statement in the transaction, and returns how many rows it changed.
     @discardableResult
     public func execute(_ statement: Statement) async throws(PostgresError) -> Int {
         try await query(statement).affected
@@ -25,7 +25,7 @@ public struct Transaction: Sendable {
 }
 
 extension Connection {
-    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws. Nobody else may use the
+    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws. No other task may use the
     /// connection meanwhile.
     public nonisolated func transaction<T: Sendable>(_ body: (Transaction) async throws -> T) async throws -> T {
         try await execute("begin")
@@ -33,7 +33,7 @@ extension Connection {
         do {
             result = try await body(Transaction(connection: self))
         } catch {
-            // Also when the task was cancelled: its own statements are refused then, this one must not be.
+            // Rolls back even if the task was cancelled, which refuses the task's own statements.
             await rollBack()
             throw error
         }
@@ -46,14 +46,14 @@ extension Connection {
         return result
     }
 
-    /// Commits. Where a statement has failed and `body` didn't mind, the server answers ROLLBACK: that is an error here.
+    /// Commits. If a statement failed and `body` ignored that, the server replies ROLLBACK, which is an error here.
     private nonisolated func commit() async throws(PostgresError) {
         guard try await query("commit").command == "ROLLBACK" else { return }
         throw PostgresError(
             .rejected, "rolled back, because a statement in the transaction had failed", sqlState: "25P02")
     }
 
-    /// Ends the transaction; a connection on which that can't be done is closed, which ends it too.
+    /// Rolls the transaction back. If that fails, the connection is closed, which ends the transaction too.
     private func rollBack() {
         guard let connection = handle?.pointer else { return }
         guard PQsendQuery(connection, "rollback") == 1,
@@ -68,7 +68,7 @@ extension Connection {
     func isUsable() -> Bool {
         readUnasked()
         guard let connection = handle?.pointer else { return false }
-        // Left in a transaction by its last user: it must not be lent like that.
+        // Its last user left it in a transaction: it must not be reused like that.
         guard PQtransactionStatus(connection) == PQTRANS_IDLE else {
             close()
             return false

@@ -1,8 +1,8 @@
 import CLibpq
 
-/// Where a connection's server is, and how the way there is protected.
+/// The server's address of a connection, and the protection of the connection.
 package struct Transport: Sendable, Hashable {
-    /// The host as it was given; of a Unix socket its folder.
+    /// The host as configured; for a Unix socket its folder.
     package let host: String
     /// The server is on this host: a Unix socket or a loopback address.
     package let isLocal: Bool

@@ -1,4 +1,4 @@
-/// What a database has of migrations and scripts, name and hash, and by which programs.
+/// The migrations and scripts that a database has, with their hashes, and the programs that applied them.
 struct Applied {
     var migrations: [String: String] = [:]
     var scripts: [String: String] = [:]
@@ -9,7 +9,7 @@ struct Applied {
             "select to_regclass('errand.migration') is not null, to_regclass('errand.upgrade') is not null")
         let (isThere, hasUpgrades) = try tables[0].decode(Bool.self, Bool.self)
         guard isThere else { return Applied() }
-        try await checkIsOurs(on: connection)
+        try await checkColumns(on: connection)
         var applied = Applied()
         let known = try await connection.query(
             """
@@ -21,7 +21,7 @@ struct Applied {
             let (name, hash, isMigration) = try row.decode(String.self, String.self, Bool.self)
             if isMigration { applied.migrations[name] = hash } else { applied.scripts[name] = hash }
         }
-        // The programs of before kept no record of themselves.
+        // Older programs recorded no upgrades.
         guard hasUpgrades else { return applied }
         for row in try await connection.query("select version, oldest_program from errand.upgrade") {
             let (version, oldest) = try row.decode(String.self, String.self)
@@ -30,17 +30,15 @@ struct Applied {
         return applied
     }
 
-    /// Refuses a table of this name that is another program's.
-    static func checkIsOurs(on connection: Connection) async throws {
-        let isOurs = try await connection.query(
+    fileprivate static func checkColumns(on connection: Connection) async throws {
+        let found = try await connection.query(
             """
-            select to_regclass('errand.migration') is null
-                or count(*) filter (where attname in ('name', 'sha256', 'applied_at')) = 3
+            select count(*) filter (where attname in ('name', 'sha256', 'applied_at'))
             from pg_attribute
-            where attrelid = to_regclass('errand.migration') and attnum > 0
+            where attrelid = 'errand.migration'::regclass and attnum > 0
             """
-        ).scalar(Bool.self)
-        guard isOurs else {
+        ).scalar(Int.self)
+        guard found == 3 else {
             throw PostgresError(
                 .schema, "the table errand.migration is another program's; nothing was changed",
                 hint: Migrator.makeRoom)
@@ -49,8 +47,12 @@ struct Applied {
 }
 
 extension Migrator {
-    /// Makes the tables in which runs are recorded.
+    /// Creates the tables that record runs.
     static func makeTables(on connection: Connection) async throws {
+        // The comments on columns would fail on another program's table.
+        if try await connection.query("select to_regclass('errand.migration') is not null").scalar(Bool.self) {
+            try await Applied.checkColumns(on: connection)
+        }
         try await connection.script(
             """
             set local client_min_messages = warning;

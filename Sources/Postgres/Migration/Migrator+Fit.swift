@@ -1,20 +1,20 @@
 /// Whether a program can run on a database.
 package struct SchemaFit: Sendable {
-    /// What the database lacks for this program; empty where it can run.
+    /// What this program needs and the database lacks; empty if the program can run.
     package var lacks: [Migrator.Step]
-    /// The newer version that has migrated the database, as far as it is known; nil where the database isn't newer.
+    /// The newer version that has migrated the database, as far as known; nil if the database isn't newer.
     package var newer: String?
 }
 
 extension Migrator {
-    /// Whether this program can run on the database. A record and some hashes: a few round trips, 5 ms.
+    /// Checks whether this program can run on the database. Takes a few round trips, 5 ms.
     ///
-    /// A database that is not newer must have exactly this program's scripts. On a newer one it runs on, so that a deploy may
-    /// take its time: what workers call carries a version in its name (`claim_v1`) and never changes once released. All of
-    /// those must be there, and no migration may have declared that it breaks programs as old as this.
+    /// A database that is not newer must have exactly this program's scripts. On a newer database the program can run
+    /// too, for rolling deploys: functions for workers have a version in their name (`claim_v1`) and never change once
+    /// released. All of them must exist, and no migration may declare that it breaks programs of this version.
     ///
-    /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, and where the
-    ///   database is newer than this program can bear.
+    /// - Throws: ``PostgresError`` with code `schema` if a migration was edited after it was applied, or if the
+    ///   database is too new for this program.
     package func fit(on connection: Connection) async throws -> SchemaFit {
         let applied = try await Applied.read(from: connection)
         let hashes = try await readHashes(on: connection)
@@ -29,14 +29,14 @@ extension Migrator {
                     + "this is \(version)", hint: "run errand \(newer)")
         }
         let unapplied = migrations.filter { applied.migrations[$0.name] == nil }
-        // Functions with a version in their name: this program calls them, and a newer one keeps them.
+        // Functions with a version in their name: this program calls them, and newer programs keep them.
         let versioned = replaceable.filter { $0.name.wholeMatch(of: /(\w+\/)?functions\/.*_v[0-9]+/) != nil }
         return SchemaFit(
             lacks: try await unapplied.map { .migration($0.name) } + missingFunctions(of: versioned, on: connection),
             newer: newer)
     }
 
-    /// Refuses what only a newer program may migrate: it would bring back older functions.
+    /// Refuses a database that only a newer program may migrate: this one would restore older functions.
     func checkNotNewer(_ applied: Applied, hashes: [String: String]) throws {
         if let unknown = applied.migrations.keys.sorted().first(where: { hashes[$0] == nil && isOurs($0) }) {
             throw PostgresError(
@@ -50,8 +50,8 @@ extension Migrator {
         }
     }
 
-    /// Enters that this program begins to migrate the database, before it changes anything: programs that can't run on the
-    /// result are refused from then on.
+    /// Records that this program begins to migrate the database, before it changes anything. From then on, programs
+    /// that can't run on the result are refused.
     func recordUpgrade(in transaction: Transaction) async throws {
         try await transaction.execute(
             Statement(
@@ -69,7 +69,8 @@ extension Migrator {
         return applied.migrations.keys.contains { hashes[$0] == nil && isOurs($0) } ? "of a newer version" : nil
     }
 
-    /// The oldest program that bears all migrations: what the heads of those say that break older ones.
+    /// The oldest program that can run with all migrations, according to the heads of migrations that break older
+    /// programs.
     private var oldestProgram: ProgramVersion {
         let mark = "-- errand: breaks programs before "
         let heads = migrations.flatMap { migration in
@@ -78,7 +79,7 @@ extension Migrator {
         return heads.map { ProgramVersion($0.dropFirst(mark.count)) }.max() ?? ProgramVersion("0")
     }
 
-    /// The scripts of functions of which the database lacks one.
+    /// The scripts with a function that the database lacks.
     func missingFunctions(of scripts: [Script], on connection: Connection) async throws -> [Step] {
         var made: [(script: String, function: String)] = []
         for script in scripts {

@@ -1,13 +1,13 @@
 extension Migrator {
-    /// A transaction that no other run's overlaps.
+    /// Runs a transaction that overlaps with no other run's.
     func locked<T: Sendable>(
         _ connection: Connection, _ body: (Transaction) async throws -> T
     ) async throws -> T {
         try await connection.transaction { transaction in
-            // A migration takes as long as it takes, and another run's end is waited for.
+            // A migration may take long, and it waits for another run to end.
             try await transaction.execute("select set_config('statement_timeout', '0', true)")
-            // A lock that only the table's owner may take: an advisory one could be held by anybody who may connect. Of two
-            // runs that both find no table, the one that is second to make it is repeated.
+            // Only the table's owner may take this lock; an advisory lock could be held by any role that may connect.
+            // If two runs both find no table, the second one to create it is repeated.
             let exists = try await connection.query("select to_regclass('errand.migration') is not null")
             if try exists.scalar(Bool.self) { try await lock(connection) }
             try await transaction.execute(
@@ -21,10 +21,11 @@ extension Migrator {
             Statement("lock table errand.migration in share row exclusive mode"), deadline: .seconds(3600))
     }
 
-    /// Lock not available, deadlock: somebody uses the table. A queued lock request would block everybody who comes later.
+    /// Lock not available, deadlock: another session uses the table. A queued lock request would block all later
+    /// sessions.
     static let statesOfWaits: Set<String?> = ["55P03", "40P01"]
 
-    /// Unique violation, duplicate schema, duplicate table: another session makes the same at this moment.
+    /// Unique violation, duplicate schema, duplicate table: another session creates the same object at this moment.
     static let statesOfDuplicates: Set<String?> = ["23505", "42P06", "42P07"]
 
     func retried<T: Sendable>(after states: Set<String?> = statesOfWaits, _ body: () async throws -> T)

@@ -7,9 +7,9 @@ extension Migrator {
 
     static let makeRoom = "give Errand a database of its own, or rename that schema: alter schema … rename to …"
 
-    /// Refuses a database in which a schema that is to be made is there already: a run would stop half way.
+    /// Refuses a database that already has one of the schemas: a run would stop half way.
     ///
-    /// One that is made `if not exists` may be there, as long as it has only the tables in which runs are recorded.
+    /// A schema that is created `if not exists` may exist, if it has only the tables that record runs.
     func checkSchemas(_ applied: Applied, on connection: Connection) async throws {
         var mustBeNew: [String] = []
         var mayBeEmpty: [String] = []

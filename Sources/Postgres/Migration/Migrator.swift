@@ -1,26 +1,25 @@
 /// Brings a database to the schema of this program.
 ///
-/// Migrations are applied once each, by number, each in a transaction of its own; the hash of what was applied is kept, and
-/// an edited one is refused. Functions, views, roles and seeds bear being applied again. They are where their text has
-/// changed or a function of theirs is gone: all of those in one transaction, so that nobody sees half of them. At the end
-/// come the statements that each run needs. One run at a time, by a lock of `errand.migration` that each transaction takes,
-/// which holds behind a transaction pooler too.
+/// Migrations are applied once each, by number, each in a transaction of its own. The hash of the applied text is
+/// stored, and an edited migration is refused. Functions, views, roles and seeds are idempotent. They are applied again
+/// if their text has changed or one of their functions is missing, all in one transaction. Each run ends with some
+/// statements. Runs exclude each other by a lock of `errand.migration` in each transaction, which also works behind a
+/// transaction pooler.
 package struct Migrator: Sendable {
-    /// A file of SQL with its name. A migration's begins with its number: `0001_queue`.
+    /// An SQL file with its name. A migration's name begins with its number: `0001_queue`.
     package typealias Script = (name: String, sql: String)
 
     let version: ProgramVersion
     let migrations: [Script]
     let replaceable: [Script]
-    /// What every run does last, also where nothing else is new. A row of text is a warning.
+    /// Statements at the end of every run. A row of text is a warning.
     let completion: [Statement]
-    /// How long a statement waits for a table that others use, before the step is tried again. Less than the server's
-    /// `deadlock_timeout` (1 s): where a migration and somebody's transaction wait for each other's tables the migration
-    /// gives way, before the server ends the other one.
+    /// How long a statement waits for a locked table before the step is retried. It is less than the server's
+    /// `deadlock_timeout` (1 s): in a deadlock the migration gives up before the server aborts the other transaction.
     let lockTimeout: Duration
 
     /// - Parameters:
-    ///   - version: this program's, such as `0.2.0`.
+    ///   - version: this program's version, such as `0.2.0`.
     ///   - replaceable: functions, views, roles, seeds, in the order in which they build on each other.
     ///   - completion: idempotent statements that every run ends with. Their rows of text are warnings.
     package init(
@@ -34,7 +33,7 @@ package struct Migrator: Sendable {
         self.lockTimeout = lockTimeout
     }
 
-    /// What a run would do, or did.
+    /// A step that a run would take, or took.
     package enum Step: Sendable, Hashable {
         case migration(String)
         case script(String)
@@ -49,28 +48,28 @@ package struct Migrator: Sendable {
 
 // MARK: - What callers call
 extension Migrator {
-    /// What ``run(on:onStep:onWarning:)`` would do now.
+    /// Returns the steps that ``run(on:onStep:onWarning:)`` would take now.
     ///
-    /// - Throws: ``PostgresError`` with code `schema` where a migration was edited after it was applied, a newer program has
-    ///   migrated the database, or a schema that is to be made belongs to somebody else already.
+    /// - Throws: ``PostgresError`` with code `schema` if a migration was edited after it was applied, if a newer
+    ///   program has migrated the database, or if another program has one of the schemas.
     package func plan(on connection: Connection) async throws -> [Step] {
         let applied = try await state(on: connection).applied
         try await checkSchemas(applied, on: connection)
         return try await pending(applied, on: connection)
     }
 
-    /// Does it. Another run at the same time is waited for; it then finds nothing left to do.
+    /// Takes the steps. A concurrent run waits, and then finds nothing left to do.
     ///
     /// - Parameters:
-    ///   - onStep: told of each step after it is committed.
-    ///   - onWarning: told of each row of the statements that a run ends with.
-    /// - Throws: as ``plan(on:)``, and what the server says of a failing script; steps before it stay applied.
+    ///   - onStep: called with each step after it is committed.
+    ///   - onWarning: called with each row of the statements at the end.
+    /// - Throws: as ``plan(on:)``, and the server's error of a failing script. Earlier steps stay applied.
     @discardableResult
     package func run(
         on connection: Connection, onStep: @Sendable (Step) -> Void = { _ in },
         onWarning: @Sendable (String) -> Void = { _ in }
     ) async throws -> [Step] {
-        // Another run may be making the first tables.
+        // Another run may be creating the first tables.
         try await retried(after: Self.statesOfWaits.union(Self.statesOfDuplicates)) {
             try await locked(connection) { try await prepare($0, on: connection) }
         }
@@ -85,7 +84,7 @@ extension Migrator {
         let scripts = try await retried { try await applyReplaceable(on: connection) }
         scripts.forEach(onStep)
         for statement in completion {
-            // A worker's housekeeping may be making the same partition.
+            // A worker's housekeeping may be creating the same partition.
             let rows = try await retried(after: Self.statesOfWaits.union(Self.statesOfDuplicates)) {
                 try await locked(connection) { try await $0.query(statement) }
             }
@@ -95,12 +94,10 @@ extension Migrator {
     }
 }
 
-// MARK: - How
+// MARK: - Helpers
 extension Migrator {
     private func prepare(_ transaction: Transaction, on connection: Connection) async throws {
-        // Nothing is judged before the lock is held: another run may be making the schema. What is refused is rolled back.
-        // Only a table of another program is: ours would be commented column by column.
-        try await Applied.checkIsOurs(on: connection)
+        // All checks follow the lock, because another run may be creating the schema. A refusal rolls back.
         try await Self.makeTables(on: connection)
         try await lock(connection)
         try await checkSchemas(state(on: connection).applied, on: connection)
@@ -119,16 +116,17 @@ extension Migrator {
             return true
         }
         if isDue, runsAlone {
-            // A statement that can't run in a transaction, such as create index concurrently: it bears repetition, and two
-            // runs at once may both come here. The lock can't be held meanwhile: the index waits for whoever waits for it.
+            // A statement that can't run in a transaction, such as create index concurrently. It is idempotent, since
+            // two concurrent runs may both come here. The lock can't be held meanwhile: the index would wait for
+            // sessions that wait for the lock.
             try await withoutTimeout(connection) { try await run(migration, on: connection) }
             return try await locked(connection) { try await record(migration, in: $0) }
         }
         return isDue
     }
 
-    /// A statement outside of a transaction takes as long as it takes, too. Where there is no limit nothing is set: behind a
-    /// transaction pooler it could stay with a session that others get.
+    /// A statement outside of a transaction may take long too. Without a timeout nothing is set: behind a transaction
+    /// pooler the setting could stay in a session that others get.
     private func withoutTimeout(_ connection: Connection, _ body: () async throws -> Void) async throws {
         let limit = try await connection.query("select current_setting('statement_timeout')").scalar(String.self)
         guard limit != "0" else { return try await body() }
@@ -151,7 +149,7 @@ extension Migrator {
         }
     }
 
-    /// False where another run has recorded it meanwhile.
+    /// Returns false if another run has recorded it meanwhile.
     @discardableResult
     private func record(_ migration: Script, in transaction: Transaction) async throws -> Bool {
         try await transaction.execute(
@@ -185,7 +183,8 @@ extension Migrator {
         }
     }
 
-    /// What the database has, and the hashes of this program's scripts, where this program may change it.
+    /// The state of the database, and the hashes of this program's scripts. Throws if this program may not change the
+    /// database.
     private func state(on connection: Connection) async throws -> (applied: Applied, hashes: [String: String]) {
         let applied = try await Applied.read(from: connection)
         let hashes = try await readHashes(on: connection)
@@ -202,7 +201,7 @@ extension Migrator {
             .filter { applied.scripts[$0.0] != hashes[$0.0] || missing.contains($0.1) }.map(\.1)
     }
 
-    /// The scripts' hashes, by name; the server has the function.
+    /// The scripts' hashes, by name. The server computes them.
     func readHashes(on connection: Connection) async throws -> [String: String] {
         let scripts = migrations + replaceable
         let rows = try await connection.query(

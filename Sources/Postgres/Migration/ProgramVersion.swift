@@ -1,4 +1,4 @@
-/// The version of a program: `0.2.0`. Numbers that are missing count as 0, and what follows them is of no account.
+/// The version of a program: `0.2.0`. Missing numbers count as 0, and any suffix is ignored.
 package struct ProgramVersion: Sendable, Hashable {
     private let numbers: [Int]
 

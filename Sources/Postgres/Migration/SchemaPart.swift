@@ -1,6 +1,6 @@
 /// A part of a schema with its own sequence of migrations: the engine, or an app beside it.
 ///
-/// An app's scripts carry its name, `media/0001_photo`, and so its migrations are counted and recorded by themselves.
+/// An app's scripts have its name, `media/0001_photo`, so its migrations are numbered and recorded separately.
 package struct SchemaPart: Sendable {
     /// `engine`, or the app's name.
     package let name: String
@@ -9,7 +9,7 @@ package struct SchemaPart: Sendable {
     package let migrations: [Migrator.Script]
     /// Functions, views and seeds, in the order in which they build on each other.
     package let replaceable: [Migrator.Script]
-    /// Roles and rights, which come behind all parts.
+    /// Roles and rights, which are applied after all parts.
     package let roles: [Migrator.Script]
 
     package init(
@@ -35,8 +35,8 @@ extension Migrator {
     /// All scripts, in the order in which they are applied.
     package var scripts: [Script] { migrations + replaceable }
 
-    /// Whether a migration that a database has is of a part that this program looks after. Those of other apps say nothing
-    /// of which program is the newer one.
+    /// Whether a migration belongs to a part of this program. Migrations of other apps don't show which program is
+    /// newer.
     func isOurs(_ migration: String) -> Bool {
         let part = Self.part(of: migration)
         return part == nil || migrations.contains { Self.part(of: $0.name) == part }

@@ -3,7 +3,7 @@ import Synchronization
 
 /// A database, through a pool of connections to it.
 ///
-/// Nothing is opened before it is needed, and a connection that broke is replaced at the next need.
+/// Connections are opened on demand, and broken ones are replaced on demand.
 public final class Database: Sendable {
     package let configuration: PostgresConfiguration
     private let waitLimit: Duration
@@ -28,7 +28,7 @@ public final class Database: Sendable {
     /// - Parameters:
     ///   - configuration: how to reach it.
     ///   - maximumConnections: open at the same time, at least 1. Default 8.
-    ///   - waitLimit: how long a caller waits for a free one before it gets `poolExhausted`. Default 5 s.
+    ///   - waitLimit: how long a caller waits for a free connection before `poolExhausted` is thrown. Default 5 s.
     ///   - logger: default one with the label `errand`.
     public convenience init(
         configuration: PostgresConfiguration, maximumConnections: Int = 8, waitLimit: Duration = .seconds(5),
@@ -39,8 +39,8 @@ public final class Database: Sendable {
             eagerConnections: maximumConnections, waitLimit: waitLimit, logger: logger)
     }
 
-    /// - Parameter eagerConnections: while so many are in use, a caller gets another one only where none falls free
-    ///   within 20 ms, or where 1,000 callers have waited for one since the last ``closeUnneeded()``.
+    /// - Parameter eagerConnections: while this many are in use, another one is opened only if none becomes free within
+    ///   20 ms, or if 1,000 callers have waited since the last ``closeUnneeded()``.
     package init(
         configuration: PostgresConfiguration, maximumConnections: Int, eagerConnections: Int,
         waitLimit: Duration = .seconds(5), logger: Logger
@@ -52,8 +52,7 @@ public final class Database: Sendable {
         state = Mutex(State(pool: PoolState(limit: maximumConnections, eager: eagerConnections)))
     }
 
-    /// Closes idle connections now and the others when they come back. Who waits, and who asks from now on, gets an
-    /// error.
+    /// Closes idle connections now and the others when they are returned. Waiting and later callers get an error.
     public func close() async {
         let (connections, waiters) = state.withLock { state in
             let (connections, waiters) = state.pool.close()
@@ -63,14 +62,14 @@ public final class Database: Sendable {
         for connection in connections { await connection.close() }
     }
 
-    /// Closes the connections that nobody has needed since the last call, and leaves at least one open.
+    /// Closes connections that weren't used since the last call, and leaves at least one open.
     package func closeUnneeded() async {
         for connection in state.withLock({ $0.pool.sweep() }) { await connection.close() }
     }
 
-    /// A connection outside the pool, for what keeps one for itself.
+    /// Opens a connection outside the pool, for exclusive use.
     ///
-    /// - Parameter hasTimeout: false for statements that may take as long as they take.
+    /// - Parameter hasTimeout: false for statements without a timeout.
     package func makeConnection(hasTimeout: Bool = true) async throws(PostgresError) -> Connection {
         var configuration = configuration
         if !hasTimeout { configuration.statementTimeout = nil }
@@ -80,7 +79,7 @@ public final class Database: Sendable {
 
 // MARK: - What callers call
 extension Database {
-    /// Lends a connection for as long as `body` runs: nobody else uses it meanwhile.
+    /// Runs `body` with a connection that no other task uses meanwhile.
     @discardableResult
     public func withConnection<T: Sendable>(_ body: (Connection) async throws -> T) async throws -> T {
         let connection = try await takeUsable()
@@ -100,7 +99,7 @@ extension Database {
         try await pipeline([statement])[0]
     }
 
-    /// Runs one statement, and answers how many rows it changed.
+    /// Runs one statement, and returns how many rows it changed.
     @discardableResult
     public func execute(_ statement: Statement) async throws(PostgresError) -> Int {
         try await query(statement).affected
@@ -113,7 +112,7 @@ extension Database {
             let (outcome, isUsable) = await connection.runIfUsable(statements)
             switch outcome {
             case .success(let rows):
-                await settle(state.withLock { $0.pool.released(connection, isBroken: !isUsable) })
+                await carryOut(state.withLock { $0.pool.released(connection, isBroken: !isUsable) })
                 return rows
             case .failure(let error):
                 await noticeReadOnly(error, on: connection)
@@ -127,8 +126,8 @@ extension Database {
 
     /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
     ///
-    /// - Throws: what `body` throws; a ``PostgresError`` whose `isOutcomeUnknown` is true where the commit's answer was
-    ///   lost.
+    /// - Throws: what `body` throws; a ``PostgresError`` whose `isOutcomeUnknown` is true if the response to the
+    ///   commit was lost.
     @discardableResult
     public func transaction<T: Sendable>(_ body: (Transaction) async throws -> T) async throws -> T {
         try await withConnection { try await $0.transaction(body) }
@@ -145,7 +144,7 @@ extension Database {
         }
     }
 
-    /// A connection that may have been ended by the server while it lay idle.
+    /// Returns a connection, which the server may have closed while it was idle.
     private func take() async throws(PostgresError) -> Connection {
         let (waiter, grant) = state.withLock { state in
             let waiter = state.waiters.add()
@@ -170,7 +169,7 @@ extension Database {
         case .cancelled: throw PostgresError(.cancelled, "cancelled while it waited for a connection")
         case .timedOut:
             throw PostgresError(
-                .poolExhausted, "no connection fell free within \(waitLimit)",
+                .poolExhausted, "no connection became free within \(waitLimit)",
                 hint: "raise the number of connections, or find what holds them")
         }
     }
@@ -179,7 +178,7 @@ extension Database {
         do {
             return try await Connection.connect(configuration, logger: logger)
         } catch {
-            await settle(state.withLock { $0.pool.failed() })
+            await carryOut(state.withLock { $0.pool.failed() })
             throw error
         }
     }
@@ -228,10 +227,10 @@ extension Database {
 
     private func giveBack(_ connection: Connection) async {
         let isOpen = await connection.isUsable()
-        await settle(state.withLock { $0.pool.released(connection, isBroken: !isOpen) })
+        await carryOut(state.withLock { $0.pool.released(connection, isBroken: !isOpen) })
     }
 
-    private func settle(_ release: PoolState<Connection>.Release) async {
+    private func carryOut(_ release: PoolState<Connection>.Release) async {
         switch release {
         case .give(let connection, let waiter): serve(waiter, .connection(connection))
         case .reopen(let waiter): serve(waiter, .mayOpen)
@@ -245,8 +244,7 @@ extension Database {
         continuation?.resume(returning: served)
     }
 
-    /// A server that has become read-only is not the one that the pool is for: this connection goes, and every idle
-    /// one.
+    /// A server that has become read-only is the wrong one: this connection and every idle one are closed.
     private func noticeReadOnly(_ error: any Error, on connection: Connection) async {
         guard (error as? PostgresError)?.sqlState == "25006" else { return }
         await connection.close()

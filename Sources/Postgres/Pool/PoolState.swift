@@ -1,16 +1,17 @@
-/// Who gets which connection, decided without a clock, a task or a database.
+/// Decides who gets which connection, without a clock, a task or a database.
 ///
-/// At most `limit` connections are open or being opened. Who asks first is served first. While `eager` of them are in use,
-/// another caller waits for a moment whether one falls free, unless many have had to: a little work shares a few connections.
+/// At most `limit` connections are open or being opened. First come, first served. While `eager` connections are in
+/// use, another caller first waits briefly for one of them, unless many callers had to wait. So a little work shares a
+/// few connections.
 struct PoolState<Connection> {
     enum Grant {
-        /// Here is an idle one.
+        /// Use this idle connection.
         case use(Connection)
-        /// There is room: open one, and tell with ``opened`` or ``failed``.
+        /// Open a connection, and report with ``opened`` or ``failed``.
         case open
         /// Wait until ``released`` or ``failed`` names this waiter.
         case wait
-        /// The same, and ``insist`` after a moment.
+        /// The same, and call ``insist`` after a moment.
         case waitBriefly
         case closed
     }
@@ -18,10 +19,10 @@ struct PoolState<Connection> {
     let limit: Int
     private let eager: Int
     private var idle: [Connection] = []
-    /// How many callers may wait for a moment between two ``sweep``s; further ones need not.
+    /// How many callers may wait briefly between two ``sweep``s. Later ones need not.
     static var briefWaits: Int { 1000 }
     private var waits = 0
-    /// How many of the idle ones nobody has needed since the last ``sweep``: the first ones.
+    /// How many idle connections were not used since the last ``sweep``: the first ones.
     private var unneeded = 0
     private var open = 0
     private var waiters: [UInt64] = []
@@ -32,7 +33,7 @@ struct PoolState<Connection> {
         self.eager = min(limit, eager ?? limit)
     }
 
-    /// A caller wants a connection, and can be told of one under `waiter`.
+    /// A caller requests a connection, identified by `waiter`.
     mutating func request(waiter: UInt64) -> Grant {
         if isClosed { return .closed }
         if open - idle.count < eager || waits >= Self.briefWaits, let grant = grant() { return grant }
@@ -42,8 +43,8 @@ struct PoolState<Connection> {
         return .waitBriefly
     }
 
-    /// A waiter has waited for its moment: it gets an idle connection, or opens one. `wait` where it has been served, or has
-    /// to wait on.
+    /// A waiter has waited briefly: it gets an idle connection, or opens one. Returns `wait` if it was served
+    /// meanwhile, or has to wait on.
     mutating func insist(_ waiter: UInt64) -> Grant {
         guard let index = waiters.firstIndex(of: waiter), let grant = grant() else { return .wait }
         waiters.remove(at: index)
@@ -51,7 +52,7 @@ struct PoolState<Connection> {
     }
 
     private mutating func grant() -> Grant? {
-        // The one that was used last is the least likely to have been cut off for idleness.
+        // The last used connection is the least likely to have been closed for idleness.
         if let connection = idle.popLast() {
             unneeded = min(unneeded, idle.count)
             return .use(connection)
@@ -66,15 +67,15 @@ struct PoolState<Connection> {
         case give(Connection, to: UInt64)
         /// Have this waiter open a new one.
         case reopen(by: UInt64)
-        /// It lies idle now, or is to be closed.
+        /// It is idle now, or is to be closed.
         case keep
         case close(Connection)
     }
 
-    /// A caller gives its connection back; a broken one frees its place only.
+    /// A caller returns its connection. A broken one only frees its slot.
     mutating func released(_ connection: Connection, isBroken: Bool) -> Release {
         if isBroken || isClosed {
-            let freed = freePlace()
+            let freed = freeSlot()
             return isBroken ? freed : .close(connection)
         }
         guard waiters.isEmpty else { return .give(connection, to: waiters.removeFirst()) }
@@ -82,17 +83,17 @@ struct PoolState<Connection> {
         return .keep
     }
 
-    /// A connection could not be opened, or was closed outside: its place is free.
-    mutating func failed() -> Release { freePlace() }
+    /// A connection could not be opened, or was closed elsewhere: its slot is free.
+    mutating func failed() -> Release { freeSlot() }
 
-    /// A waiter gave up. False where it has been served meanwhile: then it holds what it was given.
+    /// A waiter gave up. Returns false if it was served meanwhile: then it owns its connection.
     mutating func gaveUp(_ waiter: UInt64) -> Bool {
         guard let index = waiters.firstIndex(of: waiter) else { return false }
         waiters.remove(at: index)
         return true
     }
 
-    /// Connections that nobody has needed since the last sweep leave the pool, down to one that is open.
+    /// Removes connections that were not used since the last sweep, and leaves one open.
     mutating func sweep() -> [Connection] {
         let surplus = idle.prefix(max(0, min(unneeded, open - 1)))
         idle.removeFirst(surplus.count)
@@ -102,7 +103,7 @@ struct PoolState<Connection> {
         return Array(surplus)
     }
 
-    /// Every idle connection leaves the pool: the server that they go to is not the right one any more.
+    /// Removes every idle connection: their server is no longer the right one.
     mutating func dropIdle() -> [Connection] {
         defer {
             idle = []
@@ -112,14 +113,14 @@ struct PoolState<Connection> {
         return idle
     }
 
-    /// Nobody is served any more; answers who is to be closed and who to be told.
+    /// Closes the pool. Returns the connections to close and the waiters to notify.
     mutating func close() -> (connections: [Connection], waiters: [UInt64]) {
         isClosed = true
         defer { waiters = [] }
         return (dropIdle(), waiters)
     }
 
-    private mutating func freePlace() -> Release {
+    private mutating func freeSlot() -> Release {
         if !waiters.isEmpty, !isClosed { return .reopen(by: waiters.removeFirst()) }
         open -= 1
         return .keep

@@ -1,4 +1,4 @@
-/// Tasks that each wait for one value, which may come before its task has gone to sleep.
+/// Tasks that each wait for one value, which may arrive before the task sleeps.
 ///
 /// The owner keeps it under its lock. ``add()`` comes first, then ``sleep(_:as:)`` and ``wake(_:with:)`` in either
 /// order. Continuations are resumed by the owner, outside of that lock.

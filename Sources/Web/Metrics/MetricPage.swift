@@ -1,9 +1,9 @@
-/// What a metric is, by Prometheus's words.
+/// A metric's type, as Prometheus names it.
 enum MetricType: String, Sendable {
     case counter, gauge, histogram
 }
 
-/// A label of a sample: its name, made fit for Prometheus, and its value, which may be any text.
+/// A label of a sample: its name, with characters that Prometheus allows, and its value, which may be any text.
 struct Label: Hashable, Sendable, Comparable {
     let name: String
     let value: String
@@ -16,7 +16,7 @@ struct Label: Hashable, Sendable, Comparable {
     static func < (left: Label, right: Label) -> Bool { (left.name, left.value) < (right.name, right.value) }
 }
 
-/// A page of samples in Prometheus's text format 0.0.4: all samples of a metric together, whoever adds them when.
+/// A page of samples in Prometheus's text format 0.0.4: all samples of a metric are together, whenever they were added.
 struct MetricPage {
     static let contentType = "text/plain; version=0.0.4; charset=utf-8"
 
@@ -36,7 +36,7 @@ struct MetricPage {
 }
 
 extension String {
-    /// The text with all that Prometheus allows in no name as `_`.
+    /// The text with `_` for characters that Prometheus doesn't allow in names.
     var metricName: String {
         var name = String.UnicodeScalarView()
         for scalar in unicodeScalars {

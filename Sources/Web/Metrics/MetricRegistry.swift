@@ -1,7 +1,8 @@
 import CoreMetrics
 import Synchronization
 
-/// Keeps what the program counts, and writes it as Prometheus reads it. One a process, bootstrapped before anything counts.
+/// Collects the program's metrics, and writes them in Prometheus's format. One per process, bootstrapped before any
+/// metric is made.
 ///
 /// Counters add an atomic number, gauges and histograms take a lock of their own: some 10 to 40 ns each.
 package final class MetricRegistry: MetricsFactory {
@@ -38,14 +39,14 @@ package final class MetricRegistry: MetricsFactory {
         series(label, dimensions) { HistogramSeries() }
     }
 
-    // What was counted stays: a counter that vanished and came back would look like a restart.
+    // Metrics are never removed: a counter that vanished and came back would look like a restart.
     package func destroyCounter(_ handler: any CounterHandler) {}
     package func destroyMeter(_ handler: any MeterHandler) {}
     package func destroyRecorder(_ handler: any RecorderHandler) {}
     package func destroyTimer(_ handler: any TimerHandler) {}
 
-    /// The series of that name and those labels. Where the name belongs to another type of metric already, one that is
-    /// counted and never shown: two types under one name would make the whole page unreadable to Prometheus.
+    /// The series with this name and these labels. If the name already has another type, the series is never shown: two
+    /// types under one name would make the whole page unreadable to Prometheus.
     private func series<S: Series>(_ label: String, _ dimensions: [(String, String)], _ make: () -> S) -> S {
         let key = Key(name: label.metricName, labels: dimensions.map(Label.init).sorted())
         return state.withLock { state in

@@ -1,11 +1,11 @@
 import Foundation
 
-/// What Prometheus's own clients say of every process: processor time, memory, open files, start.
+/// The standard process metrics of Prometheus's clients: processor time, memory, open files, start.
 enum ProcessSamples {
     /// Adds them to a page.
     ///
-    /// - Parameter start: when the process began, near enough. /proc/stat, by which it could be computed, may be hidden from
-    ///   a service (ProcSubset=pid).
+    /// - Parameter start: approximately when the process began. /proc/stat, which would tell, may be hidden from a
+    ///   service (ProcSubset=pid).
     static func write(to page: inout MetricPage, start: Date) {
         // The name in parentheses may hold anything, so the fields are counted from behind it.
         guard let stat = read("/proc/self/stat")?.split(separator: ")").last?.split(separator: " "), stat.count > 21

@@ -1,13 +1,13 @@
 import CoreMetrics
 import Synchronization
 
-/// One line, or for a histogram one set of lines, that a metric has for each combination of its labels.
+/// The lines of a metric for one combination of labels.
 protocol Series: AnyObject, Sendable {
     static var type: MetricType { get }
     func write(to page: inout MetricPage, name: String, labels: [Label])
 }
 
-/// What only grows.
+/// A value that only grows.
 final class CounterSeries: Series, CounterHandler {
     static let type = MetricType.counter
     private let value = Atomic<Int64>(0)
@@ -21,7 +21,7 @@ final class CounterSeries: Series, CounterHandler {
     }
 }
 
-/// What is now.
+/// A current value.
 final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     static let type = MetricType.gauge
     private let value = Mutex(0.0)
@@ -38,7 +38,7 @@ final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     }
 }
 
-/// How many values lay below which bounds. Times are in seconds.
+/// A histogram. Times are in seconds.
 final class HistogramSeries: Series, TimerHandler, RecorderHandler {
     static let type = MetricType.histogram
     static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]

@@ -1,7 +1,7 @@
 import Logging
 import Postgres
 
-/// What the database knows of the queue: `errand.metrics()`.
+/// The queue's metrics from the database: `errand.metrics()`.
 struct StatusSamples: Sendable {
     struct Sample: Sendable {
         let name: String
@@ -13,9 +13,9 @@ struct StatusSamples: Sendable {
     let database: Database
     let logger: Logger
 
-    /// Nil where the database doesn't answer within 5 s, or doesn't let this user ask.
+    /// Nil if the database doesn't reply within 5 s, or if this user has no right.
     func read() async -> [Sample]? {
-        // Sooner than Prometheus gives up by default: the samples of this process come all the same.
+        // Less than Prometheus's default timeout, so that the samples of this process still arrive.
         await within(.seconds(5)) { await ask() } ?? nil
     }
 

@@ -24,8 +24,8 @@ import Testing
         #expect(lines.map(\.setting) == Setting.all.map(\.variable))
         let lease = try #require(lines.first { $0.setting == "ERRAND_LEASE" })
         #expect(lease.value == "30s" && lease.from == "environment ERRAND_LEASE")
-        let beat = try #require(lines.first { $0.setting == "ERRAND_BEAT" })
-        #expect(beat.value == "5s" && beat.from == "default")
+        let heartbeat = try #require(lines.first { $0.setting == "ERRAND_HEARTBEAT_INTERVAL" })
+        #expect(heartbeat.value == "5s" && heartbeat.from == "default")
     }
 
     @Test("docs/settings.md has every setting as it is, and no other")

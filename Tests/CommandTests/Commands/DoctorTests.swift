@@ -12,17 +12,17 @@ import Testing
     private func examine(
         _ settings: [String: String], as role: String? = nil
     ) async throws -> (code: Int32, lines: [Line]) {
-        // Its address for health and metrics is one that is free, unless a test says another.
+        // A free address for health and metrics, unless a test sets another.
         let settings = ["ERRAND_WEB_ADDRESS": "127.0.0.1:0"].merging(settings) { $1 }
         let arguments = ["doctor", "--json"] + (role.map { ["--as", $0] } ?? [])
         let program = try await Program.run(arguments, settings: settings)
         return (program.code, try JSONDecoder().decode([Line].self, from: Data(program.output.utf8)))
     }
 
-    @Test("where all is well each check says ok, and it ends with 0")
+    @Test("without problems each check prints ok, and it exits with 0")
     func healthy() async throws {
         try await withTestDatabase { database, configuration in
-            // Past a pooler, which would be a warning.
+            // Without the pooler, which would cause a warning.
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: root) }
             let settings = [
@@ -30,7 +30,7 @@ import Testing
                 "ERRAND_PUSH": "log",
             ]
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
-            // The database is copied from one that may have been made hours ago.
+            // The database is a copy of one that may be hours old.
             try await database.execute("select errand.make_partitions_v1()")
             try await database.execute("select errand.prune_v1()")
             try await database.execute(
@@ -60,17 +60,17 @@ import Testing
         }
     }
 
-    @Test("what somebody should look at is a warning: it ends with 0, and with 1 if strict")
+    @Test("a minor problem is a warning: it exits with 0, and with 1 if strict")
     func warnings() async throws {
         try await withTestDatabase { database, configuration in
-            // Past a pooler, which would be a warning.
+            // Without the pooler, which would cause a warning.
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
             defer { try? FileManager.default.removeItem(atPath: root) }
             let settings = [
                 "DATABASE_URL": try TestServer.url(of: configuration, directly: true), "ERRAND_STORAGE": root,
             ]
             #expect(try await Program.run(["storage", "init"], settings: settings).code == 0)
-            // The database is copied from one that may have been made hours ago.
+            // The database is a copy of one that may be hours old.
             try await database.execute("select errand.make_partitions_v1()")
             try await database.execute("select errand.prune_v1()")
             try await database.execute("select errand.enqueue('noop', queue => 'images')")
@@ -86,7 +86,7 @@ import Testing
             #expect(warnings[3].detail.hasPrefix("queue mail, since 2"))
             #expect(warnings[3].detail.hasSuffix(": moves"))
             #expect(warnings[3].fix == "errand queue resume mail")
-            #expect(warnings[4].detail == "no key is set: none is sent, and jobs that send them wait")
+            #expect(warnings[4].detail == "no key is set: no push is sent, and jobs with pushes wait")
             #expect(warnings[4].fix?.hasPrefix("set APNS_KEY, ") == true)
             let strict = try await Program.run(["doctor", "--strict"], settings: settings)
             #expect(strict.code == 1)
@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test("69 where the database is down, and the rest is checked all the same")
+    @Test("69 if the database is down, and the other checks still run")
     func unreachable() async throws {
         let (code, lines) = try await examine(["DATABASE_URL": "postgresql://user:hunter2@/x?host=/nowhere"])
         #expect(code == 69)
@@ -105,7 +105,7 @@ import Testing
         #expect(!lines.contains { $0.detail.contains("hunter2") })
     }
 
-    @Test("78 where a setting, the schema or a right is missing, with its fix")
+    @Test("78 if a setting, the schema or a right is missing, with its fix")
     func misconfigured() async throws {
         let unset = try await examine([:])
         #expect(unset.code == 78)
@@ -123,7 +123,7 @@ import Testing
         }
     }
 
-    @Test("as what it is asked to look decides which right is needed, and what else is looked at")
+    @Test("the role to check decides the needed rights and the other checks")
     func roles() async throws {
         let needs = [
             "run": "errand_worker", "worker": "errand_worker", "scheduler": "errand_worker", "web": "errand_monitor",
@@ -150,7 +150,7 @@ import Testing
         #expect(try await Program.run(["doctor", "--as", "nobody"]).code == 64)
     }
 
-    @Test("sessions that are read-only, a copy and a function that is gone are each named, with what helps")
+    @Test("read-only sessions, a database copy and a missing function are each reported with the fix")
     func unusable() async throws {
         try await withTestDatabase { database, configuration in
             func failed(_ options: String = "-c application_name=errand") async throws -> [Line] {
@@ -212,7 +212,7 @@ import Testing
                 reaching(configuration).merging(["ERRAND_STORAGE": path]) { $1 }, as: "worker")
             #expect(code == 0)
             #expect(
-                lines.first { $0.check == "storage" }?.detail == "\(path) isn't there: jobs that need it wait")
+                lines.first { $0.check == "storage" }?.detail == "\(path) doesn't exist: jobs that need it wait")
             #expect(!FileManager.default.fileExists(atPath: folder.path))
         }
     }
@@ -228,7 +228,7 @@ import Testing
             (Transport(host: "db.internal", address: "10.0.0.7", sslMode: "prefer"), .warning),
         ])
     func tls(transport: Transport, result: Finding.Result) {
-        #expect(Checkup.finding(of: transport).result == result)
+        #expect(Diagnostics.finding(of: transport).result == result)
     }
 
     @Test("each sample is a photo of its format", arguments: ImageFormat.allCases)

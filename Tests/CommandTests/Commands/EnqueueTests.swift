@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("what SQL can ask of a job, the command can too, with the same errors")
+    @Test("the command has all options of SQL, with the same errors")
     func allOptions() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("a key that an unfinished job has answers with that job")
+    @Test("an enqueue with the key of an unfinished job returns that job")
     func unique() async throws {
         try await withTestDatabase { _, configuration in
             let settings = try reaching(configuration)
@@ -69,7 +69,7 @@ import Testing
             let second = try await Program.run(["enqueue", "noop", "--unique", "one"], settings: settings)
             #expect(second.code == 0)
             #expect(second.output == first.output)
-            #expect(second.error == "errand: this job had the key already, and is available")
+            #expect(second.error == "errand: this job already had the key, and is available")
             let third = try await Program.run(["enqueue", "noop", "--unique", "one", "--json"], settings: settings)
             let id = first.output.dropLast()
             #expect(third.output == #"{"inserted":false,"job_id":\#(id),"state":"available"}"# + "\n")
@@ -97,7 +97,7 @@ import Testing
         #expect(try await Program.run(["enqueue"] + arguments).code == 64)
     }
 
-    @Test("what the database refuses ends with 1 and its reason")
+    @Test("an error of the database exits with 1 and its message")
     func refused() async throws {
         try await withTestDatabase { database, configuration in
             let program = try await Program.run(
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test("status counts what waits, what is scheduled, and shows failures in one line each")
+    @Test("status counts waiting and scheduled jobs, and shows each failure on one line")
     func status() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)

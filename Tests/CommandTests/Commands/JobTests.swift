@@ -25,7 +25,7 @@ import Testing
             """)
     }
 
-    @Test("list shows what the options ask for, as a table that fits and as JSON")
+    @Test("list shows the selected jobs, as a table that fits and as JSON")
     func list() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -109,20 +109,20 @@ import Testing
         }
     }
 
-    @Test("a look at what a filter has found says how much more there is than one call changes")
+    @Test("the dry run of a filter prints how many more jobs match than one call changes")
     func beyond() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
             try await fill(database)
-            let look = try await Program.run(
+            let dryRun = try await Program.run(
                 ["job", "cancel", "--queue", "default", "--max-jobs", "1", "--reason", "x"], settings: settings)
             #expect(
-                look.error == "errand: nothing was changed: --no-dry-run does it to this job; "
+                dryRun.error == "errand: nothing was changed: --no-dry-run does it to this job; "
                     + "1 more match: call it again for them, or see --max-jobs")
         }
     }
 
-    @Test("explain says what stops a job first, with the call that mends it")
+    @Test("explain shows the first reason that blocks a job, with the call that fixes it")
     func explain() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -141,7 +141,7 @@ import Testing
         }
     }
 
-    @Test("retry, cancel and discard change jobs by id, and say what became of each")
+    @Test("retry, cancel and discard change jobs by id, and print each result")
     func change() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -169,15 +169,15 @@ import Testing
         }
     }
 
-    @Test("with a filter, retry and cancel only look until they are told to do it")
+    @Test("with a filter, retry and cancel are dry runs until --no-dry-run")
     func filter() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
             try await fill(database)
             let arguments = ["job", "retry", "--kind", "mail", "--error", "no route", "--per-minute", "60"]
-            let look = try await Program.run(arguments, settings: settings)
-            #expect(look.output.contains("\n1    failed  available  2"))
-            #expect(look.error == "errand: nothing was changed: --no-dry-run does it to this job")
+            let dryRun = try await Program.run(arguments, settings: settings)
+            #expect(dryRun.output.contains("\n1    failed  available  2"))
+            #expect(dryRun.error == "errand: nothing was changed: --no-dry-run does it to this job")
             #expect(try await database.query("select errand.state_of(1)").scalar(String.self) == "failed")
             let done = try await Program.run(arguments + ["--no-dry-run"], settings: settings)
             #expect(done.errors == "")
@@ -190,7 +190,7 @@ import Testing
             try await database.execute(
                 "insert into errand.kind (name, queue, max_attempts, priority) values ('photo', 'images', 4, 2)")
             let typo = try await Program.run(["job", "retry", "--kind", "fhoto"], settings: settings)
-            #expect(typo.output == "no such job is on record\n")
+            #expect(typo.output == "no such job exists\n")
             #expect(typo.error == "errand: there is no kind 'fhoto'; did you mean photo?")
         }
     }
@@ -239,10 +239,10 @@ import Testing
         }
     }
 
-    @Test("who lacks the right is told which role has it")
+    @Test("the error of a missing right names the role that has it")
     func rights() async throws {
         try await withTestDatabase { _, configuration in
-            // Past a pooler, which takes no `options`.
+            // Without the pooler, which rejects `options`.
             var settings = ["DATABASE_URL": try TestServer.url(of: configuration, directly: true)]
             var url = try #require(URLComponents(string: settings["DATABASE_URL"] ?? ""))
             url.queryItems = (url.queryItems ?? []) + [URLQueryItem(name: "options", value: "-c role=errand_monitor")]

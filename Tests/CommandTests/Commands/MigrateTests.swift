@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("the queue is installed alone, and runs; apps come later, with what they need or not at all")
+    @Test("the queue is installed alone, and runs; apps are added later, with all that they need")
     func apps() async throws {
         try await withTestDatabase { database, configuration in
             try await database.dropSchemas()
@@ -88,7 +88,7 @@ import Testing
         }
     }
 
-    @Test("--status names what the database has and what is missing")
+    @Test("--status lists the applied and the missing steps")
     func status() async throws {
         try await withTestDatabase { database, configuration in
             try await database.execute("delete from errand.script where name = 'views/queue_status'")
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("--print needs no database, and one question at a time is answered")
+    @Test("--print needs no database, and only one of these options is allowed")
     func print() async throws {
         let program = try await Program.run(["migrate", "--print"])
         #expect(program.code == 0)
@@ -110,7 +110,7 @@ import Testing
 }
 
 extension Database {
-    /// As a database that never had Errand.
+    /// Like a database that never had Errand.
     fileprivate func dropSchemas() async throws {
         for schema in ["errand", "media", "pairing", "quotes", "events", "activity"] {
             try await execute(Statement("drop schema \(schema) cascade"))

@@ -6,7 +6,7 @@ import Testing
 @testable import Command
 
 @Suite("errand queue, worker list and dependency") struct QueueTests {
-    @Test("a queue is listed, paused and resumed, and a typo is answered with the name that was meant")
+    @Test("a queue is listed, paused and resumed, and for a typo the most similar name is suggested")
     func queue() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("workers that hold a lease are listed, and the lost one is told")
+    @Test("workers with a lease are listed, and the lost one is marked")
     func workers() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("a dependency is opened, listed and closed, and a typo is answered with the name that was meant")
+    @Test("a dependency is opened, listed and closed, and for a typo the most similar name is suggested")
     func dependency() async throws {
         try await withTestDatabase { _, configuration in
             let settings = try reaching(configuration)
@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test("an enqueue of a kind or a queue that nobody has goes through, with the name that was likely meant")
+    @Test("an enqueue of an unknown kind or queue succeeds, and suggests the nearest name")
     func enqueue() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
@@ -117,12 +117,12 @@ import Testing
             #expect(typo.code == 0)
             #expect(typo.output == "1\n")
             #expect(
-                typo.error == "errand: no worker has brought the kind 'image_compresion' so far; did you mean "
+                typo.error == "errand: no worker has registered the kind 'image_compresion' so far; did you mean "
                     + "image_compression?\nerrand: no worker claims from the queue 'image'; did you mean images?")
             let unlike = try await Program.run(["enqueue", "wash"], settings: settings)
             #expect(
                 unlike.error
-                    == "errand: no worker has brought the kind 'wash' so far: it waits for one that does")
+                    == "errand: no worker has registered the kind 'wash' so far: it waits for one that does")
             let right = try await Program.run(["enqueue", "image_compression"], settings: settings)
             #expect(right.errors == "")
         }

@@ -6,7 +6,7 @@ import Testing
 @testable import Command
 
 @Suite("errand schedule") struct ScheduleTests {
-    @Test("preview needs no database, and shows both clocks where they change")
+    @Test("preview needs no database, and shows both clocks at clock changes")
     func preview() async throws {
         let arguments = [
             "schedule", "preview", "--cron", "30 2 * * *", "--time-zone", "Europe/Paris", "--after",
@@ -53,7 +53,7 @@ import Testing
         #expect(program.errors.contains(reason))
     }
 
-    @Test("run, pause, resume, drop, list and ticks do and show what the SQL functions do")
+    @Test("run, pause, resume, drop, list and ticks do the same as the SQL functions")
     func commands() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)

@@ -62,14 +62,16 @@ import Testing
         }
     }
 
-    @Test("a user that may not claim is one line and 78, whatever it may", arguments: ["run", "worker", "scheduler"])
+    @Test(
+        "a user without the right to claim gets one line and 78, even with other rights",
+        arguments: ["run", "worker", "scheduler"])
     func rights(command: String) async throws {
         try await withTestDatabase { _, configuration in
             for role in ["errand_enqueuer", "errand_monitor"] {
                 let settings = try reaching(configuration, options: "-c role=\(role)")
                 let program = try await Program.run([command], settings: settings)
                 #expect(program.code == 78)
-                // `errand run` has said before where it listens.
+                // `errand run` has logged its address before.
                 let line =
                     "errand: the user \(role) may not claim and schedule jobs: expected a member of errand_worker; "
                     + "have `grant errand_worker to \"\(role)\"` run"
@@ -83,7 +85,7 @@ import Testing
     func readOnly(command: String) async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration, options: "-c default_transaction_read_only=on")
-            // Some twenty tries.
+            // About twenty tries.
             let stop = Task {
                 try await Task.sleep(for: .seconds(6))
                 return true
@@ -103,7 +105,7 @@ import Testing
             let settings = try reaching(configuration).merging(["ERRAND_STORAGE": "/dev/null/x"]) { one, _ in one }
             let scheduler = try await Program.run(["scheduler"], settings: settings, signals: [("scheduling", SIGTERM)])
             #expect(scheduler.code == 0)
-            // A worker has jobs that need none: those that do wait.
+            // A worker also has jobs without dependencies. Jobs with one wait.
             let worker = try await Program.run(["worker"], settings: settings, signals: [("registered", SIGTERM)])
             #expect(worker.code == 0)
             #expect(worker.errors.contains("the object store can't be used yet: jobs that need it wait"))
@@ -124,13 +126,14 @@ import Testing
         }
     }
 
-    @Test("beats that are too rare for the lease stop the start")
-    func beat() async throws {
+    @Test("heartbeats that are too rare for the lease stop the start")
+    func heartbeat() async throws {
         let settings = ["DATABASE_URL": "postgresql:///x", "ERRAND_LEASE": "10s"]
         let program = try await Program.run(["worker"], settings: settings)
         #expect(program.code == 78)
         #expect(
             program.error
-                == "errand: ERRAND_BEAT: expected a duration of at most a third of ERRAND_LEASE, got '5s' (default)")
+                == "errand: ERRAND_HEARTBEAT_INTERVAL: expected a duration of at most a third of ERRAND_LEASE, got '5s' (default)"
+        )
     }
 }

@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test("64 for a pause or a number that makes no sense", arguments: [["--every", "1ms"], ["--times", "0"]])
+    @Test("64 for an interval or a number that makes no sense", arguments: [["--every", "1ms"], ["--times", "0"]])
     func usage(arguments: [String]) async throws {
         #expect(try await Program.run(["status", "--watch"] + arguments).code == 64)
     }

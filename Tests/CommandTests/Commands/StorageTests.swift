@@ -30,7 +30,7 @@ import Testing
         #expect(plan(nil, other, adopts: true) == .record(other))
     }
 
-    @Test("init, again, on an empty mount point, with --adopt; and a worker says what to do where it was never called")
+    @Test("init, again, on an empty mount point, with --adopt; without it a worker names the fix")
     func runs() async throws {
         try await withTestDatabase { database, configuration in
             let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("78 where the folder can't be made, and nothing is recorded")
+    @Test("78 if the folder can't be created, and nothing is recorded")
     func noFolder() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration).merging(["ERRAND_STORAGE": "/dev/null/x"]) { one, _ in one }

@@ -3,7 +3,7 @@ import Foundation
 import Testing
 
 @Suite("errand web") struct WebTests {
-    @Test("answers until SIGTERM or Ctrl-C, with or without a database", arguments: [SIGTERM, SIGINT])
+    @Test("serves until SIGTERM or Ctrl-C, with or without a database", arguments: [SIGTERM, SIGINT])
     func stops(signal: Int32) async throws {
         let settings = ["DATABASE_URL": "postgresql:///x?host=/nowhere", "ERRAND_WEB_ADDRESS": "127.0.0.1:0"]
         let web = try await Program.run(["web"], settings: settings, signals: [("listening", signal)])
@@ -26,7 +26,7 @@ import Testing
             #expect(worker.code == 0)
             let warnings = worker.errors.split(separator: "\n").filter { $0.contains(" warning ") }
             #expect(warnings.count == 1, "\(warnings)")
-            #expect(warnings.first?.contains("can't answer health and metrics: let ERRAND_WEB_ADDRESS name a") == true)
+            #expect(warnings.first?.contains("can't serve health and metrics: let ERRAND_WEB_ADDRESS name a") == true)
         }
     }
 

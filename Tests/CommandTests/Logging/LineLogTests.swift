@@ -7,7 +7,7 @@ import Testing
 @Suite("Log lines") struct LineLogTests {
     private let nasty = "a\nb\u{1B}[2J\u{9B}1m\u{7F}\u{202E}\u{2028}\u{E0001}"
 
-    @Test("a line for people stays one line, whatever its values hold")
+    @Test("a line for people stays one line with any values")
     func text() {
         let line = LineLog.text("2026-11-20T18:00:00.000Z", .info, "said \(nasty)", ["b": nasty, "a": "1"])
         #expect(line.hasPrefix("2026-11-20T18:00:00.000Z info     said a\\u{a}b"))

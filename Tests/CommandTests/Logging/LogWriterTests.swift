@@ -4,7 +4,7 @@ import Testing
 @testable import Command
 
 @Suite("Writing the log") struct LogWriterTests {
-    @Test("lines beyond the bound are dropped, and a line in their place says how many")
+    @Test("lines beyond the bound are dropped, and a line has their number")
     func bounded() {
         var buffer = LogBuffer(capacity: 8)
         for line in ["one\n", "two\n", "three\n", "4\n"] { buffer.append(line) { "\($0) dropped\n" } }
@@ -29,7 +29,7 @@ import Testing
         let bytes = try #require(try pipe.fileHandleForReading.readToEnd())
         let lines = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
         let numbers = lines.compactMap { Int($0.prefix(6)) }
-        // The writer's thread may begin late: then lines are dropped, and said to be, more than once.
+        // The writer's thread may begin late. Then lines are dropped, and reported, more than once.
         let dropped = lines.compactMap { $0.hasPrefix("dropped ") ? Int($0.dropFirst("dropped ".count)) : nil }
         #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 })
         #expect(!dropped.isEmpty && lines.count == numbers.count + dropped.count)

@@ -3,7 +3,7 @@ import Foundation
 import Postgres
 import Testing
 
-@Suite("A log that nobody reads") struct StalledReaderTests {
+@Suite("A log without a reader") struct StalledReaderTests {
     @Test("a worker whose log is not read runs its jobs, and the log is complete once it is read")
     func readLate() async throws {
         try await withTestDatabase { database, configuration in
@@ -19,15 +19,15 @@ import Testing
         }
     }
 
-    @Test("a worker whose log is never read beats on, and SIGTERM ends it")
+    @Test("a worker whose log is never read sends heartbeats, and SIGTERM ends it")
     func neverRead() async throws {
         try await withTestDatabase { database, configuration in
-            let fast = ["ERRAND_LEASE": "3s", "ERRAND_BEAT": "200ms", "ERRAND_LOG_LEVEL": "trace"]
+            let fast = ["ERRAND_LEASE": "3s", "ERRAND_HEARTBEAT_INTERVAL": "200ms", "ERRAND_LOG_LEVEL": "trace"]
             let worker = try StalledWorker(settings: reaching(configuration).merging(fast) { $1 })
-            let beat = "select coalesce(max(heartbeat_at)::text, '') from errand.worker"
+            let heartbeat = "select coalesce(max(heartbeat_at)::text, '') from errand.worker"
             for _ in 0..<3 {
-                let last = try await database.query(Statement(beat)).scalar(String.self)
-                #expect(try await becomes { try await database.query(Statement(beat)).scalar(String.self) > last })
+                let last = try await database.query(Statement(heartbeat)).scalar(String.self)
+                #expect(try await becomes { try await database.query(Statement(heartbeat)).scalar(String.self) > last })
             }
             let start = ContinuousClock.now
             worker.send(SIGTERM)
@@ -49,7 +49,7 @@ import Testing
     }
 }
 
-/// A worker whose standard error is a pipe that is full already.
+/// A worker whose standard error is a full pipe.
 private final class StalledWorker: Sendable {
     private let process = Process()
     private let pipe = Pipe()
@@ -85,7 +85,7 @@ private final class StalledWorker: Sendable {
 
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
-    /// All that it writes from now on until its end.
+    /// Its output from now on until it exits.
     func read() -> Task<String, Never> {
         let reading = pipe.fileHandleForReading
         return Task {

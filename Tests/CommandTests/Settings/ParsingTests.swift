@@ -51,15 +51,15 @@ import Testing
         #expect(other.distance(to: one) == expected)
     }
 
-    @Test("the nearest name is meant, whatever its case, and none where none is near")
+    @Test("the nearest name in any case is suggested, and none if none is near")
     func closest() {
-        let names = ["ERRAND_QUEUES", "ERRAND_LEASE", "ERRAND_BEAT"]
+        let names = ["ERRAND_QUEUES", "ERRAND_LEASE", "ERRAND_HEARTBEAT_INTERVAL"]
         #expect(names.closest(to: "ERRAND_QEUES") == "ERRAND_QUEUES")
         #expect(names.closest(to: "errand_lease") == "ERRAND_LEASE")
         #expect(names.closest(to: "ERRAND_COMPLETELY_ELSE") == nil)
     }
 
-    @Test("what is printed stays in its line and controls no terminal")
+    @Test("printed values stay on one line and control no terminal")
     func printable() {
         #expect(
             "a\nb\r\u{1B}[31m\u{9B}1m\u{202E}\u{2028}".printable == #"a\u{a}b\u{d}\u{1b}[31m\u{9b}1m\u{202e}\u{2028}"#)

@@ -10,7 +10,7 @@ import Testing
         for file in files { try? FileManager.default.removeItem(atPath: file) }
     }
 
-    @Test("where nobody says anything, the defaults are in force, and each is what is expected")
+    @Test("without settings the defaults apply, and each default is valid")
     func defaults() throws {
         let settings = try Settings.load(environment: ["ERRAND_CONFIG": try file("{}")])
         for setting in Setting.all {
@@ -27,7 +27,7 @@ import Testing
         #expect(settings.value(.lease)?.origin.description == "environment ERRAND_LEASE")
         #expect(settings.value(.grace)?.text == "7s")
         #expect(settings.value(.grace)?.origin.description == "file \(path)")
-        #expect(settings.value(.beat)?.origin.description == "default")
+        #expect(settings.value(.heartbeatInterval)?.origin.description == "default")
         for setting in Setting.all {
             let samples = ["postgresql:///x", "512MB", "ABC123DEFG", "com.example.app"]
             let text = try #require(samples.filter(setting.accepts).first ?? setting.fallback)
@@ -51,7 +51,8 @@ import Testing
         "a value that isn't what is expected stops the start",
         arguments: [
             ("ERRAND_QUEUES", "default"), ("ERRAND_POLL_INTERVAL", "4ms"), ("ERRAND_LISTEN", "yes"),
-            ("ERRAND_LEASE", "500ms"), ("ERRAND_BEAT", "0s"), ("ERRAND_GRACE", "-1s"), ("ERRAND_CONNECTIONS", "0"),
+            ("ERRAND_LEASE", "500ms"), ("ERRAND_HEARTBEAT_INTERVAL", "0s"), ("ERRAND_GRACE", "-1s"),
+            ("ERRAND_CONNECTIONS", "0"),
             ("ERRAND_CONNECTIONS", "four"), ("ERRAND_STORAGE", ""), ("ERRAND_IMAGE_PROCESSES", "1001"),
             ("ERRAND_LOG_LEVEL", "loud"), ("ERRAND_LOG_FORMAT", "xml"), ("ERRAND_MEMORY", "lots"),
             ("ERRAND_MEMORY", "0MB"), ("ERRAND_IMAGE_LIMIT", "200"), ("ERRAND_EVENTS_KEPT_FROM", "begin"),
@@ -139,7 +140,7 @@ import Testing
         }
     }
 
-    @Test("what is missing says what to set, and a secret is never shown")
+    @Test("the error of a missing setting names it, and a secret is never shown")
     func secrets() throws {
         let none = try Settings.load(environment: ["ERRAND_CONFIG": try file("{}")])
         let missing = try #require(throws: ConfigurationError.self) { try none.value(.databaseURL) { $0 } }
@@ -154,7 +155,7 @@ import Testing
         #expect(!malformed.description.contains("hunter2"))
     }
 
-    /// A file of its own with this text.
+    /// A new file with this text.
     private func file(_ text: String) throws -> String {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString).json")
         try Data(text.utf8).write(to: url)

@@ -6,15 +6,15 @@ import Synchronization
 import Testing
 
 @Suite("Live Activities from their start to the stub of APNs", .serialized) struct ActivityEndToEndTests {
-    @Test("ends arrive at once when they are due, each once, and workers killed in between cost none")
+    @Test("ends arrive once when they are due, and killed workers lose none")
     func killed() async throws {
         let count = Hardness.isFull ? 10_000 : 300
         let span = Hardness.isFull ? Duration.seconds(60) : .seconds(6)
         try await withTestDatabase { database, configuration in
-            let scene = try await PushScene(database, configuration)
-            var workers = [try scene.worker(), try scene.worker()]
-            try await scene.start(count, dueIn: Hardness.isFull ? .seconds(20) : .seconds(3), over: span)
-            // Killed where they run jobs: what is at risk is what runs at that moment.
+            let fixture = try await PushFixture(database, configuration)
+            var workers = [try fixture.worker(), try fixture.worker()]
+            try await fixture.start(count, dueIn: Hardness.isFull ? .seconds(20) : .seconds(3), over: span)
+            // They are killed while they run jobs: running jobs are at risk.
             var running = 0
             for part in 1...3 {
                 #expect(
@@ -25,15 +25,15 @@ import Testing
                 #expect(try await workers[0].exit() == -SIGKILL)
                 running += try await database.count("from errand.job where state = 'running'")
                 workers.removeFirst()
-                workers.append(try scene.worker())
+                workers.append(try fixture.worker())
             }
             #expect(
                 try await database.becomes(
                     "not exists (select from errand.job where kind = 'activity_end')",
                     within: Hardness.rescue + .seconds(90)))
-            let ends = scene.ends
+            let ends = fixture.ends
             let again = ends.values.reduce(0) { $0 + $1 - 1 }
-            let delays = try await scene.delays()
+            let delays = try await fixture.delays()
             let inTime = delays.filter { $0 <= 1 }.count
             print(
                 """
@@ -44,7 +44,7 @@ import Testing
             #expect(again <= running)
             #expect(try await database.count("from activity.activity where state <> 'ended'") == 0)
             if Hardness.isFull { #expect(count - inTime <= running) }
-            try expectGrowingTimestamps(scene)
+            try expectGrowingTimestamps(fixture)
             for worker in workers {
                 worker.send(SIGTERM)
                 #expect(try await worker.exit() == 0)
@@ -52,24 +52,25 @@ import Testing
         }
     }
 
-    @Test("dead tokens end their activities at the first answer, and no job of theirs is left")
+    @Test("dead tokens end their activities at the first response, and no job of theirs is left")
     func dead() async throws {
         try await withTestDatabase { database, configuration in
             let count = 60
-            let scene = try await PushScene(database, configuration) { request in
+            let fixture = try await PushFixture(database, configuration) { request in
                 switch (Int(request.token, radix: 16) ?? 0) % 3 {
                 case 0: .status(410, "Unregistered")
                 case 1: .status(400, "BadDeviceToken")
                 default: .accepted
                 }
             }
-            try await scene.start(count, dueIn: .seconds(1))
-            let worker = try scene.worker()
+            try await fixture.start(count, dueIn: .seconds(1))
+            let worker = try fixture.worker()
             #expect(
                 try await database.becomes(
                     "not exists (select from errand.job where queue = 'pushes')", within: .seconds(60)))
-            print("F60: \(scene.server.receipts.count) requests for \(count) activities, \(count * 2 / 3) of them dead")
-            #expect(scene.server.receipts.count == count)
+            print(
+                "F60: \(fixture.server.receipts.count) requests for \(count) activities, \(count * 2 / 3) of them dead")
+            #expect(fixture.server.receipts.count == count)
             #expect(
                 try await database.count(
                     "from activity.activity where end_reason like 'token gone: %' and token is null")
@@ -86,7 +87,7 @@ import Testing
         let seen = Mutex([String: Int]())
         try await withTestDatabase { database, configuration in
             let count = Hardness.isFull ? 500 : 60
-            let scene = try await PushScene(database, configuration) { request in
+            let fixture = try await PushFixture(database, configuration) { request in
                 let number = seen.withLock { seen in
                     seen[request.token, default: 0] += 1
                     return seen[request.token] ?? 0
@@ -102,15 +103,15 @@ import Testing
                 default: return .after(.milliseconds(5), .accepted)
                 }
             }
-            try await scene.start(count, dueIn: .seconds(1))
-            let worker = try scene.worker()
+            try await fixture.start(count, dueIn: .seconds(1))
+            let worker = try fixture.worker()
             #expect(
                 try await database.becomes(
                     "not exists (select from errand.job where queue = 'pushes')", within: .seconds(70)))
-            print("F62: \(scene.ends.count) of \(count) ended over \(scene.server.connections) connections")
-            #expect(scene.ends.count == count)
+            print("F62: \(fixture.ends.count) of \(count) ended over \(fixture.server.connections) connections")
+            #expect(fixture.ends.count == count)
             #expect(try await database.count("from activity.activity where state = 'ended'") == count)
-            try expectGrowingTimestamps(scene)
+            try expectGrowingTimestamps(fixture)
             worker.send(SIGTERM)
             #expect(try await worker.exit() == 0)
         }
@@ -119,28 +120,28 @@ import Testing
     @Test("a key that Apple doesn't take holds all pushes, spends nothing and raises an alarm; no key is ever shown")
     func wrongKey() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try await PushScene(database, configuration)
+            let fixture = try await PushFixture(database, configuration)
             let other = try await PushServer()
-            try await scene.start(30, dueIn: .milliseconds(100))
-            let wrong = try scene.worker(["APNS_KEY": other.pem])
+            try await fixture.start(30, dueIn: .milliseconds(100))
+            let wrong = try fixture.worker(["APNS_KEY": other.pem])
             #expect(
                 try await database.becomes(
                     "(select count(*) from errand.job where state = 'parked' and attempt = 0) = 30",
                     within: .seconds(30)))
-            print("F63: \(scene.server.receipts.count) requests with the wrong key")
+            print("F63: \(fixture.server.receipts.count) requests with the wrong key")
             #expect(
                 try await database.count(
                     "from errand.health() where check_name = 'dependencies' and not ok and detail like '%apns%'") == 1)
             let secret = String(other.pem.split(separator: "\n")[1])
-            #expect(!wrong.output.contains(secret) && wrong.output.contains("has to be set up right"))
+            #expect(!wrong.output.contains(secret) && wrong.output.contains("has to be configured correctly"))
             wrong.send(SIGTERM)
             #expect(try await wrong.exit() == 0)
-            let right = try scene.worker()
+            let right = try fixture.worker()
             try await database.execute("select errand.dependency_close('apns')")
             #expect(
                 try await database.becomes(
                     "not exists (select from errand.job where queue = 'pushes')", within: .seconds(40)))
-            #expect(scene.ends.count == 30)
+            #expect(fixture.ends.count == 30)
             right.send(SIGTERM)
             #expect(try await right.exit() == 0)
         }
@@ -149,27 +150,27 @@ import Testing
     @Test("while APNs is down until the 8 hours are over, nothing is sent after them")
     func never() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try await PushScene(database, configuration)
-            try await scene.server.stop()
+            let fixture = try await PushFixture(database, configuration)
+            try await fixture.server.stop()
             // Due 58 s ago: their 8 hours are over in 2 s.
-            try await scene.start(20, dueIn: .seconds(-58))
-            let worker = try scene.worker()
+            try await fixture.start(20, dueIn: .seconds(-58))
+            let worker = try fixture.worker()
             try await Task.sleep(for: .seconds(3))
-            try await scene.server.start()
+            try await fixture.server.start()
             #expect(
                 try await database.becomes(
                     "not exists (select from errand.job where queue = 'pushes')", within: .seconds(40)))
-            #expect(scene.server.receipts.isEmpty)
-            // Obsolete at its claim, or cancelled where the attempt that the time ran out for had already begun.
+            #expect(fixture.server.receipts.isEmpty)
+            // Obsolete at its claim, or cancelled if an attempt was running when the time was over.
             #expect(try await database.count("from errand.history where state in ('obsolete', 'cancelled')") == 20)
             worker.send(SIGTERM)
             #expect(try await worker.exit() == 0)
         }
     }
 
-    /// For a phone, the one that arrives later is never the older one.
-    private func expectGrowingTimestamps(_ scene: PushScene) throws {
-        for (_, requests) in Dictionary(grouping: scene.server.receipts.map(\.request), by: \.token) {
+    /// A later push to a phone is never an older one.
+    private func expectGrowingTimestamps(_ fixture: PushFixture) throws {
+        for (_, requests) in Dictionary(grouping: fixture.server.receipts.map(\.request), by: \.token) {
             let stamps = requests.sorted { $0.number < $1.number }.map(\.timestamp)
             #expect(stamps == stamps.sorted())
         }

@@ -19,9 +19,9 @@ import Testing
         await original.close()
     }
 
-    @Test("one made by createdb or by a dump runs nothing until it is adopted, and says so; the original works on")
+    @Test("a copy by createdb or a dump runs no jobs until it is adopted, and reports that; the original continues")
     func copies() async throws {
-        let (cluster, other) = (try await MortalCluster(), try await MortalCluster())
+        let (cluster, other) = (try await KillableCluster(), try await KillableCluster())
         let url = try await cluster.url()
         try await fill(url)
         let elsewhere = try await other.url()
@@ -73,15 +73,15 @@ import Testing
 
     @Test("a worker on a standby waits with one line; once that is promoted it works, without being adopted")
     func promoted() async throws {
-        let primary = try await MortalCluster()
+        let primary = try await KillableCluster()
         let url = try await primary.url()
         try await fill(url)
-        let standby = try await MortalCluster(copying: primary)
+        let standby = try await KillableCluster(copying: primary)
         let standbyURL = try await standby.url()
 
         let doctor = try Program(["doctor", "--as", "scheduler"], database: standbyURL)
         #expect(try await doctor.exit() == 78)
-        #expect(doctor.output.contains("the server is a standby, which takes no writes until it is promoted"))
+        #expect(doctor.output.contains("the server is a standby, which accepts no writes until it is promoted"))
         #expect(doctor.output.split(separator: "\n").filter { $0.hasPrefix("FAIL") }.count == 1, "\(doctor.output)")
         let worker = try Program(["doctor", "--as", "worker"], database: standbyURL)
         #expect(try await worker.exit() == 78)
@@ -109,19 +109,19 @@ import Testing
         try await primary.drop()
     }
 
-    @Test("/readyz of `errand web` fails where its user may not read the metrics")
+    @Test("/readyz of `errand web` fails if its user may not read the metrics")
     func mayNotRead() async throws {
-        let cluster = try await MortalCluster()
+        let cluster = try await KillableCluster()
         let url = try await cluster.url()
         #expect(try await Program(["migrate"], database: url).exit() == 0)
-        for (role, answer) in [
+        for (role, expected) in [
             ("errand_monitor", "ok metrics"),
             ("errand_enqueuer", "failed metrics: errand_enqueuer may not read them: have `grant errand_monitor"),
         ] {
             let web = try Program(
                 ["web"], database: url + "&options=-c%20role%3D\(role)",
                 settings: ["ERRAND_WEB_ADDRESS": "127.0.0.1:0"])
-            #expect(try await web.answer("readyz").contains(answer))
+            #expect(try await web.response("readyz").contains(expected))
             web.send(SIGTERM)
             #expect(try await web.exit() == 0)
         }

@@ -4,7 +4,7 @@ import SystemPackage
 
 /// Runs a script of bash and returns what it prints.
 ///
-/// - Throws: ``MortalError`` with what it said, where it fails.
+/// - Throws: ``ShellError`` with what it said, where it fails.
 @discardableResult
 func shell(_ script: String) async throws -> String {
     let result = try await Subprocess.run(
@@ -12,7 +12,7 @@ func shell(_ script: String) async throws -> String {
         environment: .custom(["PATH": "/usr/sbin:/usr/bin:/sbin:/bin"]), output: .string(limit: 1 << 20),
         error: .string(limit: 1 << 20))
     guard result.terminationStatus.isSuccess else {
-        throw MortalError(text: "\(script): \(result.standardError)")
+        throw ShellError(text: "\(script): \(result.standardError)")
     }
     return result.standardOutput
 }

@@ -5,20 +5,20 @@ import Postgres
 import StorageKit
 import Testing
 
-/// Secrets that are made up are given to every setting that takes one, and looked for in all that anybody could read.
+/// Every setting that takes a secret gets an invented one. The tests search for them in all readable output.
 @Suite("Secrets", .serialized) struct SecretTests {
     @Test(
         "work that succeeds and work that fails shows no secret in logs, rows, metrics, URLs or the list of processes")
     func working() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try await SecretScene(database, configuration)
-            try await scene.store.put(scene.photo(), at: ObjectKey("uploads/whole.jpg"))
-            try await scene.store.put(Array("<svg>no photo</svg>".utf8), at: ObjectKey("uploads/broken.jpg"))
+            let fixture = try await SecretFixture(database, configuration)
+            try await fixture.store.put(fixture.photo(), at: ObjectKey("uploads/whole.jpg"))
+            try await fixture.store.put(Array("<svg>no photo</svg>".utf8), at: ObjectKey("uploads/broken.jpg"))
             var evidence = Evidence()
 
-            // The right keys: one photo is delivered, and others fail in all the ways there are.
-            let worker = try scene.start("worker", log: "text")
-            let services = [worker, try scene.start("scheduler", log: "json"), try scene.start("web", log: "json")]
+            // The right keys: one photo is delivered, and the others fail in every possible way.
+            let worker = try fixture.start("worker", log: "text")
+            let services = [worker, try fixture.start("scheduler", log: "json"), try fixture.start("web", log: "json")]
             for name in ["whole", "broken", "missing"] {
                 try await database.execute(Statement("select media.submit($1)", ["uploads/\(name).jpg"]))
             }
@@ -34,12 +34,12 @@ import Testing
                         and (select count(*) from media.photo_status where state = 'failed') = 2
                         and exists (select from errand.job_status where kind = 'upload_retry' and jsonb_array_length(attempts) > 0)
                     """, within: .seconds(60)), "\(worker.output.suffix(2000))")
-            for command in SecretScene.commands {
-                evidence.add("errand \(command.joined(separator: " "))", try await scene.says(command))
+            for command in SecretFixture.commands {
+                evidence.add("errand \(command.joined(separator: " "))", try await fixture.says(command))
             }
             for service in services {
                 for path in ["healthz", "readyz", "metrics"] {
-                    evidence.add("/\(path)", try await service.answer(path))
+                    evidence.add("/\(path)", try await service.response(path))
                 }
             }
             #expect(evidence.text("/metrics")?.contains("errand_") == true)
@@ -47,18 +47,18 @@ import Testing
             for service in services { service.send(SIGTERM) }
             for service in services { #expect(try await service.exit(within: .seconds(60)) == 0) }
 
-            // Wrong keys: the store says so at length, and what needs it waits.
-            let wrong = scene.wrongKeys
+            // Wrong keys: the store's error repeats the request, and jobs that need the store wait.
+            let wrong = fixture.wrongKeys
             try await database.execute(
                 Statement("select media.submit_upload('photos/wrong.jpg', $1)", [Bytes([1, 2, 3])]))
-            let failing = try scene.start("run", log: "text", wrong)
+            let failing = try fixture.start("run", log: "text", wrong)
             #expect(
                 try await database.becomes(
                     "exists (select from errand.dependency_status where state <> 'closed')", within: .seconds(60)),
                 "\(failing.output.suffix(2000))")
-            evidence.add("/metrics", try await failing.answer("metrics"))
+            evidence.add("/metrics", try await failing.response("metrics"))
             for command in [["doctor"], ["doctor", "--json"]] {
-                let said = try await scene.says(command, wrong)
+                let said = try await fixture.says(command, wrong)
                 #expect(said.contains("storage"))
                 evidence.add("errand \(command.joined(separator: " ")) with wrong keys", said)
             }
@@ -67,10 +67,10 @@ import Testing
             #expect(try await failing.exit(within: .seconds(60)) == 0)
 
             for service in services + [failing] { evidence.add("a log", service.output) }
-            for request in scene.proxy.requests { evidence.add("a URL", request.path) }
+            for request in fixture.proxy.requests { evidence.add("a URL", request.path) }
             try await evidence.addDatabase(database, url: TestServer.url(of: configuration, directly: true))
             #expect(evidence.text("the dump of the database")?.contains("uploads/broken.jpg") == true)
-            #expect(evidence.shows(scene.canaries) == [])
+            #expect(evidence.shows(fixture.canaries) == [])
         }
     }
 
@@ -87,9 +87,9 @@ import Testing
         let services = try ["run", "worker", "scheduler", "web"].map {
             try Program([$0], database: url, settings: settings)
         }
-        evidence.add("/readyz", try await services[3].answer("readyz"))
+        evidence.add("/readyz", try await services[3].response("readyz"))
         #expect(evidence.text("/readyz")?.contains("failed database") == true)
-        evidence.add("/metrics", try await services[3].answer("metrics"))
+        evidence.add("/metrics", try await services[3].response("metrics"))
         for command in [
             ["migrate"], ["doctor", "--json"], ["status", "--json"], ["job", "list"], ["enqueue", "noop"],
         ] {
@@ -114,7 +114,7 @@ import Testing
         defer { try? FileManager.default.removeItem(atPath: file) }
         var evidence = Evidence()
         var canaries: [Canary] = []
-        // So that the malformed one is looked at at all.
+        // So that the malformed one is read.
         let usable = ListedSetting.companions.merging([
             "STORAGE_URL": "s3://photos?endpoint=http://127.0.0.1:1&plaintext=true", "STORAGE_ACCESS_KEY": "key",
             "STORAGE_SECRET_KEY": "key", "ERRAND_LOG_LEVEL": "trace",
@@ -136,7 +136,7 @@ import Testing
                         try await Program.says(command, database: "postgresql://127.0.0.1:1/none", settings: settings))
                 }
             }
-            // In the file: another kind of JSON, and JSON that ends too early.
+            // In the file: JSON of another type, and incomplete JSON.
             let path = secret.key.split(separator: ".")
             let (open, closed) = (path.map { "{\"\($0)\": " }.joined(), String(repeating: "}", count: path.count))
             for value in ["[\"\(canary.text)\"]\(closed)", "\"\(canary.text)\""] {
@@ -172,7 +172,7 @@ import Testing
     }
 }
 
-/// The text of a key such as Apple gives out.
+/// The text of a key in Apple's format.
 private func pushKey() throws -> String {
     let openssl = Process()
     openssl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -186,12 +186,12 @@ private func pushKey() throws -> String {
     return text
 }
 
-/// A database, and a store behind a proxy, that are used with secrets of which each is a canary.
-private struct SecretScene: Sendable {
+/// A database, and a store behind a proxy. Each of their secrets is a canary.
+private struct SecretFixture: Sendable {
     let database: Database
     let proxy: FaultProxy
     let store: S3Store
-    /// Keys that the store refuses.
+    /// Keys that the store rejects.
     let wrongKeys: [String: String]
     let canaries: [Canary]
     private let url: String
@@ -199,16 +199,16 @@ private struct SecretScene: Sendable {
 
     init(_ database: Database, _ configuration: PostgresConfiguration) async throws {
         let server = try BucketServer.moto()
-        let storage = try await StorageScene(database, configuration) { request in
+        let storage = try await StorageFixture(database, configuration) { request in
             switch request.path {
-            case let path where path.contains("refused"): .answer(400, code: "InvalidRequest")
-            case let path where path.contains("busy"): .answer(503, code: "SlowDown")
+            case let path where path.contains("refused"): .respond(400, code: "InvalidRequest")
+            case let path where path.contains("busy"): .respond(503, code: "SlowDown")
             default: .none
             }
         }
         self.database = database
         (proxy, store) = (storage.proxy, storage.store)
-        // The test's server asks for no password, so any will do; moto chose the keys.
+        // The test's server requires no password, so any works. moto chose the keys.
         let password = Canary(of: "DATABASE_URL")
         let plain = try TestServer.url(of: configuration)
         url = plain + (plain.contains("?") ? "&" : "?") + "password=" + password.percentEncoded
@@ -224,7 +224,7 @@ private struct SecretScene: Sendable {
                 password, Canary("STORAGE_ACCESS_KEY", server.accessKey),
                 Canary("STORAGE_SECRET_KEY", server.secretKey),
             ]
-            // Its first line is the same in every key.
+            // The first line is the same in every key.
             + key.split(separator: "\n").dropFirst(2).dropLast().map { Canary("APNS_KEY", String($0)) }
         wrongKeys = Dictionary(uniqueKeysWithValues: wrong.map { ($0.setting, $0.text) })
         let known = Set(right.keys).union(wrongKeys.keys).union(["DATABASE_URL"])
@@ -235,7 +235,7 @@ private struct SecretScene: Sendable {
         settings = right.merging(["ERRAND_LOG_LEVEL": "trace", "ERRAND_WEB_ADDRESS": "127.0.0.1:0"]) { one, _ in one }
     }
 
-    /// Commands that show something.
+    /// Commands with output.
     static let commands: [[String]] = [
         ["config"], ["config", "--json"], ["doctor"], ["doctor", "--json"], ["migrate", "--status"], ["status"],
         ["status", "--json"], ["job", "list", "--json"], ["job", "show", "1", "--json"],

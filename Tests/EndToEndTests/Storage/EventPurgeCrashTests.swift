@@ -6,7 +6,7 @@ import StorageKit
 import Testing
 
 @Suite("Events are purged", .serialized) struct EventPurgeCrashTests {
-    /// How much there is to purge.
+    /// The amount to purge.
     private struct Size {
         let events: Int
         let photos: Int
@@ -25,10 +25,10 @@ import Testing
             default: Size(events: 4, photos: 25, kills: 3)
             }
         try await withTestDatabase(connections: 24) { database, configuration in
-            let scene = try await PurgeScene(database, configuration, isVersioned: isVersioned)
-            try await scene.make(size.events, photos: size.photos, isOver: true)
-            try await scene.make(5, photos: 10, isOver: false)
-            let others = try await scene.putObjects(
+            let fixture = try await PurgeFixture(database, configuration, isVersioned: isVersioned)
+            try await fixture.make(size.events, photos: size.photos, isOver: true)
+            try await fixture.make(5, photos: 10, isOver: false)
+            let others = try await fixture.putObjects(
                 twice: isVersioned, resultsOneIn: Hardness.isFull && !isVersioned ? 10 : 1)
             let total = size.events * (2 * size.photos + 1)
             print(
@@ -37,13 +37,14 @@ import Testing
 
             var kills = 0
             while kills < size.kills {
-                let before = try await scene.left()
-                let victim = try scene.program("worker")
+                let before = try await fixture.left()
+                let victim = try fixture.program("worker")
                 try await database.execute("select errand.enqueue('event_purge'), errand.enqueue('object_removal')")
-                // Spread over the whole of the work: each has done its part, and is somewhere in the middle of the next.
+                // Spread over the whole of the work: each has done its part, and is somewhere in the middle of the
+                // next.
                 let step = max(1, total / (2 * size.kills))
                 let start = ContinuousClock.now
-                while try await before - scene.left() < step, ContinuousClock.now - start < .seconds(15) {
+                while try await before - fixture.left() < step, ContinuousClock.now - start < .seconds(15) {
                     try await Task.sleep(for: .milliseconds(20))
                 }
                 try await Task.sleep(for: .milliseconds(Int.random(in: 0...100)))
@@ -52,50 +53,50 @@ import Testing
                 kills += 1
             }
 
-            let heir = try scene.program("run")
+            let successor = try fixture.program("run")
             let start = ContinuousClock.now
-            while try await scene.left() > 0 {
+            while try await fixture.left() > 0 {
                 try #require(ContinuousClock.now - start < .seconds(Hardness.isFull ? 900 : 90))
-                if !Hardness.isFull { try await scene.hurry() }
+                if !Hardness.isFull { try await fixture.skipDelays() }
                 try await Task.sleep(for: .seconds(1))
             }
             let (receipts, photos, objects) = try await database.query(
                 "select count(finished_at), sum(photos), sum(objects) from media.receipt"
             )[0].decode(Int.self, Int.self, Int.self)
-            let orphans = try await scene.objects().subtracting(others)
+            let orphans = try await fixture.objects().subtracting(others)
             print(
-                "F58 (\(server)): \(kills) kills, \(scene.refusal.refused) refusals; \(receipts) receipts of \(photos) photos "
+                "F58 (\(server)): \(kills) kills, \(fixture.refusal.refused) refusals; \(receipts) receipts of \(photos) photos "
                     + "and \(objects) objects; objects left \(orphans.count), of others gone "
-                    + "\(others.subtracting(try await scene.objects()).count), \(ContinuousClock.now - start) after the last"
+                    + "\(others.subtracting(try await fixture.objects()).count), \(ContinuousClock.now - start) after the last"
             )
             #expect(receipts == size.events && photos == size.events * size.photos && objects == 2 * photos)
             #expect(orphans.isEmpty)
-            #expect(others.subtracting(try await scene.objects()).isEmpty)
-            #expect(scene.refusal.refused > 0)
+            #expect(others.subtracting(try await fixture.objects()).isEmpty)
+            #expect(fixture.refusal.refused > 0)
             #expect(try await database.count("from events.event") == 5)
             #expect(try await database.count("from media.photo") == 50)
-            if isVersioned { #expect(try await scene.versions() == 200) }
-            heir.send(SIGTERM)
-            #expect(try await heir.exit() == 0)
+            if isVersioned { #expect(try await fixture.versions() == 200) }
+            successor.send(SIGTERM)
+            #expect(try await successor.exit() == 0)
         }
     }
 
-    @Test("an event goes when its 8 days are over: its rows within 20 s, its objects within 5 minutes")
+    @Test("an event is deleted after 8 days: its rows within 20 s, its objects within 5 minutes")
     func inTime() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try await PurgeScene(database, configuration, isVersioned: false)
-            try await scene.make(1, photos: 20, isOver: true)
-            let others = try await scene.putObjects()
+            let fixture = try await PurgeFixture(database, configuration, isVersioned: false)
+            try await fixture.make(1, photos: 20, isOver: true)
+            let others = try await fixture.putObjects()
             #expect(others.isEmpty)
-            let running = try scene.program("run")
+            let running = try fixture.program("run")
             #expect(try await database.becomes("exists (select from errand.worker)", within: .seconds(60)))
-            // Not due yet: it becomes due in 5 s.
+            // Due in 5 s.
             try await database.execute(
                 "update events.event set ends_at = now() - interval '192 hours' + interval '5 s'")
             let due = ContinuousClock.now + .seconds(5)
             #expect(try await database.becomes("not exists (select from events.event)", within: .seconds(60)))
             let rows = ContinuousClock.now - due
-            while try await !scene.objects().isEmpty { try #require(ContinuousClock.now - due < .seconds(120)) }
+            while try await !fixture.objects().isEmpty { try #require(ContinuousClock.now - due < .seconds(120)) }
             let objects = ContinuousClock.now - due
             #expect(rows > .zero)
             if Hardness.isFull {

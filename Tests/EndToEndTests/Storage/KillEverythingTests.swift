@@ -7,13 +7,13 @@ import StorageKit
 import Testing
 
 @Suite("Workers, object store and database killed at random", .serialized) struct KillEverythingTests {
-    /// How long the killing goes on; 10 minutes are promised.
+    /// The duration of the kills; the promise is 10 minutes.
     private let span: Duration = Hardness.isFull ? .seconds(600) : .seconds(15)
 
     @Test("no photo that was handed over is lost, none is stored twice or damaged, and nothing else is in the bucket")
     func killed() async throws {
-        let cluster = try await MortalCluster()
-        let bucket = try MortalBucket(port: freePort())
+        let cluster = try await KillableCluster()
+        let bucket = try KillableBucket(port: freePort())
         var configuration = try PostgresConfiguration(url: await cluster.url())
         configuration.statementTimeout = .seconds(20)
         let database = Database(
@@ -23,7 +23,7 @@ import Testing
         let settings = Hardness.settings.merging(
             [
                 "ERRAND_QUEUES": "uploads=16", "STORAGE_URL": bucket.url,
-                "STORAGE_ACCESS_KEY": MortalBucket.keys.access, "STORAGE_SECRET_KEY": MortalBucket.keys.secret,
+                "STORAGE_ACCESS_KEY": KillableBucket.keys.access, "STORAGE_SECRET_KEY": KillableBucket.keys.secret,
             ]) { _, new in new }
         #expect(try await Program(["migrate"], database: url).exit() == 0)
         try await Program.initialiseStore(database: url, settings: settings)
@@ -43,7 +43,7 @@ import Testing
                 try await Task.sleep(for: .milliseconds(20))
             }
             let down = Duration.milliseconds(Int.random(in: 0...1500, using: &random))
-            // Each of them in each round of four, workers twice.
+            // Each is killed once in a round of four, workers twice.
             if victims.isEmpty { victims = ["store", "database", "worker", "worker"].shuffled(using: &random) }
             let victim = victims.removeLast()
             kills[victim, default: 0] += 1
@@ -61,13 +61,13 @@ import Testing
                 workers[index].send(SIGKILL)
                 workers[index] = try Program(["worker"], database: url, settings: settings)
             }
-            // As a supervisor does.
+            // Like a supervisor.
             for index in workers.indices where !workers[index].isRunning {
                 workers[index] = try Program(["worker"], database: url, settings: settings)
             }
         }
 
-        // Those whose four attempts met a fault each are kept: ops start them again.
+        // Jobs whose four attempts all met a fault have failed. An operator retries them.
         var again = 0
         #expect(
             try await database.becomes("not exists (select from errand.job)", within: Hardness.rescue + .seconds(120)))
@@ -89,12 +89,12 @@ import Testing
         let files = try FileManager.default.contentsOfDirectory(
             at: bucket.folder.appendingPathComponent("photos/photos"), includingPropertiesForKeys: nil
         )
-        // What rclone leaves of a put in the middle of which it was killed; a later one makes the object.
+        // The incomplete file of a put during which rclone was killed. A later put stores the object.
         .filter { !$0.lastPathComponent.hasPrefix(".rclone_temp_put_") }
         #expect(Set(files.map(\.lastPathComponent)) == Set(known.map { "\(100_000 + $0).jpg" }), "one each, no orphan")
         for file in files {
             let number = Int(file.lastPathComponent.prefix(6)).map { $0 - 100_000 } ?? -1
-            #expect(try Array(Data(contentsOf: file)) == StorageScene.bytes(number))
+            #expect(try Array(Data(contentsOf: file)) == StorageFixture.bytes(number))
         }
         #expect(kills.count == 3)
         for worker in workers {
@@ -105,10 +105,11 @@ import Testing
         try await cluster.drop()
     }
 
-    /// Hands a photo over, as an app's server does. Answers whether its commit was acknowledged.
+    /// Submits a photo, like an app's server. Returns whether its commit was acknowledged.
     private func submit(_ number: Int, to database: Database) async -> Bool {
         let statement = Statement(
-            "select media.submit_upload($1, $2)", ["photos/\(100_000 + number).jpg", Bytes(StorageScene.bytes(number))])
+            "select media.submit_upload($1, $2)",
+            ["photos/\(100_000 + number).jpg", Bytes(StorageFixture.bytes(number))])
         return (try? await database.execute(statement)) != nil
     }
 }

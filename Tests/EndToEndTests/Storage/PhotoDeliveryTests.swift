@@ -10,10 +10,10 @@ import Testing
     func delivers() async throws {
         let photo = try twelveMegapixels()
         try await withTestDatabase { database, configuration in
-            let scene = try await StorageScene(database, configuration)
+            let fixture = try await StorageFixture(database, configuration)
             let settings = ["ERRAND_QUEUES": "images=2,uploads=16"]
-            try await scene.store.put(photo, at: ObjectKey("uploads/12.jpg"))
-            try await deliver(database, try scene.worker(settings), "bucket") { try await scene.store.get($0) }
+            try await fixture.store.put(photo, at: ObjectKey("uploads/12.jpg"))
+            try await deliver(database, try fixture.worker(settings), "bucket") { try await fixture.store.get($0) }
         }
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("photos-\(UUID().uuidString)").path
         defer { try? FileManager.default.removeItem(atPath: root) }
@@ -32,7 +32,7 @@ import Testing
         _ database: Database, _ worker: Program, _ what: String, get: (ObjectKey) async throws -> [UInt8]
     ) async throws {
         #expect(try await database.becomes("exists (select from errand.worker)", within: .seconds(60)))
-        // One after the other, and the best counts: the promise is about a machine that does nothing else.
+        // One after the other, and the best counts: the promise is for a machine without other load.
         for number in 1...3 {
             try await database.execute("select media.submit('uploads/12.jpg')")
             #expect(
@@ -64,7 +64,7 @@ import Testing
         #expect(try await worker.exit() == 0)
     }
 
-    /// A part of a real photograph, from Debian's package mate-backgrounds, as big as a phone's: 4000 by 3000.
+    /// A part of a real photograph from Debian's package mate-backgrounds, with a phone's size: 4000 by 3000.
     private func twelveMegapixels() throws -> [UInt8] {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("twelve-\(UUID().uuidString).jpg")
         defer { try? FileManager.default.removeItem(at: file) }

@@ -10,35 +10,35 @@ import Testing
     )
     func down() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try await StorageScene(database, configuration)
+            let fixture = try await StorageFixture(database, configuration)
             let count = 200
-            scene.proxy.stop()
-            let worker = try scene.worker()
-            try await scene.stage(count)
+            fixture.proxy.stop()
+            let worker = try fixture.worker()
+            try await fixture.stage(count)
             #expect(
                 try await database.becomes(
                     "(select count(*) from errand.job where state = 'parked') >= \(count - 1)", within: .seconds(60)))
             try await Task.sleep(for: Hardness.isFull ? .seconds(300) : .seconds(4))
-            #expect(scene.puts.isEmpty)
+            #expect(fixture.puts.isEmpty)
 
-            try scene.proxy.start()
+            try fixture.proxy.start()
             let back = ContinuousClock.now
             #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))
-            let puts = scene.puts
+            let puts = fixture.puts
             let first = try #require(puts.first).at - back
             let last = try #require(puts.last).at - back
             print("F51: first upload \(first) and the 200th \(last) after the store was back")
-            // The numbers are promised of a machine that does nothing else, and not of one with other tests beside it.
+            // The numbers are promised for a machine without other load, such as other tests.
             #expect(first <= (Hardness.isFull ? .seconds(1.5) : .seconds(30)))
             #expect(last <= (Hardness.isFull ? .seconds(5) : .seconds(30)))
             #expect(puts.count == count)
-            // Sixteen run at once, so neighbours may change places on their way.
+            // Sixteen run concurrently, so neighbours may finish in another order.
             let order = puts.compactMap { Int($0.path.suffix(8).prefix(4)) }.map { $0 - 1000 }
             #expect(order.first == 0)
             for (place, number) in order.enumerated() { #expect(abs(place - number) <= 32) }
             #expect(
                 try await database.count("from errand.history where attempt <> 1") == 0, "attempts burned by waiting")
-            try await scene.expectDelivered(count)
+            try await fixture.expectDelivered(count)
             worker.send(SIGTERM)
             #expect(try await worker.exit() == 0)
         }
@@ -47,28 +47,28 @@ import Testing
     @Test("while it is up and down by turns, one try a second is made, and each upload is put once")
     func flapping() async throws {
         try await withTestDatabase { database, configuration in
-            let scene = try await StorageScene(database, configuration)
+            let fixture = try await StorageFixture(database, configuration)
             let (rounds, span) = Hardness.isFull ? (5, 10) : (2, 3)
-            let worker = try scene.worker()
+            let worker = try fixture.worker()
             var staged = 0
             var secondsDown = 0
             for _ in 0..<rounds {
                 let start = ContinuousClock.now
-                scene.proxy.stop()
-                try await scene.stage(50, after: staged)
+                fixture.proxy.stop()
+                try await fixture.stage(50, after: staged)
                 staged += 50
                 try await Task.sleep(for: .seconds(span))
-                try scene.proxy.start()
-                // Measured: on a busy machine the store stays down for longer than it was to.
+                try fixture.proxy.start()
+                // Measured, because on a busy machine the store stays down longer than planned.
                 secondsDown += Int(((ContinuousClock.now - start) / .seconds(1)).rounded(.up))
                 try await Task.sleep(for: .seconds(span))
             }
             #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))
-            #expect(scene.puts.count == staged)
-            try await scene.expectDelivered(staged)
+            #expect(fixture.puts.count == staged)
+            try await fixture.expectDelivered(staged)
             worker.send(SIGTERM)
             #expect(try await worker.exit() == 0)
-            // A claim of sixteen may be under way when it goes down; counts of the attempts that found it so.
+            // A claim of sixteen may be in flight when the store goes down. These attempts count.
             let found = try await database.query(
                 "select coalesce(sum(jobs), 0)::int8 from errand.finished_per_minute where outcome = 'parked'"
             ).scalar(Int.self)

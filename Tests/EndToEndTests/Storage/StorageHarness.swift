@@ -5,13 +5,13 @@ import Postgres
 import StorageKit
 import Testing
 
-/// A worker of the built program, a part of moto's bucket, and a proxy with a script between them.
-struct StorageScene: Sendable {
+/// A worker of the built program, a prefix of moto's bucket, and a scripted proxy between them.
+struct StorageFixture: Sendable {
     let database: Database
     let proxy: FaultProxy
     /// The bucket without the proxy.
     let store: S3Store
-    /// Where the bucket is, by way of the proxy: what STORAGE_URL says.
+    /// The bucket's location through the proxy, for STORAGE_URL.
     let storageURL: String
     private let url: String
     private let settings: [String: String]
@@ -36,7 +36,7 @@ struct StorageScene: Sendable {
                 "ERRAND_QUEUES": "uploads=16", "STORAGE_URL": storageURL,
                 "STORAGE_ACCESS_KEY": server.accessKey, "STORAGE_SECRET_KEY": server.secretKey,
             ]) { _, new in new }
-        // Without the proxy: what it counts and spoils is the workers' alone.
+        // Without the proxy, which counts and disturbs only the workers' requests.
         let past = ["STORAGE_URL": server.url(prefix: prefix)]
         try await Program.initialiseStore(database: url, settings: settings.merging(past) { _, new in new })
     }
@@ -45,7 +45,7 @@ struct StorageScene: Sendable {
         try Program(["worker"], database: url, settings: settings.merging(changed) { _, new in new })
     }
 
-    /// Hands objects over, the oldest first, each with bytes of its own.
+    /// Submits objects with different bytes, the oldest first.
     func stage(_ count: Int, after first: Int = 0, size: Int = 20_000) async throws {
         for number in first..<(first + count) {
             try await database.execute(
@@ -62,7 +62,7 @@ struct StorageScene: Sendable {
     /// Requests that put an object.
     var puts: [FaultProxy.Request] { proxy.requests.filter { $0.method == "PUT" } }
 
-    /// Expects all of them stored, each once and whole, recorded, and nothing else in the bucket.
+    /// Expects that each object is stored once, complete and recorded, and that the bucket has no other object.
     func expectDelivered(_ count: Int, size: Int = 20_000) async throws {
         let keys = try await store.keys(beginning: "", after: nil, atMost: 10_000)
         #expect(keys.map(\.text) == (0..<count).map(key), "one object each, and no orphan")

@@ -2,24 +2,26 @@ import Foundation
 import Logging
 import Postgres
 
-/// A walk: a server of its own, sessions that do at random what people and applications do, workers, and faults.
+/// A walk: a separate server, sessions with random operations of people and applications, workers, and faults.
 struct RandomWalk {
     let seed: UInt64
     let span: Duration
-    /// Runs once the schema is there.
+    /// Runs after the migration.
     var breaking: String?
 
     struct Report {
         var faults: [WalkFault]
-        /// What has happened, for people.
+        /// A readable report.
         var summary: String
     }
 
     private static let sessions = 8
-    private static let settings = ["ERRAND_QUEUES": "default=6,other=3", "ERRAND_LEASE": "3s", "ERRAND_BEAT": "500ms"]
+    private static let settings = [
+        "ERRAND_QUEUES": "default=6,other=3", "ERRAND_LEASE": "3s", "ERRAND_HEARTBEAT_INTERVAL": "500ms",
+    ]
 
     func run() async throws -> Report {
-        let cluster = try await MortalCluster()
+        let cluster = try await KillableCluster()
         do {
             let report = try await run(on: cluster)
             try await cluster.drop()
@@ -30,10 +32,10 @@ struct RandomWalk {
         }
     }
 
-    private func run(on cluster: MortalCluster) async throws -> Report {
+    private func run(on cluster: KillableCluster) async throws -> Report {
         let url = try await cluster.url()
         guard try await Program(["migrate"], database: url).exit() == 0 else {
-            throw MortalError(text: "errand migrate failed")
+            throw ShellError(text: "errand migrate failed")
         }
         var configuration = try PostgresConfiguration(url: url)
         configuration.statementTimeout = .seconds(30)
@@ -52,9 +54,9 @@ struct RandomWalk {
                 }
             }
             for hand in 0..<3 {
-                group.addTask { try await WalkHand(fixed, record: record, seed: seed &+ UInt64(hand) &* 77).run() }
+                group.addTask { try await WalkWorker(fixed, record: record, seed: seed &+ UInt64(hand) &* 77).run() }
             }
-            group.addTask { try await WalkHand(fixed, record: record, seed: seed, isOrderly: true).run() }
+            group.addTask { try await WalkWorker(fixed, record: record, seed: seed, isOrderly: true).run() }
             group.addTask {
                 try await WalkChaos(cluster: cluster, url: url, settings: Self.settings, seed: seed, record: record)
                     .run(for: span)
@@ -75,8 +77,8 @@ struct RandomWalk {
                 "seed \(seed): \(newest) transactions, \(jobs) jobs, \(events) changes; refused \(refusals); \(chaos)")
     }
 
-    /// What the server's log says of a deadlock.
-    private func deadlock(_ cluster: MortalCluster) throws -> WalkFault {
+    /// The lines about deadlocks in the server's log.
+    private func deadlock(_ cluster: KillableCluster) throws -> WalkFault {
         let log = try String(contentsOf: cluster.folder.appendingPathComponent("postgres.log"), encoding: .utf8)
         let lines = log.split(separator: "\n").drop { !$0.contains("deadlock detected") }
         return WalkFault(id: 0, text: "a deadlock:\n\(lines.prefix(30).joined(separator: "\n"))")
@@ -88,7 +90,7 @@ struct RandomWalk {
             if let breaking { try await connection.script(breaking) }
             for statement: Statement in [
                 "select errand.make_partitions_v1()", "select set_config('walk.cause', 'operation 0 setup', false)",
-                Statement("select errand.register_kinds($1)", [WalkHand.kinds]),
+                Statement("select errand.register_kinds($1)", [WalkWorker.kinds]),
                 "select errand.set_limit('tenant/*', 2)",
                 "select errand.set_limit('solo', 1)", "insert into walk.done values (0, 'setup', null)",
                 "select set_config('walk.cause', '', false)",
@@ -99,10 +101,10 @@ struct RandomWalk {
         record.with { $0.acknowledged[0] = WalkRecord.now }
     }
 
-    /// Waits for the calm, lifts all that holds jobs back, and waits until all of them have ended.
+    /// Waits for the quiet period, removes all limits and pauses, and waits until all jobs are finished.
     private func drain(_ database: Database, _ record: WalkRecord) async throws -> Bool {
         while record.phase == .chaos { try await Task.sleep(for: .milliseconds(20)) }
-        // Some are in the middle of a transaction.
+        // Some sessions are inside a transaction.
         while record.with({ $0.sessions }) > 0 { try await Task.sleep(for: .milliseconds(20)) }
         for statement: Statement in [
             "select errand.schedule_drop(name) from errand.schedule", "select errand.resume(name) from errand.queue",
@@ -120,13 +122,13 @@ struct RandomWalk {
 
 /// Kills, stops and starts the programs and the server.
 struct WalkChaos {
-    let cluster: MortalCluster
+    let cluster: KillableCluster
     let url: String
     let settings: [String: String]
     let seed: UInt64
     let record: WalkRecord
 
-    /// Goes on for that long, begins the calm, and leaves the programs alone until the walk is over.
+    /// Continues for that long and begins the quiet period. After that, the programs run without faults.
     func run(for span: Duration) async throws {
         var random = SeededGenerator(seed: seed &+ 4711)
         var workers = [try worker(), try worker()]
@@ -182,7 +184,7 @@ struct WalkChaos {
                 workers[index] = try worker()
             }
         }
-        record.with { $0.phase = .calm }
+        record.with { $0.phase = .quiet }
         while record.phase != .over { try await Task.sleep(for: .milliseconds(20)) }
         for program in workers + [scheduler] {
             program.send(SIGTERM)

@@ -37,7 +37,7 @@ import Testing
 struct BrokenRule: Sendable, CustomTestStringConvertible, CustomStringConvertible {
     var description: String
     var function: String
-    /// Each part with what stands there instead.
+    /// Each part and its replacement.
     var parts: KeyValuePairs<String, String>
     var testDescription: String { description }
 

@@ -1,6 +1,6 @@
 import Postgres
 
-/// What is left when a walk is over, beside what the model says.
+/// Checks of the database after a walk, beyond the model's rules.
 struct WalkCheck {
     let database: Database
     let record: WalkRecord
@@ -25,7 +25,7 @@ struct WalkCheck {
         return model.faults
     }
 
-    /// What was acknowledged is there, what was rolled back is not, and each returned what it did.
+    /// Acknowledged transactions exist, rolled back ones don't, and each returned its effect.
     private func checkOperations(_ model: inout WalkModel, _ heard: WalkRecord.State) async throws {
         var done: Set<Int64> = []
         for row in try await database.query("select number, words, results from walk.done") {
@@ -44,7 +44,7 @@ struct WalkCheck {
         }
     }
 
-    /// Each job is where the model has it, once.
+    /// Each job is once in the table that the model has for it.
     private func checkPlaces(_ model: inout WalkModel, _ isDrained: Bool) async throws {
         var places: [Int64: [String]] = [:]
         let rows = try await database.query(
@@ -93,10 +93,10 @@ struct WalkCheck {
                 0, "\(succeeded.count) attempts succeeded, \(counted) are counted (\(uncertain) are uncertain)")
         }
         try await database.execute("select errand.refresh_statistics_v1('0 s')")
-        let stock = try await database.query(
+        let statistics = try await database.query(
             "select coalesce(sum(jobs) filter (where state = 'failed'), 0)::int8 from errand.job_count"
         ).scalar(Int.self)
         let failed = model.jobs.values.filter { $0.place == .failed }.count
-        if stock != failed { model.report(0, "\(failed) jobs have failed, the statistics say \(stock)") }
+        if statistics != failed { model.report(0, "\(failed) jobs have failed, the statistics say \(statistics)") }
     }
 }

@@ -1,7 +1,7 @@
 import Postgres
 
-/// One committed change of a row that a job consists of, or of a setting that jobs obey, in the order in which the row's
-/// locks let them happen.
+/// One committed change of a row that a job consists of, or of a setting that jobs obey, in the order in which the
+/// row's locks let them happen.
 struct WalkEvent: Sendable {
     enum Place: String, Sendable { case job, history, failed, limit, rate, queue }
     enum Action: String, Sendable { case insert, update, delete }
@@ -19,7 +19,7 @@ struct WalkEvent: Sendable {
     var id: Int64 = 0
     /// The job's state; of one in `errand.failed` it is `failed`.
     var state = ""
-    var line: Int64?
+    var position: Int64?
     var worker: Int64?
     var attempt = 0
     var maxAttempts = 0
@@ -34,20 +34,20 @@ struct WalkEvent: Sendable {
     var parkedFor: String?
     /// It has the walk's guard: see ``isWanted``.
     var isGuarded = false
-    /// What tells a payload from others.
+    /// The identity of a payload.
     var content: Int64 = 0
-    /// Of a limit or a rate: how many; of a pause 0. Nil where nothing is set.
+    /// Of a limit or a rate: how many; of a pause 0. Nil if nothing is set.
     var most: Int?
     /// Of a rate: the span, in microseconds.
     var per: Int64 = 0
 }
 
 extension WalkEvent {
-    /// What the guard `walk` says of it.
+    /// The result of the guard `walk`.
     var isWanted: Bool { !isGuarded || content % 7 != 0 }
 }
 
-/// Who changed a row.
+/// The author of a change.
 enum WalkCause: Hashable, Sendable, CustomStringConvertible {
     /// An operation of a session, by its number and its name.
     case operation(Int64, String)
@@ -74,12 +74,12 @@ enum WalkCause: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// The name of the operation; nil where it was a worker.
+    /// The name of the operation; nil if it was a worker.
     var operation: String? {
         if case .operation(_, let name) = self { name } else { nil }
     }
 
-    /// The number under which it is on record in `walk.done`.
+    /// Its number in `walk.done`.
     var number: Int64? {
         switch self {
         case .operation(let number, _), .hand(let number, _): number
@@ -92,7 +92,7 @@ extension WalkEvent: CustomStringConvertible {
     /// One line of a job's history.
     var description: String {
         var words = "\(seconds(at)) \(cause): \(action.rawValue) \(place.rawValue) \(state)"
-        if let line { words += " position=\(line)" }
+        if let position { words += " position=\(position)" }
         if let worker { words += " worker=\(worker)" }
         words += " attempt=\(attempt)/\(maxAttempts) crashes=\(crashes) priority=\(priority) queue=\(queue)"
         words += " run_at=\(seconds(runAt))"
@@ -110,7 +110,7 @@ extension WalkEvent: CustomStringConvertible {
     }
 }
 
-/// The tables and triggers by which a database writes down every committed change, and how they are read.
+/// The tables and triggers that record every committed change, and the query that reads them.
 enum WalkLog {
     static let schema = """
         create schema walk;
@@ -185,7 +185,7 @@ enum WalkLog {
                 """))
         return try rows.map { row in
             let (
-                seq, at, began, xid, cause, place, action, id, state, line, worker, attempt, maxAttempts, crashes,
+                seq, at, began, xid, cause, place, action, id, state, position, worker, attempt, maxAttempts, crashes,
                 priority, runAt, notAfter, queue, key, limit, parked, isGuarded, content,
                 most, per
             ) = try row.decode(
@@ -195,7 +195,7 @@ enum WalkLog {
                 Int64.self)
             return WalkEvent(
                 seq: seq, at: at, began: began, xid: xid, cause: WalkCause(cause), place: .init(rawValue: place)!,
-                action: .init(rawValue: action)!, id: id, state: state, line: line, worker: worker,
+                action: .init(rawValue: action)!, id: id, state: state, position: position, worker: worker,
                 attempt: attempt ?? 0, maxAttempts: maxAttempts ?? 0, crashes: crashes ?? 0, priority: priority ?? 0,
                 runAt: runAt ?? 0, notAfter: notAfter, queue: queue, uniqueKey: key, limitKey: limit,
                 parkedFor: parked, isGuarded: isGuarded, content: content, most: most, per: per)

@@ -1,9 +1,9 @@
 /// A rule that was broken.
 struct WalkFault: Sendable, CustomStringConvertible {
-    /// The job; 0 where it is none's.
+    /// The job; 0 if the rule is not about a job.
     var id: Int64
     var text: String
-    /// What the job went through.
+    /// The job's history.
     var history: [WalkEvent] = []
 
     var description: String {
@@ -11,16 +11,17 @@ struct WalkFault: Sendable, CustomStringConvertible {
     }
 }
 
-/// What a queue may do with its jobs, in memory: takes the committed changes one by one, and collects the rules that they
-/// break.
+/// What a queue may do with its jobs, in memory: takes the committed changes one by one, and collects the rules that
+/// they break.
 ///
 /// A job is in one place at a time. It is claimed only while it is available, due and not too late, its queue runs, its
-/// limit and its queue's rate have room and attempts are left, and it starts a run that only its own end, or the loss of
-/// its worker, is the end of.
+/// limit and its queue's rate have room and attempts are left, and it starts a run that only its own end, or the loss
+/// of its worker, is the end of.
 struct WalkModel {
     /// When the commit of an operation was acknowledged, by its number.
     var acknowledged: [Int64: Int64]
-    /// Where one worker alone claims, one claim after the other: jobs start there in the order of priorities and positions.
+    /// Where one worker alone claims, one claim after the other: jobs start there in the order of priorities and
+    /// positions.
     var orderlyQueue = ""
 
     private(set) var faults: [WalkFault] = []
@@ -31,10 +32,10 @@ struct WalkModel {
     /// Removed from their places by a transaction that has not put them elsewhere yet.
     private var moving: [Int64: WalkEvent] = [:]
     private var ownerOfKey: [String: Int64] = [:]
-    private var ownerOfLine: [Int64: Int64] = [:]
+    private var ownerOfPosition: [Int64: Int64] = [:]
     private var running: [String: Int] = [:]
     private var orderly: [Int64: WalkEvent] = [:]
-    /// Left in line by the claim of a job that is behind it.
+    /// Left in the queue by the claim of a job that is behind it.
     private var overtaken: [Int64: WalkEvent] = [:]
 
     init(acknowledged: [Int64: Int64], orderlyQueue: String = "") {
@@ -64,7 +65,7 @@ struct WalkModel {
         (moving, overtaken) = ([:], [:])
     }
 
-    /// Notes what somebody else found out about a job.
+    /// Records what another process reported about a job.
     mutating func report(_ id: Int64, _ text: String) {
         faults.append(WalkFault(id: id, text: text, history: histories[id] ?? []))
     }
@@ -142,14 +143,18 @@ extension WalkModel {
         case "available":
             expect(row.runAt <= row.at, row, "it is available before its time")
             fallthrough
-        case "running": expect(row.line != nil && row.parkedFor == nil, row, "\(row.state) without a position")
-        case "scheduled": expect(row.line == nil && row.parkedFor == nil, row, "scheduled and in line or parked")
-        case "parked": expect(row.line == nil && row.parkedFor != nil, row, "parked for nothing, or in line")
+        case "running": expect(row.position != nil && row.parkedFor == nil, row, "\(row.state) without a position")
+        case "scheduled":
+            expect(row.position == nil && row.parkedFor == nil, row, "scheduled with a position or parked")
+        case "parked":
+            expect(row.position == nil && row.parkedFor != nil, row, "parked for nothing, or with a position")
         default: report(row.id, "no such state: \(row.state)")
         }
-        if let line = row.line {
-            expect(ownerOfLine[line] ?? row.id == row.id, row, "job \(ownerOfLine[line] ?? 0) had its position")
-            ownerOfLine[line] = row.id
+        if let position = row.position {
+            expect(
+                ownerOfPosition[position] ?? row.id == row.id, row,
+                "job \(ownerOfPosition[position] ?? 0) had its position")
+            ownerOfPosition[position] = row.id
         }
     }
 
@@ -157,10 +162,10 @@ extension WalkModel {
         let operation = new.cause.operation
         let stays = old.state == "available" && (old.queue, old.priority) == (new.queue, new.priority)
         if new.state == "available", !stays {
-            let last = histories[new.id]?.dropLast().compactMap(\.line).max() ?? 0
+            let last = histories[new.id]?.dropLast().compactMap(\.position).max() ?? 0
             // One that its worker hands back, uncounted, keeps its position.
-            let isHandedBack = old.state == "running" && new.attempt == old.attempt - 1 && new.line == old.line
-            expect(isHandedBack || new.line ?? 0 > last, new, "it came back in front of where it was")
+            let isHandedBack = old.state == "running" && new.attempt == old.attempt - 1 && new.position == old.position
+            expect(isHandedBack || new.position ?? 0 > last, new, "it came back in front of where it was")
         }
         if (old.content, old.maxAttempts, old.uniqueKey) != (new.content, new.maxAttempts, new.uniqueKey) {
             expect(operation?.hasPrefix("enqueue") == true, new, "what was enqueued has changed")
@@ -181,7 +186,7 @@ extension WalkModel {
 
     private mutating func checkClaim(from old: WalkEvent, to new: WalkEvent) {
         expect(new.cause.operation == nil, new, "an operation claimed it")
-        expect(new.line == old.line && new.worker != nil, new, "its claim moved it")
+        expect(new.position == old.position && new.worker != nil, new, "its claim moved it")
         expect(new.attempt == old.attempt + 1, new, "its claim was miscounted")
         expect(new.attempt <= new.maxAttempts, new, "it started more often than it may")
         expect(new.runAt <= new.at, new, "it started before its time")
@@ -195,7 +200,7 @@ extension WalkModel {
         if let excess = settings.start(in: new.queue, began: new.began, at: new.at) { report(new.id, excess) }
         // One that was running in a crash, or was handed back, comes before the others.
         if new.queue == orderlyQueue, new.crashes == 0, old.action == .insert {
-            for (id, left) in orderly where (left.priority, left.line ?? 0) < (new.priority, new.line ?? 0) {
+            for (id, left) in orderly where (left.priority, left.position ?? 0) < (new.priority, new.position ?? 0) {
                 // Its enqueue, and nothing since.
                 guard left.action == .insert, let number = left.cause.number,
                     let seen = acknowledged[number], seen < new.began
@@ -252,8 +257,8 @@ extension WalkModel {
     /// Whether what an operation returned is what it has done.
     ///
     /// - Parameters:
-    ///   - before: of those that were there or are there now, the state before; nil where it isn't said.
-    ///   - after: the state that it has said; nil where it has said that nothing was changed.
+    ///   - before: of those that were there or are there now, the state before; nil if it isn't said.
+    ///   - after: the state that it has said; nil if it has said that nothing was changed.
     mutating func checkResult(of number: Int64, id: Int64, before: String?, after: String?, words: String) {
         let own = (histories[id] ?? []).filter { $0.cause.number == number }
         if let after, after != before {

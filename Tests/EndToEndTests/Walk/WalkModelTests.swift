@@ -3,7 +3,7 @@ import Testing
 @Suite("The random walk's model") struct WalkModelTests {
     private static let enqueue = WalkCause.operation(1, "enqueue")
 
-    /// A job's events, each with what is different from the one before it.
+    /// A job's events, each as a change of the previous one.
     private func faults(
         acknowledged: [Int64: Int64] = [1: 0], settings: [WalkEvent] = [], _ events: [WalkEvent]
     ) -> [String] {
@@ -21,8 +21,8 @@ import Testing
             seq: at, at: at, began: at, xid: at, cause: cause, place: place, action: action, id: 7, state: state,
             maxAttempts: 3, queue: "default", content: 1)
         switch state {
-        case "available": event.line = 10
-        case "running": (event.line, event.worker, event.attempt) = (10, 5, 1)
+        case "available": event.position = 10
+        case "running": (event.position, event.worker, event.attempt) = (10, 5, 1)
         case "scheduled", "parked": event.parkedFor = state == "parked" ? "limit:a" : nil
         default: event.attempt = 1
         }
@@ -33,7 +33,7 @@ import Testing
     private var enqueued: WalkEvent { row(1, "available", by: Self.enqueue, .insert) }
     private var claimed: WalkEvent { row(2, "running") }
 
-    /// A job that leaves its place and comes to another one, in one transaction.
+    /// A job that moves to another table in one transaction.
     private func moved(
         _ at: Int64, from old: WalkEvent, to state: String, in place: WalkEvent.Place = .history,
         by cause: WalkCause = .program, _ change: (inout WalkEvent) -> Void = { _ in }
@@ -50,11 +50,13 @@ import Testing
             $0.attempt = 1
             $0.runAt = 5
         }
-        let again = row(6, "available") { ($0.attempt, $0.line, $0.runAt) = (1, 11, 5) }
-        let second = row(7, "running") { ($0.attempt, $0.line, $0.runAt) = (2, 11, 5) }
+        let again = row(6, "available") { ($0.attempt, $0.position, $0.runAt) = (1, 11, 5) }
+        let second = row(7, "running") { ($0.attempt, $0.position, $0.runAt) = (2, 11, 5) }
         #expect(faults([enqueued, claimed, retried, again, second] + moved(8, from: second, to: "succeeded")) == [])
         let cancelled = moved(2, from: enqueued, to: "cancelled", by: .operation(2, "cancel"))
-        let back = moved(3, from: cancelled[1], to: "available", in: .job, by: .operation(3, "retry")) { $0.line = 12 }
+        let back = moved(3, from: cancelled[1], to: "available", in: .job, by: .operation(3, "retry")) {
+            $0.position = 12
+        }
         #expect(faults([enqueued] + cancelled + back) == [])
     }
 
@@ -64,7 +66,7 @@ import Testing
         #expect(faults([enqueued, claimed, gone[0]]) == ["it left job and came nowhere"])
         #expect(faults([enqueued, claimed, gone[1]]).first == "it is in history and was in job too")
         #expect(faults([enqueued] + moved(2, from: enqueued, to: "succeeded")) == ["available became succeeded"])
-        let back = moved(4, from: gone[1], to: "available", in: .job) { $0.line = 12 }
+        let back = moved(4, from: gone[1], to: "available", in: .job) { $0.position = 12 }
         #expect(faults([enqueued, claimed] + gone + back) == ["it came back by itself"])
         #expect(faults([enqueued] + moved(2, from: enqueued, to: "cancelled")) == ["nobody cancelled it"])
         let changed = row(3, "running", by: .operation(2, "enqueue")) { $0.content = 2 }
@@ -92,11 +94,11 @@ import Testing
             faults(acknowledged: [1: 0, 2: 1], settings: [pause], [enqueued, claimed]) == [
                 "it started in a paused queue"
             ])
-        // The commit of the pause was heard of after the claim began.
+        // The commit of the pause was acknowledged after the claim began.
         #expect(faults(acknowledged: [1: 0, 2: 3], settings: [pause], [enqueued, claimed]) == [])
     }
 
-    @Test("more jobs at once than a limit allows are found, and more starts than a rate allows")
+    @Test("more running jobs than a limit allows are found, and more starts than a rate allows")
     func limits() {
         var limit = row(0, "", by: .operation(2, "set_limit"), .insert, in: .limit)
         (limit.queue, limit.most) = ("a", 1)
@@ -107,7 +109,7 @@ import Testing
         }
         let other = pair.map { event in
             var copy = event
-            (copy.id, copy.line, copy.at, copy.began) = (8, 11, event.at + 4, event.began + 4)
+            (copy.id, copy.position, copy.at, copy.began) = (8, 11, event.at + 4, event.began + 4)
             return copy
         }
         let acknowledged: [Int64: Int64] = [1: 0, 2: 0]
@@ -127,7 +129,7 @@ import Testing
             return copy
         }
         var third = later
-        for index in third.indices { (third[index].id, third[index].line) = (9, 12) }
+        for index in third.indices { (third[index].id, third[index].position) = (9, 12) }
         #expect(faults(acknowledged: acknowledged, settings: [rate], later) == [])
         #expect(
             faults(acknowledged: acknowledged, settings: [rate], later + third)
@@ -142,28 +144,29 @@ import Testing
         #expect(faults([enqueued, claimed, stranger]) == ["worker 6 ended its attempt"])
         let miscounted = row(3, "scheduled") { $0.attempt = -1 }
         #expect(faults([enqueued, claimed, miscounted]) == ["its attempts were miscounted"])
-        func orderly(_ event: WalkEvent, id: Int64, line: Int64) -> WalkEvent {
+        func orderly(_ event: WalkEvent, id: Int64, position: Int64) -> WalkEvent {
             var copy = event
-            (copy.id, copy.line, copy.queue) = (id, line, "orderly")
+            (copy.id, copy.position, copy.queue) = (id, position, "orderly")
             return copy
         }
         let events = [
-            orderly(enqueued, id: 7, line: 10), orderly(enqueued, id: 8, line: 11), orderly(claimed, id: 8, line: 11),
+            orderly(enqueued, id: 7, position: 10), orderly(enqueued, id: 8, position: 11),
+            orderly(claimed, id: 8, position: 11),
         ]
         #expect(faults(events).map { $0.hasPrefix("job 8 started before it") } == [true])
-        let handedBack = row(3, "available") { ($0.id, $0.line, $0.queue, $0.attempt) = (8, 11, "orderly", 0) }
-        let again = row(4, "running") { ($0.id, $0.line, $0.queue, $0.attempt) = (8, 11, "orderly", 1) }
-        let late = orderly(enqueued, id: 7, line: 10)
+        let handedBack = row(3, "available") { ($0.id, $0.position, $0.queue, $0.attempt) = (8, 11, "orderly", 0) }
+        let again = row(4, "running") { ($0.id, $0.position, $0.queue, $0.attempt) = (8, 11, "orderly", 1) }
+        let late = orderly(enqueued, id: 7, position: 10)
         #expect(faults([events[1], events[2], late, handedBack, again]) == [])
-        // Nobody had heard yet that the other one was there.
+        // The other job's commit was not acknowledged yet.
         #expect(faults(acknowledged: [:], events) == [])
         #expect(
-            faults([orderly(enqueued, id: 7, line: 10), orderly(enqueued, id: 8, line: 10)]) == [
+            faults([orderly(enqueued, id: 7, position: 10), orderly(enqueued, id: 8, position: 10)]) == [
                 "job 7 had its position"
             ])
     }
 
-    @Test("what an operation returned is compared with what it did")
+    @Test("an operation's result is compared with its effect")
     func results() {
         var model = WalkModel(acknowledged: [:])
         model.apply(enqueued)

@@ -1,10 +1,10 @@
-/// What one session does in one transaction.
+/// The operation of one session in one transaction.
 struct WalkOperation: Sendable {
     var name: String
     /// A query of one `jsonb`: null, or an array of `{id, was, now}` as the function returned them.
     var results: String
     var isRepeatableRead = false
-    /// How long its transaction stays open behind it, in milliseconds.
+    /// How long its transaction stays open after it, in milliseconds.
     var heldMilliseconds = 0
     var commits = true
 }
@@ -32,7 +32,7 @@ struct WalkGenerator {
         return operation
     }
 
-    /// How long the session rests before its next operation, in milliseconds.
+    /// The delay before the session's next operation, in milliseconds.
     mutating func rest() -> Int { number(0..<60) }
 
     private mutating func draw() -> WalkOperation {
@@ -68,10 +68,10 @@ extension WalkGenerator {
     /// The arguments of errand.enqueue, by name, as JSON has them.
     private mutating func arguments(onConflict: String, key: Int?) -> [(String, String)] {
         content += 1
-        // Two attempts, since the delays behind later ones are long.
+        // Two attempts, because the delays after later ones are long.
         let fails = number(0..<15) == 0
         let failing = fails ? ", \"fail\": \"transient\"" : ""
-        // It lies in errand.payload.
+        // It is in errand.payload.
         let large = number(0..<5) == 0 ? ", \"text\": \"\(String(repeating: "x", count: 3000))\"" : ""
         var all = [
             ("kind", "\"\(pick(["noop", "noop", "noop", "noop", "lean", "narrow"]))\""),
@@ -91,7 +91,7 @@ extension WalkGenerator {
         return all
     }
 
-    /// A time is written as how many milliseconds from now it is.
+    /// A time is in milliseconds from now.
     private func sql(_ value: String) -> String {
         if value.hasPrefix("+") { return "now() + interval '\(value.dropFirst()) ms'" }
         if value.hasPrefix("\"") { return "'\(value.dropFirst().dropLast())'" }
@@ -155,9 +155,9 @@ extension WalkGenerator {
     }
 }
 
-// MARK: - What people do
+// MARK: - Operations of operators
 extension WalkGenerator {
-    /// A selection of live jobs. Those of the orderly queue are nobody's.
+    /// A selection of live jobs, without those of the orderly queue.
     private mutating func rows(_ columns: String, _ count: Int) -> String {
         """
         select \(columns) from errand.job
@@ -188,12 +188,12 @@ extension WalkGenerator {
                 """)
     }
 
-    /// Reads rows that say nothing of jobs.
+    /// Reads rows that are not about jobs.
     private func only(_ name: String, _ rows: String) -> WalkOperation {
         WalkOperation(name: name, results: "(select nullif(count(*), count(*))::text::jsonb from \(rows))")
     }
 
-    /// Calls a function whose result says nothing of jobs.
+    /// Calls a function whose result is not about jobs.
     private func call(_ name: String, _ arguments: String) -> WalkOperation {
         only(name, "errand.\(name)(\(arguments)) as done")
     }

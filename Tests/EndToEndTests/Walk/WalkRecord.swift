@@ -3,26 +3,26 @@ import Logging
 import Postgres
 import Synchronization
 
-/// What the walk's sessions heard of their transactions.
+/// The results of the walk's sessions.
 final class WalkRecord: Sendable {
     enum Phase: Sendable {
         case chaos
-        /// Nobody disturbs any more; what is there is worked off.
-        case calm
+        /// No more faults; remaining jobs are run.
+        case quiet
         case over
     }
 
     struct State: Sendable {
         var phase = Phase.chaos
-        /// How many sessions have not come to their end.
+        /// The number of unfinished sessions.
         var sessions = 0
         var newest: Int64 = 0
         /// When each commit was acknowledged, in microseconds.
         var acknowledged: [Int64: Int64] = [:]
         var rolledBack: Set<Int64> = []
-        /// How often each SQLSTATE came.
+        /// The count of each SQLSTATE.
         var refusals: [String: Int] = [:]
-        /// What must not happen.
+        /// Violations.
         var surprises: [String] = []
         /// When workers or the server were killed.
         var kills: [Int64] = []
@@ -42,8 +42,8 @@ final class WalkRecord: Sendable {
 
     static var now: Int64 { Int64(Date().timeIntervalSince1970 * 1_000_000) }
 
-    /// Refusals that are part of the game: of bad luck in a serializable session, of keys and rows that are not there, of
-    /// sessions that were ended.
+    /// Refusals that are part of the game: of bad luck in a serializable session, of keys and rows that are not there,
+    /// of sessions that were ended.
     private static let expected: Set<String> = [
         "40001", "ER404", "ER409", "57P01", "57P02", "57P03", "none",
     ]
@@ -57,7 +57,7 @@ final class WalkRecord: Sendable {
     }
 }
 
-/// A session that writes down in each of its transactions who it is and what it was told.
+/// A session that records its name and its results in each of its transactions.
 final class WalkSession {
     enum Outcome { case committed, rolledBack, unknown }
 
@@ -73,8 +73,8 @@ final class WalkSession {
 
     func close() async { await open?.close() }
 
-    /// A connection; waits for a server that is down, and until the session before it holds no row any more: that one may
-    /// be told of its end before its transaction is rolled back.
+    /// A connection; waits for a server that is down, and until the session before it holds no row any more: that one
+    /// may be told of its end before its transaction is rolled back.
     func connection() async throws -> Connection {
         if let open, await open.isOpen { return open }
         while true {
@@ -98,7 +98,8 @@ final class WalkSession {
         }
     }
 
-    /// Runs steps in one transaction. A step has a number of its own; its body returns what is on record as its results.
+    /// Runs steps in one transaction. A step has a number of its own; its body returns what is on record as its
+    /// results.
     func transaction(
         isolation: String = "read committed", heldMilliseconds: Int = 0, commits: Bool = true, words: String,
         steps: [(number: Int64, cause: String, body: (Connection) async throws -> String?)]
@@ -143,7 +144,7 @@ final class WalkSession {
         }
     }
 
-    /// Draws operations and does them until the calm.
+    /// Draws operations and runs them until the quiet period.
     func walk(_ generator: consuming WalkGenerator) async throws {
         var generator = generator
         defer { record.with { $0.sessions -= 1 } }

@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test("a photo is far from too much work, and each bound says what it was")
+    @Test("a photo is far below the bounds of work, and each error names its bound")
     func excess() throws {
         for path in [Samples.dune, Samples.elephants] {
             let segments = try Samples.bytes(path).withUnsafeBytes { JPEGSegments($0) }
@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("what libjpeg skips between two segments hides nothing behind it")
+    @Test("bytes that libjpeg skips between two segments hide nothing")
     func skips() throws {
         let jpeg = CraftedJPEG(width: 100, height: 80, descriptions: 3, scans: 4, between: [0, 1, 0xFF, 0, 0xFF, 0xFF])
         let segments = jpeg.bytes.withUnsafeBytes { JPEGSegments($0) }

@@ -7,40 +7,40 @@ import Testing
         case small(Int), big(Int), smallLeaves(Int), bigLeaves(Int), givesUp(Int)
     }
 
-    /// Who goes in at each move, by number; for giving up, 1 where it was in time.
-    private func replay(places: Int, _ moves: [Move]) -> [[Int]] {
-        var admission = Admission(places: places)
+    /// The numbers of the callers that each move admits; for a timeout, 1 if the caller was still waiting.
+    private func replay(permits: Int, _ moves: [Move]) -> [[Int]] {
+        var admission = Admission(permits: permits)
         return moves.map { move in
             switch move {
             case .small(let number):
-                admission.arrive(.init(number: number, needsMuchMemory: false)) ? [number] : []
+                admission.request(.init(number: number, needsMuchMemory: false)) ? [number] : []
             case .big(let number):
-                admission.arrive(.init(number: number, needsMuchMemory: true)) ? [number] : []
+                admission.request(.init(number: number, needsMuchMemory: true)) ? [number] : []
             case .smallLeaves(let number):
-                admission.leave(.init(number: number, needsMuchMemory: false)).map(\.number)
+                admission.release(.init(number: number, needsMuchMemory: false)).map(\.number)
             case .bigLeaves(let number):
-                admission.leave(.init(number: number, needsMuchMemory: true)).map(\.number)
+                admission.release(.init(number: number, needsMuchMemory: true)).map(\.number)
             case .givesUp(let number):
-                admission.giveUp(number) ? [1] : []
+                admission.cancelWait(number) ? [1] : []
             }
         }
     }
 
-    @Test("who comes when all places are taken waits, and goes in by order of arrival")
-    func order() {
-        let entries = replay(places: 1, [.small(1), .small(2), .small(3), .smallLeaves(1), .smallLeaves(2)])
+    @Test("a permit is granted in order of arrival when all are taken")
+    func request() {
+        let entries = replay(permits: 1, [.small(1), .small(2), .small(3), .smallLeaves(1), .smallLeaves(2)])
         #expect(entries == [[1], [], [], [2], [3]])
     }
 
-    @Test("two who need much memory are never in together, and hold up nobody else")
+    @Test("two photos that need much memory never run together, and block no other photo")
     func memory() {
-        let entries = replay(places: 2, [.big(1), .big(2), .small(3), .smallLeaves(3), .bigLeaves(1)])
+        let entries = replay(permits: 2, [.big(1), .big(2), .small(3), .smallLeaves(3), .bigLeaves(1)])
         #expect(entries == [[1], [], [3], [], [2]])
     }
 
-    @Test("who gives up is forgotten")
+    @Test("a cancelled permit is never granted")
     func givingUp() {
-        let entries = replay(places: 1, [.small(1), .small(2), .givesUp(2), .givesUp(1), .smallLeaves(1), .small(3)])
+        let entries = replay(permits: 1, [.small(1), .small(2), .givesUp(2), .givesUp(1), .smallLeaves(1), .small(3)])
         #expect(entries == [[1], [], [1], [], [], [3]])
     }
 

@@ -42,7 +42,7 @@ import Testing
         #expect(seen.joined() == corners)
     }
 
-    @Test("nothing that tells of camera, place or program is left, whatever the format")
+    @Test("no format keeps metadata of camera, place or program")
     func metadata() async throws {
         for type in ["jpg", "png", "webp"] {
             let tagged = try Samples.withFolder { folder in
@@ -116,7 +116,7 @@ import Testing
             try Samples.run("vips", "icc_transform", plain, "\(wide)[Q=97]", "p3", "--input-profile", "srgb")
             return try Samples.bytes(wide)
         }
-        // Taken for sRGB they would be this much paler.
+        // Read as sRGB, the colours would be this much paler.
         let paler = zip(try Samples.meanColour(source), try Samples.meanColour(try Samples.magick(Samples.dune)))
         #expect(paler.contains { abs($0 - $1) > 5 })
         try await expectColours(of: source, maxEdge: maxEdge, within: 1)
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("a file is replaced complete, and stays as it was where the photo is bad")
+    @Test("a file is replaced as a whole, and stays unchanged if the photo is invalid")
     func files() async throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID())")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

@@ -2,11 +2,11 @@ import ErrandImages
 import Foundation
 import Testing
 
-/// What people, broken networks and attackers send. Each input gets the verdict that it deserves, and harms nobody.
+/// Inputs of people, broken networks and attackers. Each gets the right error and does no harm.
 @Suite("Hostile and odd inputs", .serialized) struct HostileInputTests {
     struct Input: Sendable, CustomTestStringConvertible {
         let name: String
-        /// nil where a result must come out.
+        /// nil if a result is expected.
         let verdict: ImageError.Code?
         let make: @Sendable () throws -> [UInt8]
         var testDescription: String { name }
@@ -117,7 +117,7 @@ import Testing
     }
 }
 
-// MARK: - Making them
+// MARK: - Crafted inputs
 extension HostileInputTests {
     private static let hundredMegabytesPacked =
         "perl -MCompress::Zlib -e 'print compress(chr(0) x 100_000_000, 9)'"
@@ -129,7 +129,7 @@ extension HostileInputTests {
 
     private static func half(_ bytes: [UInt8]) -> [UInt8] { Array(bytes.prefix(bytes.count / 2)) }
 
-    /// The photo, but its header speaks of other sizes.
+    /// The photo with other sizes in its header.
     private static func resized(_ path: String, to edge: Int) throws -> [UInt8] {
         var bytes = try Samples.bytes(path)
         // A frame of 8 bits, 3,172 lines.
@@ -152,7 +152,7 @@ extension HostileInputTests {
         return Array(photo.prefix(2)) + segments + photo.dropFirst(2)
     }
 
-    /// A black PNG of one bit a pixel, of any size, in a few bytes.
+    /// A black PNG of any size with one bit per pixel, in a few bytes.
     struct PNG {
         let width: Int
         let height: Int
@@ -182,7 +182,7 @@ extension HostileInputTests {
             return number(content.count) + body + number(Int(~sum))
         }
 
-        /// zlib's format without packing.
+        /// zlib's format without compression.
         private func stored(_ bytes: [UInt8]) -> [UInt8] {
             var (low, high) = (1, 0)
             for byte in bytes {

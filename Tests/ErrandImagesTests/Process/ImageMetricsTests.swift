@@ -4,7 +4,7 @@ import MetricsTestKit
 import Testing
 
 @Suite("Metrics of image processes") struct ImageMetricsTests {
-    @Test("photos are counted by what became of them, and processes as they are started")
+    @Test("photos are counted by outcome, and processes by start")
     func counts() async throws {
         let metrics = TestMetrics()
         let pool = withMetricsFactory(metrics) { ImageProcessPool.forTests(processes: 1) }

@@ -7,7 +7,7 @@ import Glibc
 #endif
 
 @Suite("Image processes") struct ImageProcessTests {
-    @Test("fifty photos at once are all done")
+    @Test("fifty concurrent photos are all compressed")
     func many() async throws {
         let pool = ImageProcessPool.forTests(processes: 2)
         var request = ImageRequest()
@@ -69,7 +69,7 @@ import Glibc
         #expect(program.processes().isEmpty)
     }
 
-    @Test("a process that has failed a photo does no other, and one that hasn't goes on")
+    @Test("a process that failed a photo is replaced, and one that didn't is reused")
     func replaced() async throws {
         let program = try Program()
         defer { program.remove() }
@@ -93,7 +93,7 @@ import Glibc
         let pool = ImageProcessPool.forTests(limits: limits)
         let photo = try Samples.bytes(Samples.elephants)
         await #expect {
-            // It is looked at four times a second.
+            // The process is checked four times a second.
             for _ in 1...20 { _ = try await pool.compress(photo) }
         } throws: { error in
             let error = error as? ImageError
@@ -101,7 +101,7 @@ import Glibc
         }
     }
 
-    @Test("a photo that needs too much memory says so")
+    @Test("a photo that needs too much memory fails with that reason")
     func memoryLimit() async throws {
         var limits = ImageProcessLimits()
         limits.addressSpace = 330 << 20
@@ -110,7 +110,7 @@ import Glibc
         await #expect { try await pool.compress(photo) } throws: { ($0 as? ImageError)?.code == .memoryLimit }
     }
 
-    @Test("a caller who is cancelled gets away at once, and the process ends")
+    @Test("a cancelled caller returns immediately, and the process exits")
     func cancelled() async throws {
         let program = try Program()
         defer { program.remove() }
@@ -133,7 +133,7 @@ import Glibc
     }
 
     @Test(
-        "a program that is missing or is another is named, with the mend",
+        "a program that is missing or is another is named, with the fix",
         arguments: ["/nowhere/errand-image", "/bin/false"])
     func unavailable(path: String) async throws {
         let pool = ImageProcessPool.forTests(executable: path)
@@ -166,10 +166,10 @@ import Glibc
         #expect(try hard("Max core file size") == "0")
         #expect(try hard("Max file size") == "0")
         #expect(try hard("Max open files") == "64")
-        // It counts the threads of all processes of a user, and so is none for one of them.
+        // The limit counts the threads of all processes of a user, so it can't limit one process.
         #expect(try hard("Max processes") == hard("Max processes", of: "self"))
         #expect(try hard("Max address space") == "1610612736")
-        // Only root may look at what is open in a process that can't be dumped.
+        // Only root can list the open files of a process that can't be dumped.
         if let open = try? FileManager.default.contentsOfDirectory(atPath: folder + "/fd"), getuid() == 0 {
             let targets = open.compactMap {
                 try? FileManager.default.destinationOfSymbolicLink(atPath: folder + "/fd/" + $0)
@@ -193,7 +193,7 @@ import Glibc
                 .split(whereSeparator: \.isWhitespace)
         }
         let process = "\(try await program.process())"
-        // The kernel takes one such wish in 100 ms, and that may have been another process's.
+        // The kernel accepts one such request per 100 ms, possibly of another process.
         for _ in 0..<100 where try group(of: process).last != "10" {
             try await Task.sleep(for: .milliseconds(20))
             _ = try await pool.compress(photo)
@@ -208,7 +208,7 @@ import Glibc
         defer { program.remove() }
         let parent = Foundation.Process()
         parent.executableURL = URL(fileURLWithPath: "/bin/sh")
-        // Both ends of its input stay open in itself, so that only the death of its parent can end it.
+        // The process has both ends of its input, so only the death of its parent can end it.
         let pipe = program.folder.appendingPathComponent("pipe").path
         parent.arguments = ["-c", "mkfifo \(pipe); exec 3<>\(pipe); \(program.path) 1610612736 <&3 >/dev/null; true"]
         try parent.run()
@@ -218,7 +218,7 @@ import Glibc
         #expect(program.processes().isEmpty)
     }
 
-    /// `errand-image` under a name of its own, by which its processes are found.
+    /// `errand-image` with a unique name, so that the test finds its processes.
     struct Program {
         let folder: URL
         let name = "ei-" + UUID().uuidString.prefix(8)
@@ -232,7 +232,7 @@ import Glibc
 
         func remove() { try? FileManager.default.removeItem(at: folder) }
 
-        /// The processes that run now; those that have ended and weren't yet fetched don't count.
+        /// The running processes, without zombies.
         func processes() -> [pid_t] {
             let all = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
             return all.compactMap { pid_t($0) }.filter { process in
@@ -241,7 +241,7 @@ import Glibc
             }
         }
 
-        /// The one process, once it has locked itself in and takes photos.
+        /// The only process, once it is sandboxed and accepts photos.
         func process() async throws -> pid_t {
             for _ in 0..<1_000 {
                 if let process = processes().first {
@@ -253,7 +253,7 @@ import Glibc
             throw Samples.Failed(command: [path])
         }
 
-        /// The one process, once it has worked on its photo for 50 ms of processor time.
+        /// The only process, once it has used 50 ms of processor time for its photo.
         func busyProcess() async throws -> pid_t {
             let process = try await process()
             let start = processorTicks(process)

@@ -3,8 +3,8 @@ import Testing
 
 @testable import ErrandImages
 
-@Suite("What a process says") struct ResultCheckTests {
-    @Test("is believed where its bytes are a picture as it says", arguments: ImageRequest.Format.allCases)
+@Suite("The result check") struct ResultCheckTests {
+    @Test("accepts bytes that are the reported picture", arguments: ImageRequest.Format.allCases)
     func believed(format: ImageRequest.Format) throws {
         let case_ = try Case(format)
         guard case .made(let report) = case_.verdict() else {
@@ -30,7 +30,7 @@ import Testing
         for (number, change) in changes.enumerated() {
             var one = try Case(format)
             change(&one)
-            guard case .untrue = one.verdict() else {
+            guard case .invalid = one.verdict() else {
                 Issue.record("change \(number): \(one.verdict())")
                 continue
             }
@@ -41,7 +41,7 @@ import Testing
     func failures() {
         func verdict(_ code: ImageError.Code) -> ResultCheck.Verdict {
             ResultCheck.verdict(
-                on: Answer(error: ImageError(code, "why"), peakBytes: 1), [], of: [1], as: ImageRequest())
+                on: ResponseMessage(error: ImageError(code, "why"), peakBytes: 1), [], of: [1], as: ImageRequest())
         }
         if case .failed(let error) = verdict(.corrupt) {
             #expect(error == ImageError(.corrupt, "why"))
@@ -49,7 +49,7 @@ import Testing
             Issue.record("not failed")
         }
         for code in [ImageError.Code.unavailable, .fileAccess, .crashed, .init(rawValue: "<html>")] {
-            guard case .untrue = verdict(code) else {
+            guard case .invalid = verdict(code) else {
                 Issue.record("\(code.rawValue) was believed")
                 continue
             }
@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    /// A result as a process gives it, and what was asked for.
+    /// A process's result, and the request.
     private struct Case {
         var photo: [UInt8]
         var request = ImageRequest()
@@ -89,11 +89,11 @@ import Testing
 
         func verdict() -> ResultCheck.Verdict {
             ResultCheck.verdict(
-                on: Answer(report: report, bytes: bytes.count, peakBytes: 1), bytes, of: photo, as: request)
+                on: ResponseMessage(report: report, bytes: bytes.count, peakBytes: 1), bytes, of: photo, as: request)
         }
     }
 
-    /// Answers each order with a page instead of a picture.
+    /// Replies to each request with a page instead of a picture.
     private static let liar = #"""
         #!/usr/bin/perl
         $| = 1;

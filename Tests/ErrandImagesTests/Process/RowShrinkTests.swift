@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test("what rings beyond black and white at an edge is cut off, and doesn't wrap around")
+    @Test("overshoot beyond black and white at an edge is clamped, and doesn't wrap around")
     func edge() {
         let row = grey((0..<300).map { $0 < 150 ? 0 : 255 })
         let result = shrunk(row, to: 200)

@@ -3,10 +3,10 @@ import Foundation
 import Testing
 
 @Suite("The sandbox") struct SandboxTests {
-    /// A program that locks itself in as `errand-image` does, then tries what a decoder that was taken over would try.
+    /// A program that enters the sandbox like `errand-image`, and then tries the calls of an attacker.
     private static let intruder = """
         #define _GNU_SOURCE
-        #include "sandbox.h"
+        #include "CSandbox.h"
         #include <errno.h>
         #include <fcntl.h>
         #include <pthread.h>
@@ -50,7 +50,8 @@ import Testing
 
     @Test("leaves threads and time, and denies files, sockets, processes, signals and wider limits")
     func denies() throws {
-        let sources = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Sources/CVips").standardized
+        let sources = URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../Sources/CSandbox")
+            .standardized
             .path
         let said = try Samples.withFolder { folder in
             let (source, program) = (

@@ -2,7 +2,7 @@ import ErrandImages
 import Testing
 
 @Suite("Searching the quality") struct QualitySearchTests {
-    /// Bytes as an encoder would give them: rising with quality, and not quite as anybody expects.
+    /// The bytes of a simulated encoder: rising with quality, and not exactly as expected.
     private static func bytes(_ quality: Int, detail: Double) -> Int {
         Int(detail * 40_000_000 / (Double(200 - 2 * quality) + 12) + Double(quality * quality % 7) * 300)
     }
@@ -21,7 +21,7 @@ import Testing
         return (nil, .max)
     }
 
-    @Test("what is kept is below the limit, and the next quality would be too close to it", arguments: 1...60)
+    @Test("the result is below the limit, and the next quality would be too close to it", arguments: 1...60)
     func best(step: Int) {
         let detail = Double(step) / 40
         let (found, encodes) = search(limit: 500_000, qualities: 50...95) { Self.bytes($0, detail: detail) }
@@ -60,19 +60,19 @@ import Testing
         #expect(search(limit: 500, qualities: 80...80) { _ in 500 }.found == nil)
     }
 
-    @Test("it ends whatever the encoder answers", arguments: [[1, 900, 2, 800], [900, 1], [499, 501], [0]])
-    func nonsense(answers: [Int]) {
+    @Test("the search ends with any encoder", arguments: [[1, 900, 2, 800], [900, 1], [499, 501], [0]])
+    func nonsense(replies: [Int]) {
         var calls = 0
         let (_, encodes) = search(limit: 500, qualities: 1...100) { _ in
             calls += 1
-            return answers[calls % answers.count]
+            return replies[calls % replies.count]
         }
         #expect(encodes <= 100)
     }
 }
 
 @Suite("The ladder of sizes") struct SizeLadderTests {
-    @Test("it goes 2560, 2048, 1600, 1280 and on down, with quality giving way from 1600 on")
+    @Test("sizes are 2560, 2048, 1600, 1280 and smaller, with lower quality from 1600 on")
     func steps() {
         let rungs = Array(SizeLadder(from: 2_560, qualities: 72...95))
         #expect(rungs.prefix(5).map(\.edge) == [2_560, 2_048, 1_600, 1_280, 1_024])

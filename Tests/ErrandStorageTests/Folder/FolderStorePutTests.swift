@@ -4,7 +4,7 @@ import Testing
 @testable import ErrandStorage
 
 @Suite("Putting into a folder store") struct FolderStorePutTests {
-    @Test("of many that put where nothing is, one is told that it did, and its object stays")
+    @Test("of many concurrent puts of a new key, one succeeds, and its object stays")
     func absent() async throws {
         try await withFolder { root in
             let store = try FolderStore(root: root)
@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test("a file goes in and comes out as it was, for its owner only")
+    @Test("a file is stored and read unchanged, with rights for its owner only")
     func files() async throws {
         try await withFolder { root in
             let store = try FolderStore(root: root + "/store")
@@ -51,7 +51,7 @@ import Testing
             let store = try FolderStore(root: root + "/store")
             let key = try ObjectKey("a/b")
             try await store.put([1, 2, 3], at: key)
-            // A folder opens as a file does, and is refused when it is to be read: the temporary file is there by then.
+            // A folder opens like a file, and only its read fails. The temporary file exists by then.
             for source in [root, root + "/nothing"] {
                 await #expect(throws: StorageError.self) {
                     try await store.put(.file(path: source), at: key, type: .bytes, if: condition)
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("what a crash leaves before the rename is no object: the old one is read, and the next put goes through")
+    @Test("a crash before the rename leaves no object: the old one is read, and the next put succeeds")
     func crashBeforeRename() async throws {
         try await withFolder { root in
             let key = try ObjectKey("a/b")

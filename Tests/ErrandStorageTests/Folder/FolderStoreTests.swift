@@ -4,7 +4,7 @@ import Testing
 @testable import ErrandStorage
 
 @Suite("Folder store") struct FolderStoreTests {
-    @Test("what was put is there, in place of what was there before, and gone when deleted")
+    @Test("a put object exists, replaces the previous one, and is gone after a delete")
     func putGetDelete() async throws {
         try await withFolder { root in
             let store = try FolderStore(root: root)

@@ -5,8 +5,8 @@ import Testing
 @Suite("Whether a server can be reached") struct ReachabilityTests {
     private let down = StorageError(.unreachable, "refused")
 
-    @Test("after a failure one tries again each 0.8 s, and the others fail at once")
-    func pace() {
+    @Test("after a failure one caller probes every 0.8 s, and the others fail immediately")
+    func delays() {
         var state = Reachability()
         var tries = 0
         for tick in 0..<1000 {
@@ -18,7 +18,7 @@ import Testing
         #expect(tries == 13)
     }
 
-    @Test("one that somebody has to mend is asked each 5 s; one that is busy is asked at once")
+    @Test("a store that an operator must fix is probed every 5 s; a busy one is tried immediately")
     func others() {
         var state = Reachability()
         state.tried(StorageError(.misconfigured, "no such bucket"), at: .zero)
@@ -28,7 +28,7 @@ import Testing
         #expect(state.refusal(at: .seconds(5)) == nil)
     }
 
-    @Test("while one tries, nobody else does; when it got through all do")
+    @Test("while one caller probes, no other one does; after its success all do")
     func recovery() {
         var state = Reachability()
         state.tried(down, at: .zero)

@@ -11,9 +11,9 @@ import Testing
 
     init() throws { key = try ObjectKey("photos/1.jpg") }
 
-    @Test("an answer that is lost after the server has stored costs nothing: one object, the right one")
-    func lostAnswer() async throws {
-        let proxy = try FaultProxy(to: try BucketServer.moto().port) { $0.number == 1 ? .loseAnswer : .none }
+    @Test("a response that is lost after the server has stored costs nothing: one object, the right one")
+    func lostResponse() async throws {
+        let proxy = try FaultProxy(to: try BucketServer.moto().port) { $0.number == 1 ? .loseResponse : .none }
         try await withBucket(try .moto(), through: proxy) { store in
             let isNew = try await store.putOnce([1, 2, 3], at: key, type: .jpeg)
             #expect(!isNew, "the first one had stored it")
@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(
-        "what the server says is told apart: to be tried again, to be mended, ours",
+        "what the server says is told apart: to be tried again, to be fixed, ours",
         arguments: [
             (500, "InternalError", OutboundFault.transient), (503, "SlowDown", .transient),
             (503, "", .transient), (429, "", .transient), (400, "RequestTimeout", .transient),
@@ -50,25 +50,27 @@ import Testing
             (405, "MethodNotAllowed", .ours),
         ])
     func classes(status: Int, code: String, fault: OutboundFault) async throws {
-        let proxy = try FaultProxy(to: 1) { _ in .answer(status, code: code) }
+        let proxy = try FaultProxy(to: 1) { _ in .respond(status, code: code) }
         try await withBucket(try .moto(), through: proxy) { store in
             let error = await #expect(throws: StorageError.self) { try await store.put([1], at: key) }
             #expect(error?.fault == fault, "\(error as Any)")
-            // What was damaged on its way is sent once more; nothing else is.
+            // Only a damaged request is sent again.
             #expect(proxy.requests.count == (code == "BadDigest" ? 2 : 1))
         }
     }
 
-    @Test("an error inside of an answer that says 200 is an error")
+    @Test("an error in a response with status 200 is an error")
     func errorIn200() async throws {
-        let proxy = try FaultProxy(to: 1) { _ in .answer(200, code: "InternalError") }
+        let proxy = try FaultProxy(to: 1) { _ in .respond(200, code: "InternalError") }
         try await withBucket(try .moto(), through: proxy, options: "&versions=unchecked") { store in
             #expect(await code { try await store.put([1], at: key) } == .busy)
             #expect(await code { _ = try await store.delete([key]) } == .busy)
         }
     }
 
-    @Test("a server that refuses is unreachable at once, and one failure speaks for all for a moment")
+    @Test(
+        "a server that refuses connections is unreachable immediately, and one failure counts for all callers for a moment"
+    )
     func refused() async throws {
         let proxy = try FaultProxy(to: try BucketServer.moto().port)
         try await withBucket(try .moto(), through: proxy) { store in
@@ -80,17 +82,17 @@ import Testing
             }
             #expect(ContinuousClock.now - start < .seconds(10), "200 tries to connect would take longer")
             try proxy.start()
-            try await Task.sleep(for: Reachability.pause(after: StorageError(.unreachable, "")))
+            try await Task.sleep(for: Reachability.retryDelay(after: StorageError(.unreachable, "")))
             try await store.put([2], at: key)
             #expect(try await store.get(key) == [2])
         }
     }
 
-    @Test("a server that answers no connect, and a name that nobody knows, are unreachable")
+    @Test("a server that doesn't respond to a connect, and an unknown name, are unreachable")
     func blackHole() async throws {
         var limits = S3Configuration.Limits()
         limits.connect = .milliseconds(300)
-        // A queue of one that is full takes no connection, and says nothing.
+        // A full queue accepts no connection, and sends no error.
         let hole = try BlackHole()
         try await withBucket(try .moto(), port: hole.port, limits: limits) { store in
             let start = ContinuousClock.now

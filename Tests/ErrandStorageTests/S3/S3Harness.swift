@@ -4,10 +4,10 @@ import Testing
 
 @testable import ErrandStorage
 
-/// Runs `body` with a store in a part of the server's bucket that nobody else has.
+/// Runs `body` with a store in a prefix of the server's bucket for this test only.
 ///
 /// - Parameters:
-///   - proxy: what stands between us and the server.
+///   - proxy: a proxy between the test and the server.
 ///   - port: another port by which the server is reached.
 ///   - options: more of the location's options, such as `&versions=removed`.
 func withBucket(
@@ -30,11 +30,11 @@ func withBucket(
         throw error
     }
     await store.stop()
-    // Its port alone doesn't keep it.
+    // The port alone does not keep the proxy alive.
     withExtendedLifetime(proxy) {}
 }
 
-/// Runs `body` with the path of a folder of its own.
+/// Runs `body` with the path of a temporary folder.
 func withFolder(_ body: (String) async throws -> Void) async throws {
     let root = FileManager.default.temporaryDirectory.appendingPathComponent("store-\(UUID().uuidString)").path
     defer { try? FileManager.default.removeItem(atPath: root) }
@@ -42,7 +42,7 @@ func withFolder(_ body: (String) async throws -> Void) async throws {
     try await body(root)
 }
 
-/// The code of the error that `body` ends in.
+/// The code of the error that `body` throws.
 func code(_ body: () async throws -> Void) async -> StorageError.Code? {
     do {
         try await body()

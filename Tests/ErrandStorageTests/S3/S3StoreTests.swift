@@ -71,7 +71,7 @@ import Testing
         }
     }
 
-    @Test("of twenty that put at once where nothing is, one is told that it did")
+    @Test("of twenty concurrent puts of a new key, one succeeds")
     func race() async throws {
         try await withBucket(try .moto()) { store in
             let key = try ObjectKey("race")
@@ -94,7 +94,7 @@ import Testing
             let keys = try (0..<1100).map { try ObjectKey("event/\($0 / 1000)/p-\($0)") }
             let other = try ObjectKey("events")
             try await store.put([0], at: other)
-            // rclone answers 500 where two keys make one folder at once.
+            // rclone returns 500 if two keys create one folder at the same time.
             for key in [keys[0], keys[1000]] { try await store.put([1], at: key) }
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for start in 0..<8 {
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    // moto checks no signatures that stand in a URL.
+    // moto doesn't check signatures in a URL.
     @Test("a URL that was signed for it opens an object, and no other")
     func presigned() async throws {
         try await withBucket(try .rclone()) { store in
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test("wrong keys and a missing bucket are the operator's to mend, and no secret is in the error", arguments: names)
+    @Test("wrong keys and a missing bucket are the operator's to fix, and no secret is in the error", arguments: names)
     func misconfigured(name: String) async throws {
         let server = try server(name)
         let key = try ObjectKey("a")
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("where every version is to be removed, none is left, and none of another object is touched")
+    @Test("a removal of all versions leaves none, and touches no other object")
     func versionsRemoved() async throws {
         try await withBucket(try .moto(), bucket: "versioned", options: "&versions=removed") { store in
             try await store.check()
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    /// How many versions and marks of deletion the store's part of the bucket has.
+    /// The number of versions and delete markers below the store's prefix.
     private func versions(in store: S3Store) async throws -> Int {
         let prefix = store.client.configuration.prefix
         let page = try await store.client.ask(

@@ -3,8 +3,9 @@ import Testing
 
 @testable import ErrandStorage
 
-/// The requests and signatures are those that Amazon has published: in the S3 API reference ("Signature calculations for the
-/// authorization header", "Authenticating requests: using query parameters") and in its test suite for version 4.
+/// The requests and signatures are those that Amazon has published: in the S3 API reference ("Signature calculations
+/// for the authorization header", "Authenticating requests: using query parameters") and in its test suite for version
+/// 4.
 @Suite("Signature version 4") struct SignatureV4Tests {
     private let store = SignatureV4(
         credentials: S3Credentials(

@@ -6,12 +6,12 @@ import Testing
 @testable import Errand
 
 @Suite("A copy of a database, until it is adopted") struct CopyTests {
-    /// Makes the test's database one that looks like a copy of another.
+    /// Makes the test's database look like a copy of another.
     private func makeCopy(_ database: Database) async throws {
         try await database.execute("update errand.home set database_name = 'elsewhere'")
     }
 
-    @Test("a worker claims nothing, logs one line, and goes on once it is adopted")
+    @Test("a worker claims nothing, logs one line, and continues once the copy is adopted")
     func worker() async throws {
         try await withTestDatabase { database, _ in
             try await makeCopy(database)
@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("a scheduler enqueues nothing, and goes on once it is adopted")
+    @Test("a scheduler enqueues nothing, and continues once the copy is adopted")
     func scheduler() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.schedule_put('often', 'every 1 s', 'noop')")
@@ -62,19 +62,19 @@ import Testing
             let worker = try await database.enter()
             try await database.execute("select errand.enqueue('noop')")
             try await makeCopy(database)
-            // Another session, past a pooler of the tests: one that has claimed before stays where it is.
+            // Another session, without the pooler of the tests: a session that has claimed stays on its server.
             let other = Database(
                 configuration: try PostgresConfiguration(url: TestServer.url(of: configuration, directly: true)),
                 maximumConnections: 1, logger: Logger(label: "test"))
             try await other.take(worker)
             #expect(try await database.count("from errand.job where state = 'running'") == 0)
-            let beat = Statement("select alive from errand.heartbeat_v1(array[$1::int8], 0, '{}', null)", [worker])
-            #expect(try await other.query(beat).scalar([Int64].self) == [])
+            let heartbeat = Statement("select alive from errand.heartbeat_v1(array[$1::int8], 0, '{}', null)", [worker])
+            #expect(try await other.query(heartbeat).scalar([Int64].self) == [])
             await other.close()
         }
     }
 
-    @Test("errand.health names it; errand.adopt wants a reason, is on record, and does nothing where there is no copy")
+    @Test("errand.health reports it; errand.adopt needs a reason, is recorded, and does nothing without a copy")
     func adopt() async throws {
         try await withTestDatabase { database, _ in
             let home = "select ok from errand.health() where check_name = 'home'"

@@ -8,7 +8,7 @@ import Testing
 @Suite("Housekeeping") struct HousekeepingTests {
     private let logger = Logger(label: "test.housekeeping") { _ in SwiftLogNoOpLogHandler() }
 
-    /// Runs housekeeping until the condition holds, at most 10 s; answers whether it came to hold.
+    /// Runs housekeeping until the condition holds, at most 10 s; returns whether it came to hold.
     private func run(on database: Database, until condition: Statement) async throws -> Bool {
         let service = Housekeeping(database: database, logger: logger)
         let running = Task { try await service.run() }
@@ -22,25 +22,25 @@ import Testing
         return holds
     }
 
-    @Test("scheduled jobs go in line when their time comes, also more than one batch of them")
+    @Test("scheduled jobs become available when due, also more than one batch of them")
     func promotes() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
                 "select errand.enqueue('noop', run_at => now() + interval '300 ms') from generate_series(1, 2500)")
             try await database.execute("select errand.enqueue('noop', run_at => now() + interval '1 hour')")
-            let allInLine: Statement = "select count(*) filter (where state = 'available') = 2500 from errand.job"
-            #expect(try await run(on: database, until: allInLine))
+            let allAvailable: Statement = "select count(*) filter (where state = 'available') = 2500 from errand.job"
+            #expect(try await run(on: database, until: allAvailable))
         }
     }
 
-    @Test("scheduled jobs go in line within 1 s of their time beside 500 limits that jobs wait for")
+    @Test("scheduled jobs become available within 1 s of their time beside 500 limits that jobs wait for")
     func besideLimits() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('k/*', 1)")
             try await database.execute(
                 "select errand.enqueue('noop', limit_key => 'k/' || n % 500) from generate_series(0, 999) as n")
-            let worker = try await HandWorker(database)
-            // The claims park the others.
+            let worker = try await ManualWorker(database)
+            // The claims park the other jobs.
             #expect(
                 try await database.becomes(
                     "count(*) filter (where state = 'running') = 500 and count(*) filter (where state = 'parked') = 500 from errand.job",
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("a lost worker's jobs go back in line")
+    @Test("a lost worker's jobs go back to the queue")
     func rescues() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.enqueue('noop')")
@@ -83,29 +83,30 @@ import Testing
     }
 
     @Test(
-        "of jobs that were in two crashes one at a time goes back in line, and the next one after its end or a minute")
+        "of jobs that were in two crashes one at a time goes back to the queue, and the next one after its end or a minute"
+    )
     func crashedAlone() async throws {
         try await withTestDatabase { database, _ in
             for _ in 1...3 { try await database.execute("select errand.enqueue('noop')") }
             try await database.execute(
                 "update errand.job set state = 'running', worker_id = 4711, crashes = 1, started_at = now()")
-            let inLine: Statement = "select count(*) filter (where state = 'available') from errand.job"
+            let available: Statement = "select count(*) filter (where state = 'available') from errand.job"
             func release() async throws -> Int {
                 _ = try await database.query("select errand.release_crashed_v1()")
-                return try await database.query(inLine).scalar(Int.self)
+                return try await database.query(available).scalar(Int.self)
             }
             try await database.execute("select errand.rescue_v1(0)")
-            #expect(try await database.query(inLine).scalar(Int.self) == 0)
+            #expect(try await database.query(available).scalar(Int.self) == 0)
             let code = "select code from errand.explain((select min(id) from errand.job)) limit 1"
             #expect(try await database.query(Statement(code)).scalar(String.self) == "crashed")
             for _ in 1...3 { #expect(try await release() == 1) }
-            // It runs, and the next one still waits; once it has ended, its turn has come.
+            // The first one runs and the next one waits. When the first one finishes, the next one starts.
             try await database.execute(
                 "update errand.job set state = 'running', started_at = now() where state = 'available'")
             #expect(try await release() == 0)
             try await database.execute("delete from errand.job where state = 'running'")
             #expect(try await release() == 1)
-            // One that runs for long holds nobody up.
+            // A long-running one delays no other.
             try await database.execute(
                 """
                 update errand.job
@@ -116,8 +117,8 @@ import Testing
         }
     }
 
-    @Test("old ticks are forgotten, but for the newest of each schedule")
-    func forgetsTicks() async throws {
+    @Test("old ticks are pruned, except the newest of each schedule")
+    func prunesTicks() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.schedule_put('yearly', '@yearly', 'noop')")
             try await database.execute(

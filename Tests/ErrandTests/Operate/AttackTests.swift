@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Attacks through SQL") struct AttackTests {
-    @Test("no text that anybody passes is ever run: 200 strings in each argument of what people call")
+    @Test("no argument is ever executed: 200 strings in each argument of the calls of people")
     func injection() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("create table public.canary (n int)")
@@ -38,7 +38,7 @@ import Testing
                 """)
             try await database.execute("select errand.enqueue('noop', unique_key => 'one')")
             let before = try await database.text("select count(*), sum(relnatts) from pg_class where relkind <> 't'")
-            let answers = try await database.transaction { transaction in
+            let replies = try await database.transaction { transaction in
                 try await transaction.execute("set local role errand_ops")
                 return try await transaction.query(
                     Statement(
@@ -48,12 +48,12 @@ import Testing
                         ])
                 ).map { try $0.decode(String.self) }
             }
-            #expect(answers == [])
+            #expect(replies == [])
             #expect(try await database.text("select n from public.canary") == "1")
             #expect(
                 try await database.text("select count(*), sum(relnatts) from pg_class where relkind <> 't'") == before)
             #expect(try await database.count("from pg_roles where rolname ~ 'mallory'") == 0)
-            // What got in as a name must not come out as a command: hints are calls that people paste.
+            // A name must not become a command: people paste the calls of hints.
             let hints = try await database.query(
                 "select hint from errand.job, errand.explain(id) where hint like 'select%' limit 500")
             for row in hints {
@@ -112,7 +112,7 @@ import Testing
         "select activity.end_now(id, $1, why => $1) from activity.activity_status order by id limit 1",
     ]
 
-    /// Ways out of a literal, a name, a comment or a dollar quote, and things to do outside: 200 of them.
+    /// 200 combinations of an escape from a literal, a name, a comment or a dollar quote, and a command after it.
     private static let strings: [String] = {
         let ways = [
             "'", "\"", "';", "')", "'); ", "\\'", "$$", "$$;", "}'", "'::text", "';--", "0;", "*/", "%", "{",
@@ -127,12 +127,12 @@ import Testing
         return ways.flatMap { way in deeds.map { "x\(way) \($0);--" } }
     }()
 
-    @Test("what an attacker puts in the way of names is never called with the owner's rights")
+    @Test("objects that shadow names are never called with the owner's rights")
     func hijack() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("create table public.caught (who text, what text)")
             try await database.execute("grant all on public.caught to public")
-            // Each stands for a function, operator, type or table that the functions use.
+            // Each shadows a function, operator, type or table that the functions use.
             for (name, arguments, type, body) in [
                 ("now", "", "timestamptz", "pg_catalog.now()"), ("nextval", "r regclass", "bigint", "1::bigint"),
                 ("pg_notify", "a text, b text", "void", "null::void"), ("length", "a text", "int", "1"),
@@ -198,7 +198,7 @@ import Testing
                 }
             }
             #expect(try await database.text("select distinct who, what from public.caught") == "")
-            // The traps do work: the attacker himself falls into them.
+            // The traps work: the attacker's own calls run into them.
             try await database.transaction { transaction in
                 try await transaction.execute("set local search_path = public, pg_catalog")
                 try await transaction.execute("select now(), 'a'::text = 'b'::text")
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test("2,000 garbage rows written past all constraints break no look and no normal job")
+    @Test("2,000 garbage rows written past all constraints break no view and no normal job")
     func garbage() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -265,7 +265,7 @@ import Testing
                 from generate_series(1, 2000) as n
                 on conflict do nothing
                 """)
-            for look in [
+            for view in [
                 "job_status", "queue_status", "kind_status", "worker_status", "stuck", "overdue", "dependency_status",
                 "limit_status", "recent_errors", "health()", "metrics()", "refresh_statistics_v1('0 s')",
                 "queue_status",
@@ -273,7 +273,7 @@ import Testing
                 "cancel_where('{\"kind\": \"nothing\"}', 'x')", "rescue_v1(0)", "promote_v1(1000, '-infinity')",
                 "release_parked_v1()",
             ] {
-                #expect(try await database.refusal(of: "select * from errand.\(look)") == nil, "\(look)")
+                #expect(try await database.refusal(of: "select * from errand.\(view)") == nil, "\(view)")
             }
             // They repeat after 84 rows, and each takes some milliseconds.
             let explained = """

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Deadlocks") struct DeadlockTests {
-    /// Everything that locks jobs, keys, limits or rates, on the same few of each.
+    /// All calls that lock jobs, keys, limits or rates, on the same few of each.
     private static let calls = [
         "select errand.cancel(array(select id from errand.job order by random() limit 4), 'x')",
         "select errand.cancel_where('{\"kind\": \"noop\"}', 'x', dry_run => false, max_jobs => 3)",
@@ -37,7 +37,7 @@ import Testing
         "select errand.leave_v1((select id from errand.worker order by random() limit 1), true)",
     ]
 
-    @Test("no two functions wait for each other: people, applications and workers at once, on the same jobs")
+    @Test("no two functions deadlock: concurrent people, applications and workers on the same jobs")
     func none() async throws {
         try await withTestDatabase(connections: 14) { database, _ in
             for setup: Statement in [
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("two bulk enqueues with the same keys get through where a job with one of them ends in between")
+    @Test("two bulk enqueues with the same keys succeed if a job with one of them finishes in between")
     func keyFallsFree() async throws {
         try await withTestDatabase { database, _ in
             for setup: Statement in [
@@ -110,7 +110,7 @@ import Testing
             }
             let (first, second) = try await database.transaction { transaction in
                 try await transaction.execute("select pg_advisory_xact_lock(7)")
-                // It has found a's key taken, and has b's.
+                // It waits for a's key, which is taken, and has b's.
                 let first = enqueue("stalls")
                 #expect(try await database.becomes(Self.isWaiting("advisory")))
                 try await database.execute("select errand.cancel('{1}', 'x')")
@@ -135,32 +135,32 @@ import Testing
 
     private func run(_ call: String, on database: Database) async throws {
         try await database.transaction { transaction in
-            // So that one shows within the test's time.
+            // So that a deadlock is reported within the test's time.
             try await transaction.execute("set local deadlock_timeout = '20ms'")
             try await transaction.execute(Statement(call))
         }
     }
 
-    /// A worker's life: registers, and then several times ends what it has and claims more, in one transaction.
+    /// A worker: registers, and then several times completes its jobs and claims more in one transaction.
     private func work(on database: Database) async throws -> Int {
-        let worker = try await HandWorker(database)
+        let worker = try await ManualWorker(database)
         var (held, ended): ([ClaimedJob], Int) = ([], 0)
         for round in 0..<10 {
-            let endings: [AttemptResult] = [
+            let outcomes: [AttemptResult] = [
                 .succeeded(output: nil), .succeeded(output: JSONB("1")), .failed(error: "x"),
                 .retried(error: "x", after: .zero),
                 .parked(dependency: "storage", until: nil, reason: "x"), .released,
             ]
             let completions = held.reversed().enumerated().map { place, job in
-                Completion(job: job, result: endings[(place + round) % endings.count], took: .zero)
+                Completion(job: job, result: outcomes[(place + round) % outcomes.count], took: .zero)
             }
             let (ends, release) = (Completion.statements(for: completions), Completion.release(after: completions))
             let claim = worker.claiming(5)
             let statements =
                 ["set local deadlock_timeout = '20ms'"] + ends + [release].compactMap { $0 } + [claim.statement]
-            let answers = try await database.pipeline(statements)
+            let replies = try await database.pipeline(statements)
             ended += completions.count
-            held = try claim.reply(answers[answers.count - 1]).jobs
+            held = try claim.reply(replies[replies.count - 1]).jobs
         }
         return ended
     }

@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("the documents with most SQL are among them, with their answers")
+    @Test("the documents with most SQL are among them, with their results")
     func found() {
         let results = Document.all.map { document in
             (document.path, document.parts.count { if case .query(_, .some) = $0 { true } else { false } })
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    /// What `<!-- meanwhile: … -->` says that others do.
+    /// The concurrent action of `<!-- meanwhile: … -->`.
     private static func happen(_ event: String, in database: Database) async throws {
         let worker = try await database.query("select max(id) from errand.worker").scalar(Int64.self)
         try await database.take(worker, queue: "images", kinds: "image_compression")
@@ -58,9 +58,9 @@ import Testing
 /// A Markdown file with SQL in it: in blocks, and in code within a line that begins with `select`.
 struct Document: CustomTestStringConvertible {
     enum Part: Equatable {
-        /// A block, with what the ```text block right behind it shows.
+        /// A block, with the expected output of the ```text block after it.
         case query(String, result: String?)
-        /// `<!-- as ROLE -->`: who types what follows; errand_ops where nothing is said.
+        /// `<!-- as ROLE -->`: the role of the block; errand_ops by default.
         case role(String)
         case meanwhile(String)
     }
@@ -84,7 +84,7 @@ struct Document: CustomTestStringConvertible {
         .sorted { $0.path < $1.path }
     }()
 
-    /// `<!-- not run -->` before a block says that it is none for a reader's database.
+    /// `<!-- not run -->` before a block skips it.
     private static func parts(of text: String) -> [Part] {
         var isSkipped = false
         return text.matches(
@@ -107,11 +107,11 @@ struct Document: CustomTestStringConvertible {
     }
 }
 
-// MARK: - What a document expects
+// MARK: - Expected output
 extension Document {
     private static let anID = "6c1d0000-0000-4000-8000-000000000001"
 
-    /// Without its placeholders: a reader puts values of his own there.
+    /// Without placeholders, which a reader replaces with values.
     func filled(_ sql: String) -> String {
         [
             ("6c1d…", Self.anID), (#"\xffd8…"#, #"\xffd8"#), ("explain(id)", "explain(1)"),
@@ -120,7 +120,7 @@ extension Document {
         .reduce(sql) { $0.replacingOccurrences(of: $1.0, with: $1.1) }
     }
 
-    /// What is there before a reader begins.
+    /// The initial rows for a document.
     var before: [String] {
         switch path {
         case "docs/operations.md":
@@ -133,7 +133,7 @@ extension Document {
                 "select errand.pause('images', 'storage is being moved')",
             ]
         case "docs/apps.md":
-            // The database is copied from one that may have been made days ago.
+            // The database is a copy of one that may be days old.
             ["select quotes.rotate_v1()"]
         case "docs/handlers.md":
             [

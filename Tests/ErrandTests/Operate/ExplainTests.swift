@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Why a job is not running") struct ExplainTests {
-    @Test("each reason is found, what stops the job first comes first, and the hint mends it")
+    @Test("each reason is found, the first obstacle comes first, and the hint fixes it")
     func reasons() async throws {
         try await withTestDatabase { database, _ in
             func codes(_ id: Int) async throws -> String {
@@ -40,7 +40,7 @@ import Testing
         }
     }
 
-    @Test("an ended job says how it ended, and what keeps it from being retried")
+    @Test("a finished job shows its outcome, and the obstacle to a retry")
     func ended() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await database.enter()
@@ -61,7 +61,7 @@ import Testing
         }
     }
 
-    @Test("open dependencies, full limits and spent rates name who stands in the way")
+    @Test("open dependencies, full limits and used rates name the blocking jobs")
     func limits() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await database.enter()

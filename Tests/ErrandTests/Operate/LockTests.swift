@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 @Suite("Locks") struct LockTests {
-    /// What people call, and what an application calls, each with what it leaves locked until its transaction ends.
+    /// The calls of people and applications, each with its locks until the end of its transaction.
     static let calls = [
         "select errand.cancel(array(select id from errand.job where payload = '1'), 'x')",
         "select errand.cancel_where('{\"unique_key\": \"held\"}', 'x', dry_run => false)",
@@ -29,21 +29,21 @@ import Testing
         "no worker and no housekeeping waits for what a session has left locked, whatever it called", arguments: calls)
     func neverWaits(call: String) async throws {
         try await withTestDatabase { database, configuration in
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             try await prepare(database)
             let running = try await worker.claim(4)
             #expect(running.count == 4)
             let session = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
             try await session.execute("begin")
             try await session.execute(Statement(call))
-            // A wait for the session's locks would never end: it fails within this.
+            // A wait for the session's locks would never end. This timeout ends it.
             try await database.transaction { transaction in
                 try await transaction.execute("set local lock_timeout = '3s'")
-                let endings: [AttemptResult] = [
+                let outcomes: [AttemptResult] = [
                     .succeeded(output: nil), .retried(error: "x", after: .zero), .failed(error: "x"),
                     .parked(dependency: "storage", until: nil, reason: "x"),
                 ]
-                let ended = zip(running, endings).map { Completion(job: $0, result: $1, took: .zero) }
+                let ended = zip(running, outcomes).map { Completion(job: $0, result: $1, took: .zero) }
                 for statement in Completion.statements(for: ended)
                     + [Completion.release(after: ended)].compactMap({ $0 })
                 {
@@ -99,7 +99,7 @@ import Testing
             let session = try await Connection.connect(database.configuration, logger: Logger(label: "errand.test"))
             try await session.execute("begin")
             try await session.execute(Statement("select errand.cancel($1, 'x')", [[held]]))
-            // Its attempt ends while the row is locked; the others' ends are written with it.
+            // Its attempt finishes while the row is locked. The outcomes of other attempts are written with its own.
             for _ in 0..<300 {
                 try await queue.enqueue(Noop())
                 try await Task.sleep(for: .milliseconds(8))
@@ -118,7 +118,7 @@ import Testing
     func transaction() async throws {
         try await withTestDatabase { database, configuration in
             try await Queue(database: database).enqueue(Noop())
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             let job = try #require(try await worker.claim(1).first)
             let session = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
             try await session.execute("begin")
@@ -149,7 +149,7 @@ import Testing
         }
     }
 
-    @Test("nobody without a right to Errand's tables can hold up its duties")
+    @Test("no role without a right to Errand's tables can block its maintenance tasks")
     func rights() async throws {
         try await withTestDatabase { database, _ in
             for lock in ["promote", "rescue", "isolate", "statistics", "limits", "claims"] {

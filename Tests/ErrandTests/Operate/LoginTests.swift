@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test("a schedule is changed by its own login alone, keeps its kind, and what was put by SQL stays")
+    @Test("only its own login changes a schedule, it keeps its kind, and schedules of SQL stay")
     func schedules() async throws {
         try await withLogins { database, own, other in
             func define(_ name: String, _ kind: String, _ cron: String) -> String {
@@ -82,7 +82,7 @@ import Testing
 }
 
 extension Database {
-    /// The SQLSTATE with which a call is refused to a login; nil where it isn't.
+    /// The SQLSTATE with which a call is refused to a login; nil if it isn't.
     fileprivate func refusal(of sql: String, by login: String) async throws -> String? {
         do {
             try await transaction { transaction in

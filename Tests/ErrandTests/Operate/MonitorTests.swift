@@ -10,21 +10,21 @@ import Testing
     func content() async throws {
         try await withTestDatabase { database, _ in
             try await Self.fill(database)
-            let views = """
+            let names = """
                 select coalesce(string_agg(oid::regclass::text, ' '), '') from pg_class
                 where relnamespace = 'errand'::regnamespace and relkind = 'v'
                 """
-            let looks =
-                try await database.text(views).split(separator: " ").map(String.init)
+            let views =
+                try await database.text(names).split(separator: " ").map(String.init)
                 + [
                     "errand.health()", "errand.metrics()", "errand.explain(1)", "errand.explain(2)",
                     "errand.explain(3)",
                 ]
-            #expect(looks.count > 15)
-            for look in looks {
-                let all = "select string_agg(row_to_json(seen)::text, ' ') from \(look) as seen"
+            #expect(views.count > 15)
+            for view in views {
+                let all = "select string_agg(row_to_json(seen)::text, ' ') from \(view) as seen"
                 let seen = try await database.text(all, as: "errand_monitor")
-                #expect(!seen.contains("anna"), "\(look)")
+                #expect(!seen.contains("anna"), "\(view)")
             }
             let jobs = """
                 select id, state, progress, (payload, attempts, output, progress_message, log) is null
@@ -44,16 +44,16 @@ import Testing
     func operators() async throws {
         try await withTestDatabase { database, _ in
             try await Self.fill(database)
-            for look in [
+            for view in [
                 "job_status", "job_progress", "recent_errors", "dependency_status", "explain(1)", "explain(2)",
             ] {
-                let all = "select string_agg(row_to_json(seen)::text, ' ') from errand.\(look) as seen"
-                #expect(try await database.text(all, as: "errand_ops").contains("anna"), "\(look)")
+                let all = "select string_agg(row_to_json(seen)::text, ' ') from errand.\(view) as seen"
+                #expect(try await database.text(all, as: "errand_ops").contains("anna"), "\(view)")
             }
         }
     }
 
-    @Test("of the apps' views it reads all columns but those that say whose something is, or what it says")
+    @Test("it reads all columns of the apps' views except owners and contents")
     func apps() async throws {
         try await withTestDatabase { database, _ in
             let hidden = """

@@ -3,7 +3,7 @@ import Postgres
 @testable import Errand
 
 extension Database {
-    /// What a query answers, as text: columns parted by a bar, rows by line ends, null as nothing.
+    /// The result of a query as text: bars between columns, line ends between rows, null as an empty text.
     func text(_ sql: String, as role: String? = nil) async throws -> String {
         try await transaction { transaction in
             if let role { try await transaction.execute(Statement("set local role \(role)")) }
@@ -20,7 +20,7 @@ extension Database {
         }
     }
 
-    /// The SQLSTATE with which a call is refused; nil where it isn't.
+    /// The SQLSTATE with which a call is refused; nil if it isn't.
     func refusal(of sql: String, as role: String? = nil) async throws -> String? {
         do {
             try await transaction { transaction in
@@ -33,7 +33,7 @@ extension Database {
         }
     }
 
-    /// Enters a worker of the queue `default` and returns its id.
+    /// Registers a worker of the queue `default`. Returns its id.
     func enter(kinds: String = "noop", queue: String = "default", lease: String = "1 hour") async throws -> Int64 {
         try await query(
             Statement(
@@ -46,14 +46,14 @@ extension Database {
         ).scalar(Int64.self)
     }
 
-    /// Claims what is due in a queue, as that worker does.
+    /// Claims the due jobs of a queue for that worker.
     func take(_ worker: Int64, queue: String = "default", kinds: String = "noop") async throws {
         try await execute(
             Statement(
                 "select errand.claim_v1('\(queue)', '{\(kinds)}', \(worker), 100, '{0,0,0,0}', '{1,2,3,4}', true)"))
     }
 
-    /// Ends all that the worker holds as failed.
+    /// Completes all jobs of the worker as failed.
     func fail(_ worker: Int64, with error: String) async throws {
         try await execute(
             Statement(

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("What ops do to jobs and queues") struct OperateTests {
-    @Test("cancel_where shows what it would cancel, cancels it when told to, and says so in the audit")
+    @Test("cancel_where shows the jobs to cancel, cancels them on request, and records that in the audit")
     func cancelWhere() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("retry_where spreads failed jobs over time, passes over those whose key is taken, and keeps their record")
+    @Test("retry_where spreads failed jobs over time, skips jobs with a taken key, and keeps their record")
     func retryWhere() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await database.enter()
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("a job with another priority joins the end of that line; one with another time waits for it")
+    @Test("a job with another priority joins the end of that priority; one with another time waits for it")
     func reschedule() async throws {
         try await withTestDatabase { database, _ in
             for _ in 1...3 { try await Queue(database: database).enqueue(Noop()) }
@@ -74,8 +74,8 @@ import Testing
             try await Queue(database: database).enqueue(Noop())
             try await database.take(worker)
             try await database.fail(worker, with: "no")
-            let answer = try await database.text("select * from errand.discard('{1, 2}', 'the customer has left')")
-            #expect(answer == "1|failed|cancelled\n2||")
+            let reply = try await database.text("select * from errand.discard('{1, 2}', 'the customer has left')")
+            #expect(reply == "1|failed|cancelled\n2||")
             let kept = "select state, reason, jsonb_array_length(attempts) from errand.job_status"
             #expect(try await database.text(kept) == "cancelled|discarded: the customer has left|1")
         }
@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test("the pause of a queue that nobody has named is refused with the names that are near, and made by force")
+    @Test("the pause of an unknown queue is rejected with similar names, and succeeds with force")
     func unknownQueue() async throws {
         try await withTestDatabase { database, _ in
             _ = try await database.enter(kinds: "image_compression", queue: "images")

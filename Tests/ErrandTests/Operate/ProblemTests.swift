@@ -5,7 +5,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("What is wrong is said, once and in few words") struct ProblemTests {
+@Suite("Problems are reported once, in few words") struct ProblemTests {
     @Test("a scheduler that never ran is a problem in health, metrics and each schedule; one that runs ends it")
     func scheduler() async throws {
         try await withTestDatabase { database, _ in
@@ -26,7 +26,7 @@ import Testing
 
             var loop = SchedulerLoop(
                 database: database, definitions: [], logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
-            _ = try await loop.turn()
+            _ = try await loop.refresh()
             #expect(try await database.text(late) == "")
             #expect(try await database.text("select ok from (\(health)) as checked") == "true")
             #expect(try await database.text(isUp) == "1")
@@ -34,7 +34,7 @@ import Testing
                 try await database.text("select task, is_late from errand.maintenance_status where task = 'schedule'")
                     == "schedule|false")
 
-            // It is no housekeeping, and when it stops that is seen.
+            // It is not housekeeping, and its stop is reported.
             try await database.execute("delete from errand.maintenance_task where name <> 'schedule'")
             try await database.execute("update errand.maintenance_task set done_at = now() - interval '2 min'")
             #expect(
@@ -68,7 +68,7 @@ import Testing
             #expect(
                 try await database.text("select sum(value) \(samples) where name = 'errand_jobs'") == "5001",
                 "none is left out")
-            // What a worker serves is shown however little it is, and however late its name comes.
+            // A worker's queues are all shown, even the smallest and the last by name.
             #expect(
                 try await database.text(
                     "select value \(samples) where name = 'errand_queue_workers' and labels ->> 'queue' = 'zulu'")
@@ -77,7 +77,7 @@ import Testing
                 try await database.text("select value \(samples) where labels = '{\"kind\": \"noop\"}'") == "1")
             // 1,000 probes for the names of queues, and four for each of the 200 that are shown.
             let probes = try await database.transaction { transaction in
-                // What the session has counted before is in it until it is reported.
+                // The session's earlier counts are included until they are reported.
                 func probes() async throws -> Int {
                     try await transaction.query(
                         "select pg_stat_get_xact_numscans('errand.job_position_index'::regclass)"
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("no sample comes twice, even where a queue and a kind are called other")
+    @Test("no sample appears twice, even with a queue and a kind named other")
     func other() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -147,7 +147,7 @@ import Testing
         }
     }
 
-    @Test("a kind whose workers claim from other queues only lacks a worker, and they are named")
+    @Test("a kind whose workers claim only from other queues lacks a worker, and the report names them")
     func elsewhere() async throws {
         try await withTestDatabase { database, _ in
             _ = try await database.enter(kinds: "noop", queue: "mail")

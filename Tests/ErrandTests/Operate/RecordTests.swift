@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test("a dry run says how many jobs match beyond those that one call changes; what is done has no such number")
+    @Test("a dry run has the number of further matching jobs; a real run has none")
     func beyond() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await database.enter()
@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test("psql says so too, where only the jobs are counted")
+    @Test("psql shows it too, if only the jobs are counted")
     func notice() async throws {
         try await withTestDatabase { database, configuration in
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 3))

@@ -6,7 +6,8 @@ import Testing
 @testable import Errand
 
 @Suite("Roles have the rights that they need, and no others") struct RightsTests {
-    /// Who may call or read what. What isn't here is for nobody; functions with a version in their name are for workers.
+    /// The roles that may call or read each object. All other roles have no rights. Functions with a version in
+    /// their name are for workers.
     static let table = """
         schema activity: enqueuer monitor ops worker
         schema errand: enqueuer monitor ops worker
@@ -107,7 +108,7 @@ import Testing
         function quotes.retire: ops
         """
 
-    /// The same from the catalog: each object that anybody of the four may use in any way, PUBLIC included.
+    /// The same from the catalog: each object on which one of the four, or PUBLIC, has any right.
     private static let catalog = """
         with role as (
             select unnest('{worker,enqueuer,ops,monitor}'::text[]) as name
@@ -137,7 +138,7 @@ import Testing
         group by object
         """
 
-    @Test("each role may do what the table says with each object, and nothing else with any")
+    @Test("each role has exactly the table's rights on each object")
     func matrix() async throws {
         try await withTestDatabase { database, _ in
             let lines = Set(try await database.text(Self.catalog).split(separator: "\n").map(String.init))
@@ -196,7 +197,8 @@ import Testing
         }
     }
 
-    @Test("each role can do its work: enqueue, run, look, mend", arguments: ["enqueuer", "worker", "monitor", "ops"])
+    @Test(
+        "each role can do its work: enqueue, run, monitor, repair", arguments: ["enqueuer", "worker", "monitor", "ops"])
     func work(role: String) async throws {
         try await withTestDatabase { database, _ in
             let calls =
@@ -232,7 +234,7 @@ import Testing
         }
     }
 
-    @Test("who rules nothing but his database migrates it; the rights go to the roles that there are")
+    @Test("an owner of only the database can migrate it; existing roles get the rights")
     func plainOwner() async throws {
         try await withTestDatabase { database, configuration in
             let name = "errand_test_plain_\(UInt32.random(in: 0...UInt32.max))"
@@ -251,7 +253,7 @@ import Testing
     }
 
     private static func migrate(_ configuration: PostgresConfiguration, as role: String) async throws {
-        // Directly: the role is the session's.
+        // Directly, with the session's role.
         let configuration = try PostgresConfiguration(url: TestServer.url(of: configuration, directly: true))
         let connection = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
         do {

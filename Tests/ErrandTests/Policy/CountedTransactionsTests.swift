@@ -30,7 +30,7 @@ import Testing
         #expect(transactions.upTo == 5000)
     }
 
-    @Test("random commits and answers: at each moment it tells exactly what is counted", arguments: 0..<50)
+    @Test("random commits and replies: the counted transactions are exact at each moment", arguments: 0..<50)
     func walk(seed: UInt64) {
         var random = SeededGenerator(seed: seed)
         var transactions = CountedTransactions()

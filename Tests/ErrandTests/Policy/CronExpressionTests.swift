@@ -10,7 +10,7 @@ import Testing
         "day of week: expected *, 0 to 7 or SUN to SAT, or FRI#2 (the second Friday), FRIL (the last)"
     private static let intervals = "cron: expected every and an interval of 1 s to 100 years, such as every 30 s"
 
-    /// What can't be a schedule, and the error that says why; the database says the same.
+    /// Invalid schedules and their errors. The database raises the same ones.
     static let refusals: [(String, String)] =
         [
             ("", fields + ", got nothing"),
@@ -51,7 +51,7 @@ import Testing
             ("every 101 weeks 36524 d", intervals + ", got every 101 weeks 36524 d"),
         ]
 
-    @Test("a wrong field is refused by its name, with what was expected and what came", arguments: refusals)
+    @Test("the error of a wrong field has its name, the expected values and its value", arguments: refusals)
     func refusesWithReason(text: String, reason: String) {
         let error = #expect(throws: ScheduleError.self) { try Schedule(text) }
         #expect(error?.description == reason)
@@ -135,7 +135,7 @@ import Testing
         #expect(CalendarDay(-1).weekday == 3)
     }
 
-    /// The days of the month on which it ticks in UTC.
+    /// The days of the month with a tick, in UTC.
     private func ticks(_ text: String, from date: (Int, Int, Int), days: Int64) throws -> [Int] {
         let number = CalendarDay.number(year: date.0, month: date.1, day: date.2)
         let start = Timestamp(unixMicroseconds: number * 86_400_000_000 - 1)

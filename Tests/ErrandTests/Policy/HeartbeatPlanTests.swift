@@ -5,7 +5,9 @@ import Testing
 @Suite("When a worker sends heartbeats") struct HeartbeatPlanTests {
     private let now = ContinuousClock.now
 
-    @Test("the first one is due at once, the next after its period, and twice a second if it alone finds cancellations")
+    @Test(
+        "the first heartbeat is due immediately, the next after its period, and twice a second if only it finds cancellations"
+    )
     func due() {
         var plan = HeartbeatPlan(every: .seconds(5), at: now)
         #expect(plan.isDue(at: now, isAsking: false))
@@ -37,7 +39,7 @@ import Testing
         #expect(plan.mayTry(at: now + .milliseconds(100)))
     }
 
-    @Test("it looks at what runs ten times a second, and rests once nothing has run for a second")
+    @Test("it checks running attempts ten times a second, and rests once nothing has run for a second")
     func rests() {
         var plan = HeartbeatPlan(every: .seconds(5), at: now)
         plan.sent(at: now)

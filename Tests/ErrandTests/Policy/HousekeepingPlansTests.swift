@@ -6,7 +6,7 @@ import Testing
 @Suite("When housekeeping is due") struct HousekeepingPlansTests {
     private let time = Timestamp(microseconds: 800_000_000_000_000)
 
-    @Test("promotion looks at everything at first and once a minute, else from 10 s before the last promoted job")
+    @Test("promotion reads everything at first and once a minute, else from 10 s before the last promoted job")
     func promotionHint() {
         var plan = PromotePlan()
         #expect(plan.since(at: .zero) == .minusInfinity)
@@ -15,14 +15,14 @@ import Testing
         #expect(plan.since(at: .seconds(59)) == time + .seconds(-10))
         #expect(plan.since(at: .seconds(60)) == .minusInfinity)
         #expect(plan.since(at: .seconds(61)) == time + .seconds(-10))
-        // A straggler doesn't take the hint back.
+        // A late reply doesn't undo the hint.
         _ = plan.promoted(1, lastRunAt: time + .seconds(-500), othersWait: true, took: .zero)
         #expect(plan.since(at: .seconds(62)) == time + .seconds(-10))
         plan.failed()
         #expect(plan.since(at: .seconds(63)) == .minusInfinity)
     }
 
-    @Test("while nothing was ever promoted, every look is at everything")
+    @Test("while nothing was ever promoted, every call reads everything")
     func promotionWithoutHint() {
         var plan = PromotePlan()
         _ = plan.since(at: .zero)
@@ -30,8 +30,8 @@ import Testing
         #expect(plan.since(at: .seconds(1)) == .minusInfinity)
     }
 
-    @Test("promotion goes on at once after a full batch, else after 200 ms, and within 500 ms while something waits")
-    func promotionPause() {
+    @Test("promotion continues immediately after a full batch, else after 200 ms, and within 500 ms while jobs wait")
+    func promotionDelay() {
         var plan = PromotePlan()
         #expect(plan.promoted(1000, lastRunAt: time, othersWait: true, took: .seconds(1)) == .zero)
         #expect(plan.promoted(999, lastRunAt: time, othersWait: true, took: .milliseconds(1)) == .milliseconds(200))
@@ -40,7 +40,7 @@ import Testing
         #expect(plan.promoted(0, lastRunAt: nil, othersWait: false, took: .milliseconds(1)) == .seconds(1))
     }
 
-    @Test("parked jobs are looked at every 200 ms, or for a tenth of the time, and at least every 2 s")
+    @Test("parked jobs are checked every 200 ms, or for a tenth of the time, and at least every 2 s")
     func releaseDelay() {
         #expect(ReleasePlan.released(othersWait: true, took: .milliseconds(10)) == .milliseconds(200))
         #expect(ReleasePlan.released(othersWait: true, took: .milliseconds(50)) == .milliseconds(450))
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test("a slow rescue takes 2 % of the time")
-    func rescuePause() {
+    func rescueDelay() {
         var plan = RescuePlan()
         #expect(plan.rescued(nextPage: nil, took: .seconds(1)) == .seconds(49))
     }

@@ -5,7 +5,7 @@ import Testing
 @Suite("When a worker probes sleeping queues") struct IdlePollingPolicyTests {
     private let policy = IdlePollingPolicy(interval: .milliseconds(250))
 
-    /// One that has been asleep since then, with the flag up; its last probe was at that time.
+    /// A policy that has slept since then, with the flag raised; its last probe was at that time.
     private func armedPolicy(at now: Duration) -> IdlePollingPolicy {
         var policy = policy
         for millisecond in stride(from: 2000, through: 0, by: -10) {
@@ -14,7 +14,7 @@ import Testing
         return policy
     }
 
-    @Test("with nothing to do it raises the flag at once; the delays between probes double, up to two intervals")
+    @Test("an idle policy raises the flag immediately; the delays between probes double, up to two intervals")
     func idle() {
         var policy = policy
         var now: Duration = .seconds(1)
@@ -23,7 +23,7 @@ import Testing
             #expect(policy.next(at: now, isBusy: false, listens: true) == .wait(.milliseconds(delay)))
             now += .milliseconds(delay)
         }
-        // What is found by itself leaves the flag up.
+        // A probe that finds a job leaves the flag raised.
         policy.worked(at: now)
         #expect(policy.next(at: now, isBusy: false, listens: true) == .probe(arms: true))
         #expect(policy.next(at: now + .milliseconds(1), isBusy: false, listens: true) == .wait(.milliseconds(499)))
@@ -68,11 +68,11 @@ import Testing
             #expect(policy.isArmed)
             if case .probe = policy.next(at: now + .milliseconds(2), isBusy: false, listens: true) { probes += 1 }
         }
-        // The safety net: one every 0.5 s, here with every fourth job.
+        // The fallback: a probe every 0.5 s, here with every fourth job.
         #expect((48...52).contains(probes))
     }
 
-    @Test("while jobs come it probes every 20 ms, so that its server process stays quick, and no more 0.1 s later")
+    @Test("while jobs come, probes every 20 ms keep the server process warm; they stop 0.1 s later")
     func warm() {
         var policy = armedPolicy(at: .seconds(10))
         var probes: [Duration] = []
@@ -108,7 +108,7 @@ import Testing
         #expect(!policy.isArmed)
         #expect(policy.next(at: lowered + .milliseconds(9), isBusy: false, listens: true) == .probe(arms: false))
         #expect(policy.next(at: lowered + .milliseconds(11), isBusy: false, listens: true) == .probe(arms: true))
-        // It was raised too early: the next wake-up lowers it at once.
+        // The flag was raised too early. The next wake-up lowers it.
         #expect(policy.woken(at: lowered + .milliseconds(12)) == .init(claims: true, lowers: true))
     }
 
@@ -124,14 +124,14 @@ import Testing
             }
             #expect((lowerings > 0) == lowers)
         }
-        // After a spurious one the quiet period lasts 100 ms.
+        // After a spurious wake-up, the quiet period lasts 100 ms.
         var policy = armedPolicy(at: .seconds(10))
         while !policy.woken(at: .seconds(11)).lowers {}
         #expect(policy.next(at: .milliseconds(11_050), isBusy: false, listens: true) == .probe(arms: false))
         #expect(policy.next(at: .milliseconds(11_100), isBusy: false, listens: true) == .probe(arms: true))
     }
 
-    @Test("where another worker lowers the flag it probes again, and raises the flag after 10 ms")
+    @Test("after another worker lowers the flag, it probes again, and raises the flag after 10 ms")
     func loweredElsewhere() {
         var policy = armedPolicy(at: .seconds(10))
         policy.lowered(at: .seconds(11))
@@ -153,12 +153,12 @@ import Testing
         }
         #expect(probes <= IdlePollingPolicy.emptyProbes + 200)
         #expect(claims <= 350)
-        // Its next probe asks to be woken at once, and each of the next jobs finds it that way.
+        // Its next probe requests wake-ups, and each of the next jobs wakes it.
         #expect(policy.next(at: .milliseconds(11_200), isBusy: false, listens: true) == .probe(arms: true))
         #expect(policy.woken(at: .milliseconds(11_201)).claims)
     }
 
-    @Test("however often it is told that the flag was lowered, it probes at most 20 times a second")
+    @Test("with any number of lowered flags, it probes at most 20 times a second")
     func forgedLowering() {
         var policy = policy
         var probes = 0
@@ -180,11 +180,11 @@ import Testing
             if wakeUp.lowers { lowerings += 1 }
         }
         #expect((1...10).contains(lowerings))
-        // The quiet period goes on as if nothing had come.
+        // The quiet period continues as if no job had come.
         #expect(policy.next(at: .milliseconds(2100), isBusy: false, listens: true) == .probe(arms: true))
     }
 
-    @Test("a probe that a wake-up asks for comes at once, though a rate is expected to have room later")
+    @Test("a wake-up's probe runs immediately, even if a rate is expected to have room later")
     func wokenWhileExpecting() {
         var policy = armedPolicy(at: .seconds(10))
         policy.expects(workAt: .milliseconds(10_001))

@@ -13,14 +13,14 @@ import Testing
         #expect(result.leftBehind == 0)
     }
 
-    @Test("the model can tell: a mark that jumps to the newest job seen loses jobs")
+    @Test("the model can tell: a mark that jumps to the newest seen job loses jobs")
     func modelFindsNaiveMark() {
         let results = (0..<20).map { MarkModel.run(seed: $0, mark: NaiveMark()) }
         #expect(results.reduce(0) { $0 + $1.broken } > 0)
         #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
     }
 
-    @Test("the model can tell: a mark that trusts a full batch beyond its last line loses jobs")
+    @Test("the model can tell: a mark that trusts a full batch beyond its last position loses jobs")
     func modelFindsTrustingMark() {
         let results = (0..<20).map { MarkModel.run(seed: $0, mark: TrustingMark()) }
         #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
@@ -32,14 +32,14 @@ import Testing
         #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
     }
 
-    @Test("the model can tell: looks that take the lines of a writer set aside for read leave jobs behind")
+    @Test("the model can tell: scans that count the positions of a writer that is set aside as read leave jobs behind")
     func modelFindsRashMark() {
         let results = (0..<100).map { MarkModel.run(seed: $0, mark: RashMark()) }
         #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
     }
 
     @Test("the model can tell: a job that keeps its position when it moves is left behind")
-    func modelFindsKeptPositions() {
+    func modelFindsMovedPositions() {
         let results = (0..<20).map { MarkModel.run(seed: $0, mark: LowWaterMark(), movesKeepPositions: true) }
         #expect(results.reduce(0) { $0 + $1.broken } > 0)
         #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
@@ -51,9 +51,9 @@ import Testing
         #expect(results.reduce(0) { $0 + $1.broken } > 0)
     }
 
-    @Test("the model can tell: a job that is handed back with its position is hidden where it lies in the line")
-    func modelFindsHandedBackInLine() {
-        let results = (0..<20).map { MarkModel.run(seed: $0, mark: LowWaterMark(), handBack: .inLine) }
+    @Test("the model can tell: a job that is handed back with its position is hidden at its old position")
+    func modelFindsHandedBackInOrder() {
+        let results = (0..<20).map { MarkModel.run(seed: $0, mark: LowWaterMark(), handBack: .inOrder) }
         #expect(results.reduce(0) { $0 + $1.broken } > 0)
     }
 
@@ -63,16 +63,16 @@ import Testing
         #expect(results.reduce(0) { $0 + $1.broken } > 0)
     }
 
-    @Test("the model can tell: a scan ahead that is taken to have read to the end loses jobs")
-    func modelFindsTrustedScan() {
+    @Test("the model can tell: a scan ahead that is assumed to have read to the end loses jobs")
+    func modelFindsAssumedScan() {
         let results = (0..<20).map { MarkModel.run(seed: $0, mark: LowWaterMark(), trustsScans: true) }
         #expect(results.reduce(0) { $0 + $1.broken } > 0)
     }
 
-    @Test("a scan ahead moves each mark to where it has read, or before what it has found there")
+    @Test("a scan ahead moves each mark to the last position read, or before a job that it found")
     func scansAhead() {
-        var mark = settled(at: 900)
-        mark.found([nil, 11, nil, nil], by: mark.look)
+        var mark = resolved(at: 900)
+        mark.found([nil, 11, nil, nil], by: mark.nextScan)
         var scan = claim(high: 5000, xmax: 6)
         scan.starts = mark.starts
         scan.reached = [1900, 499, 950, 1900]
@@ -84,20 +84,20 @@ import Testing
         #expect(mark.starts == [1900, 1499, 950, 1900])
     }
 
-    @Test("a look reads a stride at most, and the next one goes on behind it")
-    func looksInStrides() {
+    @Test("a scan reads at most a stride, and the next one continues after it")
+    func scansInStrides() {
         var mark = LowWaterMark(stride: 400)
         for _ in 0..<2 { mark.observe(claim(high: 900, xmax: 5), at: .zero) }
         for (after, upTo) in [(0, 400), (400, 800), (800, 900)] as [(Int64, Int64)] {
-            #expect(mark.look.after[0] == after && mark.look.upTo[0] == upTo)
-            mark.found([nil, nil, nil, nil], by: mark.look)
+            #expect(mark.nextScan.after[0] == after && mark.nextScan.upTo[0] == upTo)
+            mark.found([nil, nil, nil, nil], by: mark.nextScan)
         }
-        #expect(mark.look.isEmpty)
+        #expect(mark.nextScan.isEmpty)
     }
 
-    @Test("who takes in others' marks begins there, and needs no sweep of his own below them")
+    @Test("a worker that adopts other workers' marks begins there, and needs no sweep below them")
     func catchesUp() {
-        var mark = settled(at: 10)
+        var mark = resolved(at: 10)
         mark.observe(claim(high: 20, xmax: 9, running: [7]), at: .milliseconds(1))
         mark.observe(claim(high: 30, xmax: 12, running: [7]), at: .milliseconds(200))
         mark.catchUp(with: [900, 800, 1000, 900])
@@ -109,17 +109,17 @@ import Testing
         #expect(mark.starts == [800, 800, 800, 800])
     }
 
-    @Test("what a look has found is swept, though others' marks are beyond it: they can't see it either")
+    @Test("a job that a scan has found is swept, even if other workers' marks are beyond it")
     func findSurvivesOthers() {
-        var mark = settled(at: 10)
-        mark.found([nil, 4, nil, nil], by: mark.look)
+        var mark = resolved(at: 10)
+        mark.found([nil, 4, nil, nil], by: mark.nextScan)
         mark.catchUp(with: [900, 900, 900, 900])
         #expect(mark.starts == [900, 3, 900, 900])
     }
 
-    @Test("marks of others that were taken in while a claim was under way don't void what it has shown")
+    @Test("marks that are adopted during a claim don't void its result")
     func catchesUpMeanwhile() {
-        var mark = settled(at: 10)
+        var mark = resolved(at: 10)
         mark.catchUp(with: [900, 900, 900, 900])
         let isKnown = mark.observe(claim(high: 20, xmax: 5), at: .zero)
         #expect(isKnown)
@@ -131,20 +131,20 @@ import Testing
         #expect(mark.starts == [0, 0, 0, 0])
     }
 
-    @Test("a claim that has not read the line to its end changes nothing")
+    @Test("a claim that has not read the position to its end changes nothing")
     func inconclusive() {
-        var mark = settled(at: 900)
-        mark.found([nil, 11, nil, nil], by: mark.look)
+        var mark = resolved(at: 900)
+        mark.found([nil, 11, nil, nil], by: mark.nextScan)
         mark.observe(claim(high: 0, xmax: 5), at: .zero)
         #expect(mark.starts == [900, 10, 900, 900])
     }
 
-    @Test("a sweep that is asked for while a claim is under way is made by the next one")
+    @Test("a sweep that is requested during a claim is made by the next one")
     func sweepMeanwhile() {
-        var mark = settled(at: 900)
+        var mark = resolved(at: 900)
         var under = claim(high: 900, xmax: 5)
         under.starts = mark.starts
-        mark.found([nil, 11, nil, nil], by: mark.look)
+        mark.found([nil, 11, nil, nil], by: mark.nextScan)
         mark.observe(under, at: .zero)
         #expect(mark.starts == [900, 10, 900, 900])
         under.starts = mark.starts
@@ -152,7 +152,7 @@ import Testing
         #expect(mark.starts == [900, 900, 900, 900])
     }
 
-    @Test("the mark follows the line while nobody writes for long")
+    @Test("the mark follows the newest position while there is no long writer")
     func follows() {
         var mark = LowWaterMark()
         mark.observe(claim(high: 100, xmax: 11, positions: [40, 100], priority: 2), at: .zero)
@@ -163,7 +163,7 @@ import Testing
 
     @Test("a running writer holds the mark back, until it is set aside; its end brings a sweep")
     func setsAside() {
-        var mark = settled(at: 10)
+        var mark = resolved(at: 10)
         mark.observe(claim(high: 20, xmax: 9, running: [7]), at: .milliseconds(1))
         mark.observe(claim(high: 30, xmax: 9, running: [7]), at: .milliseconds(2))
         #expect(mark.starts == [10, 10, 10, 10])
@@ -178,7 +178,7 @@ import Testing
 
     @Test("a transaction newer than all that have ended holds the mark back, though no snapshot lists it")
     func newestTransaction() {
-        var mark = settled(at: 10)
+        var mark = resolved(at: 10)
         mark.observe(claim(high: 11, latest: 8, xmax: 8), at: .zero)
         mark.observe(claim(high: 11, latest: 8, xmax: 8), at: .zero)
         #expect(mark.starts[0] == 10)
@@ -186,81 +186,81 @@ import Testing
         #expect(mark.starts[0] == 11)
     }
 
-    @Test("a full batch moves the mark to its last line, and says nothing of the priorities behind")
+    @Test("a full batch moves the mark to its last position, and no mark of lower priorities")
     func fullBatch() {
-        var mark = settled(at: 10)
+        var mark = resolved(at: 10)
         mark.observe(claim(high: 900, xmax: 5), at: .zero)
         mark.observe(claim(high: 900, xmax: 5, positions: [13, 17], priority: 2, isFull: true), at: .zero)
         #expect(mark.starts == [900, 17, 10, 10])
     }
 
-    @Test("a sweep goes on behind its last line while batches come back full")
+    @Test("a sweep continues after its last position while batches are full")
     func sweepGoesOn() {
-        var mark = settled(at: 900)
-        mark.found([11, nil, nil, nil], by: mark.look)
+        var mark = resolved(at: 900)
+        mark.found([11, nil, nil, nil], by: mark.nextScan)
         mark.observe(claim(high: 900, xmax: 5, positions: [20, 30], priority: 1, isFull: true), at: .zero)
         #expect(mark.starts[0] == 30)
         mark.observe(claim(high: 900, xmax: 5, positions: [40], priority: 1), at: .zero)
         #expect(mark.starts[0] == 900)
     }
 
-    @Test("a line that went back (a restored server) voids the mark")
+    @Test("positions that went back (a restored server) void the mark")
     func sequenceWentBack() {
-        var mark = settled(at: 500)
+        var mark = resolved(at: 500)
         mark.observe(claim(high: 90, xmax: 5, positions: [80], priority: 1, isFull: true), at: .zero)
         #expect(mark.starts == [0, 0, 0, 0])
     }
 
-    @Test("a look begins where the last one that found nothing ended, but for the lines of a writer set aside")
-    func looks() {
-        var mark = settled(at: 10)
-        #expect(LowWaterMark().look.isEmpty)
-        let first = mark.look
+    @Test("a scan begins where the last empty one ended, except for the positions of a writer that is set aside")
+    func scans() {
+        var mark = resolved(at: 10)
+        #expect(LowWaterMark().nextScan.isEmpty)
+        let first = mark.nextScan
         #expect(!first.isEmpty)
         #expect(first.after == [0, 0, 0, 0] && first.upTo == [10, 10, 10, 10])
         mark.found([nil, 4, nil, nil], by: first)
         #expect(mark.starts == [10, 3, 10, 10])
-        #expect(mark.look.after == [10, 0, 10, 10])
+        #expect(mark.nextScan.after == [10, 0, 10, 10])
 
         mark.observe(claim(high: 20, xmax: 9, running: [7]), at: .milliseconds(1))
         mark.observe(claim(high: 30, xmax: 9, running: [7]), at: .milliseconds(2))
         mark.observe(claim(high: 30, xmax: 12, running: [7]), at: .milliseconds(200))
-        let beside = mark.look
+        let beside = mark.nextScan
         #expect(beside.upTo == [30, 30, 30, 30])
         mark.found([nil, nil, nil, nil], by: beside)
-        #expect(mark.look.after == [10, 10, 10, 10])
-        // It has ended before the look's answer is there; its lines may still be below what was looked at.
+        #expect(mark.nextScan.after == [10, 10, 10, 10])
+        // The writer ended before the scan's reply; its positions may still be below the scanned ones.
         mark.observe(claim(high: 30, xmax: 12), at: .milliseconds(201))
         mark.observe(claim(high: 30, xmax: 12), at: .milliseconds(202))
         mark.found([nil, nil, nil, nil], by: beside)
-        #expect(mark.look.after == [10, 10, 10, 10])
-        mark.found([nil, nil, nil, nil], by: mark.look)
-        #expect(mark.look.isEmpty)
+        #expect(mark.nextScan.after == [10, 10, 10, 10])
+        mark.found([nil, nil, nil, nil], by: mark.nextScan)
+        #expect(mark.nextScan.isEmpty)
     }
 
-    @Test("a worker that begins at stored marks looks no further down than others have looked")
-    func looksOn() {
-        var old = settled(at: 900)
-        old.found([nil, 11, nil, nil], by: old.look)
+    @Test("a worker that begins at stored marks scans no further down than others have scanned")
+    func scansOn() {
+        var old = resolved(at: 900)
+        old.found([nil, 11, nil, nil], by: old.nextScan)
         var new = LowWaterMark()
         new.catchUp(with: old.stored)
         #expect(new.starts == [900, 10, 900, 900])
-        #expect(new.look.after == [900, 0, 900, 900])
-        // What is stored is no more than a claim of somebody else: never beyond the marks.
+        #expect(new.nextScan.after == [900, 0, 900, 900])
+        // The stored marks come from another claim and are never beyond these marks.
         new.catchUp(with: [900, 10, 900, 900, 999, 999, 999, 999])
-        #expect(new.look.after == [900, 10, 900, 900])
+        #expect(new.nextScan.after == [900, 10, 900, 900])
     }
 
-    @Test("a look from before a line that went back counts for nothing")
-    func voidLook() {
-        var mark = settled(at: 500)
-        let look = mark.look
+    @Test("a scan from before positions went back has no effect")
+    func voidScan() {
+        var mark = resolved(at: 500)
+        let nextScan = mark.nextScan
         mark.observe(claim(high: 90, xmax: 5), at: .zero)
-        mark.found([nil, nil, nil, nil], by: look)
-        #expect(mark.look.after == [0, 0, 0, 0])
+        mark.found([nil, nil, nil, nil], by: nextScan)
+        #expect(mark.nextScan.after == [0, 0, 0, 0])
     }
 
-    private func settled(at high: Int64) -> LowWaterMark {
+    private func resolved(at high: Int64) -> LowWaterMark {
         var mark = LowWaterMark()
         for _ in 0..<2 { mark.observe(claim(high: high, xmax: 5), at: .zero) }
         return mark
@@ -271,9 +271,9 @@ import Testing
         priority: Int = 1,
         isFull: Bool = false
     ) -> LowWaterMark.Observation {
-        var lanes = [[Int64]](repeating: [], count: 4)
-        lanes[priority - 1] = positions
+        var priorities = [[Int64]](repeating: [], count: 4)
+        priorities[priority - 1] = positions
         return .init(
-            high: high, latest: latest ?? xmax - 1, xmax: xmax, running: running, positions: lanes, isFull: isFull)
+            high: high, latest: latest ?? xmax - 1, xmax: xmax, running: running, positions: priorities, isFull: isFull)
     }
 }

@@ -5,22 +5,22 @@ protocol Mark {
     var starts: [Int64] { get }
     /// Below these nothing may wait, neither committed nor in a transaction that is still open.
     var published: [Int64] { get }
-    /// The same for a worker that begins, with what its looks need not read.
+    /// The same for a worker that begins, with what its scans need not read.
     var stored: [Int64] { get }
-    /// What a look below the marks is to read.
-    var look: LowWaterMark.Look { get }
+    /// The next scan below the marks.
+    var nextScan: LowWaterMark.Scan { get }
     @discardableResult
     mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) -> Bool
     mutating func catchUp(with others: [Int64])
-    mutating func found(_ lowest: [Int64?], by look: LowWaterMark.Look)
+    mutating func found(_ lowest: [Int64?], by scan: LowWaterMark.Scan)
 }
 
 extension Mark {
-    // A mark with a fault neither looks below itself nor takes in others.
-    var look: LowWaterMark.Look { LowWaterMark().look }
+    // A mark with a fault neither scans below itself nor adopts others.
+    var nextScan: LowWaterMark.Scan { LowWaterMark().nextScan }
     var stored: [Int64] { published }
     mutating func catchUp(with others: [Int64]) {}
-    mutating func found(_ lowest: [Int64?], by look: LowWaterMark.Look) {}
+    mutating func found(_ lowest: [Int64?], by scan: LowWaterMark.Scan) {}
 }
 
 extension LowWaterMark: Mark {}
@@ -36,7 +36,7 @@ struct NaiveMark: Mark {
     }
 }
 
-/// The real rule, but for full batches: takes what they have not read for read.
+/// The real rule, except for full batches: counts unread positions as read.
 struct TrustingMark: Mark {
     private var mark = LowWaterMark()
     var starts: [Int64] { mark.starts }
@@ -49,7 +49,7 @@ struct TrustingMark: Mark {
     }
 }
 
-/// The real rule, but for the newest ids: takes the snapshot's `xmax` for the newest id given out.
+/// The real rule, except for the newest ids: takes the snapshot's `xmax` for the newest assigned id.
 struct SnapshotMark: Mark {
     private var mark = LowWaterMark()
     var starts: [Int64] { mark.starts }
@@ -62,40 +62,41 @@ struct SnapshotMark: Mark {
     }
 }
 
-/// The real rule, but for looks: takes all that a look has read for settled, the lines of a writer set aside too.
+/// The real rule, except for scans: counts all scanned positions as resolved, even those of a writer that is set aside.
 struct RashMark: Mark {
     private var mark = LowWaterMark()
-    private var looked: [Int64] = [0, 0, 0, 0]
+    private var scanned: [Int64] = [0, 0, 0, 0]
     var starts: [Int64] { mark.starts }
     var published: [Int64] { mark.published }
-    var look: LowWaterMark.Look { .init(after: looked, upTo: starts, certain: starts) }
+    var nextScan: LowWaterMark.Scan { .init(after: scanned, upTo: starts, certain: starts) }
 
     mutating func observe(_ claim: LowWaterMark.Observation, at now: Duration) -> Bool { mark.observe(claim, at: now) }
-    mutating func found(_ lowest: [Int64?], by look: LowWaterMark.Look) {
-        mark.found(lowest, by: look)
-        for lane in lowest.indices where lowest[lane] == nil { looked[lane] = look.upTo[lane] }
+    mutating func found(_ lowest: [Int64?], by scan: LowWaterMark.Scan) {
+        mark.found(lowest, by: scan)
+        for index in lowest.indices where lowest[index] == nil { scanned[index] = scan.upTo[index] }
     }
 }
 
-/// A random model of the queue: transactions that draw lines and end late, jobs that are moved to another priority, workers
-/// that claim, claims that are rolled back after others have stepped over their rows, looks below the marks. A step is 10 ms.
+/// A random model of the queue: transactions that draw positions and end late, jobs that are moved to another priority,
+/// workers that claim, claims that are rolled back after others have skipped their rows, scans below the marks. A step
+/// is 10 ms.
 ///
-/// Snapshots are PostgreSQL's: `xmax` is one above the newest id that has ended, so the newest transactions that run are
-/// not among those listed.
+/// Snapshots are PostgreSQL's: `xmax` is one above the newest id that has ended, so the newest transactions that run
+/// are not among those listed.
 enum MarkModel {
-    /// Which snapshot a claim returns where nothing was due. Each statement of a claim has one of its own.
+    /// The snapshot that a claim without due jobs returns. Each statement of a claim has its own.
     enum Shown {
         case fromBeforeTheScan
         /// The fault that the model must find.
         case fromAfterTheScan
     }
 
-    /// What becomes of a job that is handed back and keeps its position.
+    /// The order of a released job, which keeps its position.
     enum HandBack {
-        /// Claims find it apart from the line, and conclude nothing from one that brought such a job.
+        /// Claims find it separately, and such a claim is inconclusive.
         case apart
-        /// The fault that the model must find: it lies in the line as all others.
-        case inLine
+        /// The fault that the model must find: the job is ordered like all others.
+        case inOrder
         /// The fault that the model must find: claims take its position for one that they have read up to.
         case conclusive
     }
@@ -105,8 +106,8 @@ enum MarkModel {
     /// - Parameters:
     ///   - movesKeepPositions: the known fault that a job which moves takes its position along.
     ///   - shown: `fromAfterTheScan` is the known fault that an empty claim's snapshot is younger than its scan.
-    ///   - restarts: workers are replaced by new ones, which begin at stored marks.
-    ///   - handBack: `inLine` and `conclusive` are known faults.
+    ///   - restarts: whether new workers replace old ones and begin at stored marks.
+    ///   - handBack: `inOrder` and `conclusive` are known faults.
     ///   - trustsScans: the known fault that a scan ahead is taken to have read to the end.
     static func run(
         seed: UInt64, mark: some Mark, movesKeepPositions: Bool = false, shown: Shown = .fromBeforeTheScan,
@@ -117,7 +118,7 @@ enum MarkModel {
         var workers = (0..<Int.random(in: 1...3, using: &random)).map { _ in Worker(mark: mark) }
         let longWriters = Double.random(in: 0..<0.2, using: &random)
         var broken = 0
-        // As workers have stored them, some of which have left.
+        // As stored by workers, some of which have stopped.
         var stored = [Int64](repeating: 0, count: 8)
         for step in 0..<400 {
             let now = Duration.milliseconds(step * 10)
@@ -127,9 +128,9 @@ enum MarkModel {
             case ..<0.1:
                 workers[one].mark.catchUp(with: workers.randomElement(using: &random)!.mark.published)
             case ..<0.2:
-                workers[one].look(in: world)
+                workers[one].scan(in: world)
             case ..<0.3:
-                world.claimInVain(using: &random)
+                world.claimAndRollBack(using: &random)
             case ..<0.32:
                 stored = zip(stored, workers[one].mark.stored).map(max)
             case ..<0.33 where restarts:
@@ -141,11 +142,11 @@ enum MarkModel {
                 let limit = [1, 2, 3, 100].randomElement(using: &random)!
                 let shown = workers[one].claim(
                     in: &world, limit: limit, writesFirst: Bool.random(using: &random),
-                    // Others go on between one step of a claim and the next.
+                    // Other sessions continue between two steps of a claim.
                     between: { $0.act(longWriters: longWriters, using: &random) })
                 let other = Int.random(in: workers.indices, using: &random)
                 if other != one {
-                    // And before its answer is there.
+                    // And before its reply.
                     workers[other].mark.observe(
                         workers[other].claim(in: &world, limit: limit, writesFirst: false, between: { _ in }), at: now)
                     workers[one].mark.catchUp(with: workers[other].mark.published)
@@ -153,7 +154,7 @@ enum MarkModel {
                 workers[one].mark.observe(shown, at: now)
             case ..<0.75:
                 let scan = workers[one].scanAhead(
-                    in: &world, isTrusted: trustsScans,
+                    in: &world, isAssumed: trustsScans,
                     between: { $0.act(longWriters: longWriters, using: &random) })
                 workers[one].mark.observe(scan, at: now)
             default:
@@ -166,9 +167,10 @@ enum MarkModel {
         for id in world.open.keys { world.end(id, commit: true) }
         for step in 400..<900 {
             let now = Duration.milliseconds(step * 10)
-            if step % 10 == 0 { workers[0].look(in: world) }
+            // Scans of the smallest stride still read everything.
+            workers[0].scan(in: world)
             let one = step < 500 ? step % workers.count : 0
-            // As a claim does whose worker has another connection.
+            // Like a claim on the worker's other connection.
             for other in workers.indices { workers[one].mark.catchUp(with: workers[other].mark.published) }
             workers[one].mark.observe(
                 workers[one].claim(in: &world, limit: 3, writesFirst: false, between: { _ in }), at: now)
@@ -182,19 +184,19 @@ enum MarkModel {
         let handBack: HandBack
         var nextTransaction: UInt64 = 1
         var latestEnded: UInt64 = 0
-        var line: Int64 = 0
-        /// Lines drawn by transactions that have not ended, with their priorities.
+        var position: Int64 = 0
+        /// Positions drawn by transactions that have not ended, with their priorities.
         var open: [UInt64: [Int64: Int]] = [:]
         var available: [Int64: Int] = [:]
-        /// Lines under the locks of claims that will be rolled back: others step over them, looks see them.
+        /// Positions locked by claims that will be rolled back: other claims skip them, scans see them.
         var locked: [UInt64: [Int64: Int]] = [:]
-        /// Lines from which open transactions move jobs: others step over them, looks see them.
+        /// Positions from which open transactions move jobs: other claims skip them, scans see them.
         var moving: [UInt64: [Int64: Int]] = [:]
-        /// Lines that were: only a look finds them.
+        /// Positions that were locked so: only a scan finds them.
         var returned: Set<Int64> = []
-        /// Lines that workers have claimed.
+        /// Positions that workers have claimed.
         var held: [Int64: Int] = [:]
-        /// Lines that wait again, apart from the others.
+        /// Positions of released jobs, separate from the others.
         var handedBack: [Int64: Int] = [:]
 
         mutating func act(longWriters: Double, using random: inout SeededGenerator) {
@@ -208,8 +210,8 @@ enum MarkModel {
             case ..<0.7:
                 guard let id = writers.randomElement(using: &random) else { return }
                 for _ in 0..<(Double.random(in: 0..<1, using: &random) < 0.8 ? 1 : 8) {
-                    line += 1
-                    open[id]![line] = Int.random(in: 1...4, using: &random)
+                    position += 1
+                    open[id]![position] = Int.random(in: 1...4, using: &random)
                 }
             default:
                 guard let newest = ids.last, let any = ids.randomElement(using: &random) else { return }
@@ -218,7 +220,7 @@ enum MarkModel {
             }
         }
 
-        /// A transaction gets its id here, before it draws its first line.
+        /// A transaction gets its id here, before it draws its first position.
         @discardableResult
         mutating func begin() -> UInt64 {
             defer { nextTransaction += 1 }
@@ -227,35 +229,36 @@ enum MarkModel {
         }
 
         /// A claim that will be rolled back.
-        mutating func claimInVain(using random: inout SeededGenerator) {
-            let lines = available.filter { _ in Bool.random(using: &random) }
-            guard !lines.isEmpty else { return }
-            locked[begin()] = lines
-            for line in lines.keys { available[line] = nil }
+        mutating func claimAndRollBack(using random: inout SeededGenerator) {
+            let positions = available.keys.sorted().filter { _ in Bool.random(using: &random) }
+            guard !positions.isEmpty else { return }
+            locked[begin()] = available.filter { positions.contains($0.key) }
+            for position in positions { available[position] = nil }
         }
 
-        /// A worker gives one of its jobs back, which keeps its line.
+        /// A worker releases one of its jobs, which keeps its position.
         mutating func handBack(using random: inout SeededGenerator) {
-            guard let line = held.keys.sorted().randomElement(using: &random) else { return }
-            if handBack == .inLine {
-                available[line] = held[line]
+            guard let position = held.keys.sorted().randomElement(using: &random) else { return }
+            if handBack == .inOrder {
+                available[position] = held[position]
             } else {
-                handedBack[line] = held[line]
+                handedBack[position] = held[position]
             }
             held = [:]
         }
 
-        /// Up to `limit` lines of that priority, those that were handed back first. Returns whether any was.
-        mutating func take(_ priority: Int, behind start: Int64, limit: Int) -> (lines: [Int64], isBack: Bool) {
+        /// Up to `limit` positions of that priority, those of jobs that were handed back first. Returns whether any
+        /// was.
+        mutating func take(_ priority: Int, behind start: Int64, limit: Int) -> (positions: [Int64], isBack: Bool) {
             let back = handedBack.filter { $0.value == priority }.keys.sorted().prefix(limit)
             let due = available.filter { $0.value == priority && $0.key > start }.keys.sorted()
-            let lines = back + due.prefix(limit - back.count)
-            for line in lines {
-                held[line] = priority
-                available[line] = nil
-                handedBack[line] = nil
+            let positions = back + due.prefix(limit - back.count)
+            for position in positions {
+                held[position] = priority
+                available[position] = nil
+                handedBack[position] = nil
             }
-            return (Array(lines), !back.isEmpty)
+            return (Array(positions), !back.isEmpty)
         }
 
         /// A transaction moves a job that waits to another priority.
@@ -263,22 +266,22 @@ enum MarkModel {
             guard let old = available.keys.sorted().randomElement(using: &random) else { return }
             let id = begin()
             moving[id] = [old: available.removeValue(forKey: old)!]
-            if !movesKeepPositions { line += 1 }
-            open[id]![movesKeepPositions ? old : line] = Int.random(in: 1...4, using: &random)
+            if !movesKeepPositions { position += 1 }
+            open[id]![movesKeepPositions ? old : position] = Int.random(in: 1...4, using: &random)
         }
 
         mutating func end(_ id: UInt64, commit: Bool) {
-            if let lines = moving.removeValue(forKey: id), !commit {
-                available.merge(lines) { first, _ in first }
-                returned.formUnion(lines.keys)
+            if let positions = moving.removeValue(forKey: id), !commit {
+                available.merge(positions) { first, _ in first }
+                returned.formUnion(positions.keys)
             }
-            if let lines = locked.removeValue(forKey: id) {
-                available.merge(lines) { first, _ in first }
-                returned.formUnion(lines.keys)
+            if let positions = locked.removeValue(forKey: id) {
+                available.merge(positions) { first, _ in first }
+                returned.formUnion(positions.keys)
             }
             latestEnded = max(latestEnded, id)
-            let lines = open.removeValue(forKey: id) ?? [:]
-            if commit { available.merge(lines) { first, _ in first } }
+            let positions = open.removeValue(forKey: id) ?? [:]
+            if commit { available.merge(positions) { first, _ in first } }
         }
 
         func snapshot(besides own: UInt64?) -> (xmax: UInt64, running: [UInt64]) {
@@ -286,20 +289,20 @@ enum MarkModel {
             return (xmax, open.keys.filter { $0 < xmax && $0 != own }.sorted())
         }
 
-        /// All that waits, also under the locks of transactions that have not ended.
+        /// The positions of all waiting jobs, including those that open transactions have locked.
         var visible: [Int64: Int] {
             [locked, moving].flatMap(\.values).reduce(available) { $0.merging($1) { first, _ in first } }
         }
 
-        /// How many jobs, committed or still in an open transaction, lie at or below the marks, but for those that only a look
-        /// can find.
+        /// How many jobs, committed or still in an open transaction, lie at or below the marks, except those that only
+        /// a scan can find.
         func waiting(below marks: [Int64]) -> Int {
             var count = 0
-            for (line, priority) in available where line <= marks[priority - 1] {
-                count += returned.contains(line) ? 0 : 1
+            for (position, priority) in available where position <= marks[priority - 1] {
+                count += returned.contains(position) ? 0 : 1
             }
-            for lines in open.values {
-                for (line, priority) in lines where line <= marks[priority - 1] { count += 1 }
+            for positions in open.values {
+                for (position, priority) in positions where position <= marks[priority - 1] { count += 1 }
             }
             return count
         }
@@ -307,31 +310,31 @@ enum MarkModel {
 
     struct Worker<M: Mark> {
         var mark: M
-        /// A look whose answer is not there yet.
-        var pending: (look: LowWaterMark.Look, lowest: [Int64?])?
+        /// A scan without a reply yet.
+        var pending: (scan: LowWaterMark.Scan, lowest: [Int64?])?
 
-        /// Sends a look, or takes in the answer of the last one.
-        mutating func look(in world: World) {
-            if let (look, lowest) = pending {
-                mark.found(lowest, by: look)
+        /// Sends a scan, or takes the reply of the last one.
+        mutating func scan(in world: World) {
+            if let (scan, lowest) = pending {
+                mark.found(lowest, by: scan)
                 pending = nil
             } else {
-                let look = mark.look
+                let scan = mark.nextScan
                 let visible = world.visible
                 let lowest = (1...4).map { priority in
                     visible.filter { $0.value == priority }.keys
-                        .filter { $0 > look.after[priority - 1] && $0 <= look.upTo[priority - 1] }.min()
+                        .filter { $0 > scan.after[priority - 1] && $0 <= scan.upTo[priority - 1] }.min()
                 }
-                pending = (look, lowest)
+                pending = (scan, lowest)
             }
         }
 
-        /// Scans the next ten positions behind each mark, and answers what that has shown.
+        /// Scans the next ten positions behind each mark, and returns the result.
         func scanAhead(
-            in world: inout World, isTrusted: Bool, between: (inout World) -> Void
+            in world: inout World, isAssumed: Bool, between: (inout World) -> Void
         ) -> LowWaterMark.Observation {
             let starts = mark.starts
-            let high = world.line
+            let high = world.position
             between(&world)
             let (xmax, running) = world.snapshot(besides: nil)
             let latest = world.nextTransaction - 1
@@ -345,10 +348,10 @@ enum MarkModel {
             }
             return .init(
                 high: high, latest: latest, xmax: xmax, running: running, positions: [[], [], [], []], isFull: false,
-                starts: starts, reached: isTrusted ? nil : reached)
+                starts: starts, reached: isAssumed ? nil : reached)
         }
 
-        /// Claims, and answers what that has shown.
+        /// Claims, and returns the result.
         func claim(
             in world: inout World, limit: Int, writesFirst: Bool, between: (inout World) -> Void
         ) -> LowWaterMark.Observation {
@@ -356,18 +359,18 @@ enum MarkModel {
             // Ends that are written in the same transaction have given it an id before the claim begins.
             var own = writesFirst ? world.begin() : nil
             between(&world)
-            let high = world.line
+            let high = world.position
             between(&world)
             var (xmax, running) = world.snapshot(besides: own)
             var latest = own ?? world.nextTransaction - 1
             between(&world)
-            var lines: [[Int64]] = [[], [], [], []]
+            var positions: [[Int64]] = [[], [], [], []]
             var left = limit
             var isConclusive = true
             for priority in 1...4 {
                 let taken = world.take(priority, behind: starts[priority - 1], limit: left)
-                lines[priority - 1] = taken.lines
-                left -= taken.lines.count
+                positions[priority - 1] = taken.positions
+                left -= taken.positions.count
                 if taken.isBack, world.handBack == .apart { isConclusive = false }
             }
             if own == nil, left < limit { own = world.begin() }
@@ -378,7 +381,7 @@ enum MarkModel {
             }
             if let own { world.end(own, commit: true) }
             return .init(
-                high: isConclusive ? high : 0, latest: latest, xmax: xmax, running: running, positions: lines,
+                high: isConclusive ? high : 0, latest: latest, xmax: xmax, running: running, positions: positions,
                 isFull: left == 0,
                 starts: starts)
         }

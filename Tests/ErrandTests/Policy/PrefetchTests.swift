@@ -2,7 +2,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Claims ahead")
+@Suite("Prefetching")
 struct PrefetchTests {
     @Test("nothing is prefetched before an attempt has ended, nor after some were found stuck")
     func unknown() {
@@ -57,7 +57,7 @@ struct PrefetchTests {
     }
 
     @Test(
-        "of many queues all together claim no more ahead than sixteen do",
+        "many queues together prefetch no more than sixteen do",
         arguments: [(0, 2000), (30_500, 1_500), (33_000, 0)])
     func manyQueues(heldByOthers: Int, most: Int) {
         #expect(Prefetch.most(batch: 500, heldByOthers: heldByOthers) == most)

@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Schedule") struct ScheduleTests {
-    /// A day on which clocks change, and when a schedule ticks on it.
+    /// A day with a clock change, and a schedule's ticks on it.
     struct Day: Sendable, CustomTestStringConvertible {
         let zone: String
         /// The local date.
@@ -51,7 +51,7 @@ import Testing
         Day(zone: "Australia/Lord_Howe", date: "2027-04-04", cron: "45 1 * * *", ticks: ["2027-04-03T14:45:00Z"]),
         Day(zone: "Australia/Lord_Howe", date: "2027-10-03", cron: "0 0 * * *", ticks: ["2027-10-02T13:30:00Z"]),
         Day(zone: "Australia/Lord_Howe", date: "2027-10-03", cron: "15 2 * * *", ticks: ["2027-10-02T15:30:00Z"]),
-        // The day that does not exist, and its neighbours.
+        // The skipped day, and the days before and after it.
         Day(zone: "Pacific/Apia", date: "2011-12-29", cron: "0 0 * * *", ticks: ["2011-12-29T10:00:00Z"]),
         Day(zone: "Pacific/Apia", date: "2011-12-30", cron: "0 9 30 12 *", ticks: []),
         Day(zone: "Pacific/Apia", date: "2011-12-31", cron: "0 9 * * *", ticks: ["2011-12-30T19:00:00Z"]),
@@ -85,7 +85,7 @@ import Testing
         "Asia/Kathmandu", "Asia/Beirut",
     ]
 
-    @Test("ten years are as a slow walk through real time says: none missing, none double", arguments: zones)
+    @Test("ten years have the ticks of a slow walk through real time: none missing, none double", arguments: zones)
     func tenYears(name: String) throws {
         let texts = [
             "0 0 * * *", "30 2 * * *", "45 1,23 * * SUN", "*/30 0-3 29-31 * *", "15 * 1 * *", "0 2 L,L-6 * SUNL",
@@ -94,7 +94,7 @@ import Testing
         try compare(texts, in: name, years: 2011..<2021, step: 900)
     }
 
-    @Test("a year is as a walk through each of its minutes says: none missing, none double", arguments: zones)
+    @Test("a year has the ticks of a walk through each of its minutes: none missing, none double", arguments: zones)
     func oneYear(name: String) throws {
         try compare(["*/7 * * * *", "59 23 * * *", "1-59/2 0-3 * 3,4,9-12 *"], in: name, years: 2011..<2012, step: 60)
     }
@@ -174,7 +174,7 @@ import Testing
         #expect(try Schedule(text) == .every(.seconds(seconds)))
     }
 
-    @Test("a preview shows both clocks, and says what is particular where clocks change")
+    @Test("a preview shows both clocks, and explains ticks at clock changes")
     func preview() throws {
         func preview(_ text: String, _ zone: String, after: String, _ count: Int) throws -> [String] {
             let start = Timestamp(try Date(after, strategy: .iso8601))

@@ -2,17 +2,17 @@ import Foundation
 
 @testable import Errand
 
-/// A schedule's meaning, spelled out: goes through real time step by step and looks at the local clock each time.
+/// A slow reference of schedules: steps through real time and reads the local clock at each step.
 ///
-/// Slow, and made of other parts than the real one: Foundation's time zones and calendar.
+/// It uses other parts than the real code: Foundation's time zones and calendar.
 struct SlowSchedule {
     /// In seconds since 1970.
     let start: Int64
-    /// 1, 60, or 900 where all times and changes of the clock are at quarters of an hour.
+    /// 1, 60, or 900 if all times and clock changes are at quarters of an hour.
     let step: Int64
     /// When the walk begins: early enough to know of a clock that was put back before the start.
     private let early: Int64
-    /// What the local clock shows at each step of the walk, in seconds since 1970.
+    /// The local time at each step of the walk, in seconds since 1970.
     let clock: [Int64]
 
     init(zone: TimeZone, from start: Int64, to end: Int64, step: Int64) {
@@ -27,14 +27,14 @@ struct SlowSchedule {
     /// All ticks from the start up to before the end, in seconds since 1970.
     func ticks(_ expression: CronExpression) -> [Int64] {
         var ticks: [Int64] = []
-        // What the clock has shown so far.
+        // The latest local time so far.
         var highest = Int64.min
         var time = early
         for local in clock {
             if expression.matchesEveryHour {
                 if time >= start, matches(local, expression) { ticks.append(time) }
             } else {
-                // The times that the clock shows for the first time now; where it leaps forward they are many.
+                // The local times that are new at this step: many if the clock is put forward.
                 var shown = highest == .min || local < highest ? local : highest + step
                 var isTick = false
                 while highest < local, shown <= local {
@@ -49,7 +49,7 @@ struct SlowSchedule {
         return ticks
     }
 
-    /// Whether the whole day of a time lies between what the clock showed last and what it shows now.
+    /// Whether the whole day of a time is between the last local time and this one.
     private func isMissing(_ local: Int64, seen: Int64, now: Int64) -> Bool {
         let day = local - ((local % 86400) + 86400) % 86400
         return seen < day && now >= day + 86400
@@ -66,7 +66,7 @@ struct SlowSchedule {
         let second = Int((local % 60 + 60) % 60)
         let minute = Int(((local / 60) % 60 + 60) % 60)
         let hour = Int(((local / 3600) % 24 + 24) % 24)
-        // The cheap fields first: the calendar is what takes the time.
+        // The cheap fields first, because the calendar is slow.
         guard has(expression.seconds, second), has(expression.minutes, minute), has(expression.hours, hour) else {
             return false
         }

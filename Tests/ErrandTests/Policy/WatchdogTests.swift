@@ -3,66 +3,68 @@ import Testing
 @testable import Errand
 
 @Suite("Watchdog") struct WatchdogTests {
-    /// Looks once a second at one loop; returns after how many seconds it is found to stand still, if at all.
+    /// Checks one loop once a second. Returns the seconds until the watchdog reports a hang; nil if it never does.
     private func found(
         lease: Duration = .seconds(20), statementTimeout: Duration? = .seconds(5), seconds: Int = 200,
-        pulses: (Int) -> Int = { $0 }, beats: (Int) -> Int = { $0 / 5 },
-        _ loop: (Int) -> (turns: Int, phase: Watchdog.Phase)
+        pulses: (Int) -> Int = { $0 }, heartbeats: (Int) -> Int = { $0 / 5 },
+        _ loop: (Int) -> (iterations: Int, phase: Watchdog.Phase)
     ) -> Int? {
         var watchdog = Watchdog(lease: lease, statementTimeout: statementTimeout)
         return (0..<seconds).first { second in
-            let sight = Watchdog.Sight(
-                pulses: pulses(second), beats: beats(second), loops: ["default": loop(second), "idle": (1, .idle)])
-            return watchdog.look(sight, at: .seconds(second)) != nil
+            let sample = Watchdog.Sample(
+                pulses: pulses(second), heartbeats: heartbeats(second),
+                loops: ["default": loop(second), "idle": (1, .idle)])
+            return watchdog.check(sample, at: .seconds(second)) != nil
         }
     }
 
-    @Test("a loop that has something to do and doesn't turn for longer than the lease is found")
+    @Test("a loop that has work and makes no progress for longer than the lease is found")
     func standsStill() {
         #expect(found { _ in (7, .due) } == 21)
         #expect(found { ($0 < 50 ? $0 : 50, .due) } == 71)
     }
 
-    @Test("a loop that turns now and then, or has nothing to do, is not")
-    func turns() {
+    @Test("a loop that makes progress now and then, or has no work, is not")
+    func iterations() {
         #expect(found { ($0 / 15, .due) } == nil)
         #expect(found { _ in (7, .idle) } == nil)
         #expect(found { (7, $0 % 20 == 0 ? .idle : .due) } == nil)
     }
 
-    @Test("a loop that waits for the database is found only where heartbeats get through, and after the timeouts")
+    @Test("a loop that waits for the database is reported only if heartbeats succeed, and after the timeouts")
     func database() {
         #expect(found { _ in (7, .asking) } == 41)
-        #expect(found(beats: { _ in 3 }) { _ in (7, .asking) } == nil)
+        #expect(found(heartbeats: { _ in 3 }) { _ in (7, .asking) } == nil)
         #expect(found(statementTimeout: nil) { _ in (7, .asking) } == nil)
     }
 
-    @Test("tasks that are not run are found, whatever the loops do")
+    @Test("tasks that don't run are reported, whatever the loops do")
     func blocked() {
-        #expect(found(pulses: { min($0, 10) }, beats: { _ in 0 }) { _ in (7, .asking) } == 31)
+        #expect(found(pulses: { min($0, 10) }, heartbeats: { _ in 0 }) { _ in (7, .asking) } == 31)
         #expect(found(pulses: { $0 / 15 }) { _ in (7, .idle) } == nil)
     }
 
     @Test("a process that was stopped itself has all its time before it again")
     func stopped() {
         var watchdog = Watchdog(lease: .seconds(20), statementTimeout: nil)
-        let sight = Watchdog.Sight(pulses: 1, beats: 1, loops: ["default": (7, .due)])
-        #expect(watchdog.look(sight, at: .seconds(0)) == nil)
-        #expect(watchdog.look(sight, at: .seconds(100)) == nil)
-        for second in 101...120 { #expect(watchdog.look(sight, at: .seconds(second)) == nil) }
+        let sample = Watchdog.Sample(pulses: 1, heartbeats: 1, loops: ["default": (7, .due)])
+        #expect(watchdog.check(sample, at: .seconds(0)) == nil)
+        #expect(watchdog.check(sample, at: .seconds(100)) == nil)
+        for second in 101...120 { #expect(watchdog.check(sample, at: .seconds(second)) == nil) }
         #expect(
-            watchdog.look(sight, at: .seconds(121)) == "no task was run for 21.0 seconds: handlers block all threads")
+            watchdog.check(sample, at: .seconds(121)) == "no task was run for 21.0 seconds: handlers block all threads")
     }
 
-    @Test("what is found is said in words, with the queue's name")
+    @Test("the report is a sentence with the queue's name")
     func words() {
         var watchdog = Watchdog(lease: .seconds(1), statementTimeout: nil)
         for quarter in 0...4 {
-            let sight = Watchdog.Sight(pulses: quarter, beats: 1, loops: ["mail": (7, .due)])
-            #expect(watchdog.look(sight, at: .milliseconds(250 * quarter)) == nil)
+            let sample = Watchdog.Sample(pulses: quarter, heartbeats: 1, loops: ["mail": (7, .due)])
+            #expect(watchdog.check(sample, at: .milliseconds(250 * quarter)) == nil)
         }
-        let sight = Watchdog.Sight(pulses: 9, beats: 1, loops: ["mail": (7, .due)])
+        let sample = Watchdog.Sample(pulses: 9, heartbeats: 1, loops: ["mail": (7, .due)])
         #expect(
-            watchdog.look(sight, at: .milliseconds(1250)) == "the claim loop of mail has not turned for 1.25 seconds")
+            watchdog.check(sample, at: .milliseconds(1250))
+                == "the claim loop of mail has made no progress for 1.25 seconds")
     }
 }

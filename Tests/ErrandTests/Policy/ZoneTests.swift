@@ -18,7 +18,7 @@ import Testing
         #expect(wrong.isEmpty, "\(wrong.prefix(3))")
     }
 
-    @Test("a skipped time stands for the moment of the change, a doubled one for its first moment")
+    @Test("a skipped time is the moment of the change, and a doubled one its first moment")
     func localTimes() throws {
         let paris = try Zone(named: "Europe/Paris")
         let spring = CalendarDay.number(year: 2027, month: 3, day: 28) * 86400

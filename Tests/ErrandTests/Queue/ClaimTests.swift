@@ -33,7 +33,7 @@ import Testing
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
             for priority in [3, 1, 2, 1, 4, 2] { try await queue.enqueue(Noop(), .priority(priority)) }
-            // Behind the other one of its priority, while its row stays in front.
+            // After the other job of its priority, while its row is before that job's row.
             try await database.execute("select errand.reschedule('{2}', priority => 4)")
             try await database.execute("select errand.reschedule('{2}', priority => 1)")
             let worker = try await database.register()
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("a late end changes nothing: the line under which the job was claimed is the fence")
+    @Test("a late outcome changes nothing: the position at which the job was claimed is the fence")
     func fence() async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(Noop())
@@ -67,10 +67,10 @@ import Testing
             let second = try await database.register()
             let new = try await database.claim(1, as: second).jobs[0]
             #expect(new.id == old.id && new.position > old.position && new.attempt == 2)
-            for ending in [AttemptResult.succeeded(output: nil), .failed(error: "late"), .released] {
-                let late = Completion(job: old, result: ending, took: .zero)
-                let answer = try await database.query(Completion.statements(for: [late])[0])
-                #expect(try CompletionReply([answer]).refused == [old.id])
+            for outcome in [AttemptResult.succeeded(output: nil), .failed(error: "late"), .released] {
+                let late = Completion(job: old, result: outcome, took: .zero)
+                let reply = try await database.query(Completion.statements(for: [late])[0])
+                #expect(try CompletionReply([reply]).refused == [old.id])
             }
             let end = Completion(job: new, result: .succeeded(output: nil), took: .zero)
             #expect(try CompletionReply([await database.query(Completion.statements(for: [end])[0])]).refused == [])
@@ -91,7 +91,7 @@ import Testing
             }
             let error = try await database.query("select error from errand.failed").scalar(String.self)
             #expect(error == "running in 3 crashes of its worker")
-            try await database.execute("select errand.retry(array(select id from errand.failed), reason => 'mended')")
+            try await database.execute("select errand.retry(array(select id from errand.failed), reason => 'fixed')")
             #expect(try await database.count("from errand.job where attempt = 0 and crashes = 0") == 1)
             #expect(try await database.count("from errand.job where jsonb_array_length(attempts) = 3") == 1)
         }
@@ -107,7 +107,7 @@ import Testing
                         for round in 0..<25 {
                             try await database.transaction { transaction in
                                 try await Queue(database: database).enqueue(Noop(), in: transaction)
-                                // Some stay open for longer than the mark's patience.
+                                // Some transactions stay open longer than the mark's timeout.
                                 let pause = (producer * 7 + round) % 11 == 0 ? 150 : 2
                                 try await Task.sleep(for: .milliseconds(pause))
                             }
@@ -118,10 +118,10 @@ import Testing
                 var found = 0
                 let start = ContinuousClock.now
                 while found < 200, ContinuousClock.now - start < .seconds(20) {
-                    let answer = try await database.claim(10, as: worker, starts: mark.starts)
-                    if let observation = answer.observation { mark.observe(observation, at: .now - start) }
-                    found += answer.jobs.count
-                    if answer.jobs.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
+                    let reply = try await database.claim(10, as: worker, starts: mark.starts)
+                    if let observation = reply.observation { mark.observe(observation, at: .now - start) }
+                    found += reply.jobs.count
+                    if reply.jobs.isEmpty { try await Task.sleep(for: .milliseconds(2)) }
                 }
                 try await group.waitForAll()
                 return found
@@ -147,11 +147,11 @@ import Testing
             let late = try await writer.query("select job_id from errand.enqueue('noop')").scalar(Int64.self)
             var mark = LowWaterMark()
             for _ in 0..<2 {
-                let answer = try await database.claim(1, as: worker, starts: mark.starts)
-                #expect(answer.jobs.isEmpty)
-                mark.observe(try #require(answer.observation), at: .zero)
+                let reply = try await database.claim(1, as: worker, starts: mark.starts)
+                #expect(reply.jobs.isEmpty)
+                mark.observe(try #require(reply.observation), at: .zero)
             }
-            // The third claim's scan waits in this job's guard, which says no.
+            // The third claim's scan waits in this job's guard, which returns false.
             try await Queue(database: database).enqueue(Noop(), .guarded(by: "waits"))
             let starts = mark.starts
             async let waiting = database.claim(1, as: worker, starts: starts)

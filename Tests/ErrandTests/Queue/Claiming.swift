@@ -4,8 +4,8 @@ import Synchronization
 
 @testable import Errand
 
-/// A worker without a process: claims and ends jobs as the test says.
-struct HandWorker {
+/// A worker without a process. The test claims and completes its jobs.
+struct ManualWorker {
     let database: Database
     let id: Int64
 
@@ -19,7 +19,7 @@ struct HandWorker {
         ).scalar(Int64.self)
     }
 
-    /// The same worker by another connection.
+    /// The same worker on another connection.
     init(_ database: Database, id: Int64) {
         self.database = database
         self.id = id
@@ -31,7 +31,7 @@ struct HandWorker {
         return try claim.reply(await database.query(claim.statement)).jobs
     }
 
-    /// A claim that is still to be made.
+    /// A claim that has not run yet.
     func claiming(
         _ limit: Int, kinds: [String] = ["noop"], from starts: [Int64] = [0, 0, 0, 0], beginsNow: Int? = nil,
         takesSuspect: Bool = true
@@ -41,10 +41,11 @@ struct HandWorker {
             isDurable: true, beginsNow: beginsNow ?? limit, takesSuspect: takesSuspect, epoch: 0)
     }
 
-    /// Writes the jobs' end, and lets those go that wait for their places, in one transaction. Answers what was refused.
+    /// Writes the jobs' outcomes, and releases jobs that wait for their slots, in one transaction. Returns the refused
+    /// ones.
     @discardableResult
-    func end(_ jobs: [ClaimedJob], _ ending: AttemptResult = .succeeded(output: nil)) async throws -> [Int64] {
-        var left = jobs.map { Completion(job: $0, result: ending, took: .zero) }
+    func end(_ jobs: [ClaimedJob], _ outcome: AttemptResult = .succeeded(output: nil)) async throws -> [Int64] {
+        var left = jobs.map { Completion(job: $0, result: outcome, took: .zero) }
         var refused: Set<Int64> = []
         while true {
             let statements = Completion.statements(for: left)
@@ -52,14 +53,14 @@ struct HandWorker {
                 statements + [Completion.release(after: left)].compactMap { $0 })
             let unwritten = try CompletionReply(results.prefix(statements.count))
             refused.formUnion(unwritten.refused)
-            // A claim beside it may have their rows for the length of its transaction.
+            // A concurrent claim may lock their rows until its transaction ends.
             left = left.filter { unwritten.locked.contains($0.job.id) }
             if left.isEmpty { return refused.sorted() }
             try await Task.sleep(for: .milliseconds(5))
         }
     }
 
-    /// Its heartbeat stops, and its lease is over at once.
+    /// Stops its heartbeat and ends its lease.
     func dies() async throws {
         try await database.execute(
             Statement("update errand.worker set heartbeat_at = now() - interval '1 hour' where id = $1", [id]))
@@ -84,7 +85,7 @@ final class Shared<Value: Sendable>: Sendable {
 }
 
 extension Database {
-    /// A text that a query answers.
+    /// A text that a query returns.
     func word(_ sql: String) async throws -> String? {
         try await query(Statement("select (\(sql))::text")).scalar(String?.self)
     }

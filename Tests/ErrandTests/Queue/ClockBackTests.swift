@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("The server's clock goes back by an hour") struct ClockBackTests {
+@Suite("The server's clock is put back by an hour") struct ClockBackTests {
     private static let kinds = #"""
         [{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
             "dependency": "storage"}]
@@ -13,7 +13,7 @@ import Testing
     @Test("jobs of a dependency that was closed before it are released all the same")
     func closed() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 5))
             try await database.execute("select errand.dependency_open('storage', null, 'moves')")
             #expect(try await worker.claim(10).isEmpty)
@@ -32,7 +32,7 @@ import Testing
     @Test("jobs that found a dependency down before it come back")
     func failed() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(Noop())
             try await worker.end(
                 worker.claim(1), .parked(dependency: "storage", until: nil, reason: "connection refused"))
@@ -49,11 +49,11 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_rate('default', '1 second', 2)")
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 4))
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             #expect(try await worker.claim(4).count == 2)
             try await database.execute(
                 "update errand.rate_log set last_at = array(select at + interval '1 hour' from unnest(last_at) as at)")
-            // What was started before counts: never more than allowed.
+            // Earlier starts count, so there are never more than allowed.
             #expect(try await worker.claim(4).isEmpty)
             var count = 0
             let start = ContinuousClock.now
@@ -68,7 +68,7 @@ import Testing
     @Test("a worker that died before it is found dead when its lease is over")
     func rescue() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             try await Queue(database: database).enqueue(Noop())
             #expect(try await worker.claim(1).count == 1)
             try await database.execute(

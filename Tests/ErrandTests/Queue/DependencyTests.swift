@@ -15,7 +15,7 @@ import Testing
     @Test("three failures within the window open it for the whole fleet; its jobs park, and spend no attempts")
     func opens() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
             let queue = Queue(database: database)
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 20))
             try await worker.end(worker.claim(2), down)
@@ -25,7 +25,7 @@ import Testing
                 try await database.count(
                     "from errand.dependency where opened_by = 'failures' and reason = 'connection refused'") == 1)
             try await database.execute("select errand.enqueue('other')")
-            let other = try await HandWorker(database)
+            let other = try await ManualWorker(database)
             #expect(try await other.claim(50, kinds: ["noop", "other"]).map(\.kind) == ["other"])
             #expect(
                 try await database.count(
@@ -37,7 +37,7 @@ import Testing
     @Test("failures that are too far apart don't open it, and such a job comes back after a moment")
     func apart() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(Noop())
             for round in 1...4 {
                 let job = try await worker.claim(1)
@@ -59,7 +59,7 @@ import Testing
     @Test("while it is open one job at a time tries it; when one has succeeded the others go, oldest first")
     func probes() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
             let queue = Queue(database: database)
             let ids = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 200))
             try await worker.end(worker.claim(3), down)
@@ -96,10 +96,10 @@ import Testing
         }
     }
 
-    @Test("ops open and close it; without an end nobody tries it, and what runs goes on")
+    @Test("operators open and close a circuit; without an end no job probes it, and running jobs continue")
     func byOps() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
             let queue = Queue(database: database)
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 5))
             let running = try await worker.claim(1)
@@ -117,10 +117,10 @@ import Testing
         }
     }
 
-    @Test("a handler that knows until when opens it at once; a probe that is lost is tried again")
+    @Test("a handler with a known end opens the circuit immediately; a lost probe is repeated")
     func until() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
             let queue = Queue(database: database)
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3))
             let later = Timestamp(microseconds: 4_000_000_000_000_000)
@@ -132,7 +132,7 @@ import Testing
             #expect(try await worker.claim(10).isEmpty)
             try await database.execute("update errand.dependency set until = now()")
             try await database.promote()
-            let victim = try await HandWorker(database)
+            let victim = try await ManualWorker(database)
             #expect(try await victim.claim(10).count == 1)
             try await victim.dies()
             try await database.promote()
@@ -141,18 +141,18 @@ import Testing
     }
 
     @Test(
-        "a probe that waits in line for long stays the only one, though jobs that still run find it down, and closes it"
+        "a probe that waits in the queue for long stays the only one, though jobs that still run find it down, and closes it"
     )
     func waitingProbe() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
             let ids = try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 5))
             let running = try await worker.claim(4).sorted { $0.id < $1.id }
             try await worker.end(Array(running.prefix(3)), down)
             #expect(try await worker.claim(10).isEmpty)
             try await database.execute("update errand.dependency set until = now()")
             try await database.promote()
-            // It stands behind a minute of line.
+            // A minute of waiting jobs is ahead of it.
             try await database.execute(
                 "update errand.dependency set released_at = now() - interval '1 min', until = now() - interval '1 min'")
             try await database.promote()
@@ -167,10 +167,10 @@ import Testing
         }
     }
 
-    @Test("a probe that finds it down is not tried again at once, though another session holds the dependency's row")
+    @Test("a failed probe is not repeated immediately, even if another session locks the dependency's row")
     func lockedProbe() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(Noop())
             try await database.execute("select errand.dependency_open('storage', now(), 'test')")
             try await database.execute("update errand.dependency set probe_every = '1 hour'")
@@ -191,7 +191,7 @@ import Testing
     @Test("a probe that no worker may claim is tried again by another job after 10 s")
     func unclaimedProbe() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
             let queue = Queue(database: database)
             try await queue.enqueue(Noop(), .queue("other"))
             try await queue.enqueue(Noop())
@@ -206,10 +206,10 @@ import Testing
         }
     }
 
-    @Test("10,000 jobs in line when it opens don't hide the job of another kind behind them")
+    @Test("10,000 jobs in the queue when it opens don't hide the job of another kind behind them")
     func manyHeld() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database, kinds: Self.kinds)
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 10_000))
             try await database.execute("select errand.enqueue('other')")
             try await database.execute("select errand.dependency_open('storage', null, 'test')")

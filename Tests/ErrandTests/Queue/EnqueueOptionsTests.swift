@@ -9,28 +9,28 @@ import Testing
     func hammered(conflict: Conflict) async throws {
         try await withTestDatabase(connections: 50) { database, _ in
             let queue = Queue(database: database)
-            let answers = try await withThrowingTaskGroup(of: [Enqueued].self) { group in
+            let replies = try await withThrowingTaskGroup(of: [Enqueued].self) { group in
                 for session in 0..<50 {
                     group.addTask {
-                        var answers: [Enqueued] = []
+                        var replies: [Enqueued] = []
                         for round in 0..<20 {
                             let job = Noop(sleepMilliseconds: session * 100 + round)
-                            answers.append(try await queue.enqueue(job, .unique("one", onConflict: conflict)))
+                            replies.append(try await queue.enqueue(job, .unique("one", onConflict: conflict)))
                         }
-                        return answers
+                        return replies
                     }
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
-            #expect(answers.count == 1000)
-            #expect(answers.count(where: \.isNew) == 1)
-            #expect(Set(answers.map(\.id)).count == 1)
+            #expect(replies.count == 1000)
+            #expect(replies.count(where: \.isNew) == 1)
+            #expect(Set(replies.map(\.id)).count == 1)
             #expect(try await database.count("from errand.job") == 1)
-            #expect(try await HandWorker(database).claim(10).count == 1)
+            #expect(try await ManualWorker(database).claim(10).count == 1)
         }
     }
 
-    @Test("a key that is taken: keep, replace, reschedule and error do what they say")
+    @Test("a taken key: keep, replace, reschedule and error work as documented")
     func conflicts() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
@@ -66,17 +66,17 @@ import Testing
         }
     }
 
-    @Test("a running job is never replaced or moved: the answer says that it runs")
+    @Test("a running job is never replaced or moved, and the result has its state")
     func runningStays() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
             try await queue.enqueue(Noop(sleepMilliseconds: 1), .unique("key"))
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             let job = try await worker.claim(1)
             for conflict in [Conflict.replace, .reschedule] {
-                let answer = try await queue.enqueue(
+                let reply = try await queue.enqueue(
                     Noop(sleepMilliseconds: 2), .unique("key", onConflict: conflict), .after(.seconds(60)))
-                #expect(answer.state == "running" && !answer.isNew)
+                #expect(reply.state == "running" && !reply.isNew)
             }
             #expect(try await worker.end(job) == [])
             #expect(try await database.word("select payload ->> 'sleep_ms' from errand.history") == "1")
@@ -130,7 +130,7 @@ import Testing
         }
     }
 
-    @Test("tags begin at 1 whatever bounds they came with, and a job that may start for ever has no last moment")
+    @Test("tags begin at 1 for any bounds, and a job without a deadline has no latest start")
     func normalised() async throws {
         try await withTestDatabase { database, _ in
             for call in [
@@ -140,7 +140,7 @@ import Testing
                 try await database.execute(Statement(call))
             }
             #expect(try await database.text("select tags[1], tags[2], not_after from errand.job") == "a|b|\na|b|")
-            #expect(try await HandWorker(database).claim(10).map(\.options?.tags) == [["a", "b"], ["a", "b"]])
+            #expect(try await ManualWorker(database).claim(10).map(\.options?.tags) == [["a", "b"], ["a", "b"]])
             let refused = try await database.refusal(
                 of: #"select errand.enqueue_many('[{"kind": "noop", "run_at": "infinity"}]')"#)
             #expect(refused == "ER422")
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test("enqueue_many answers for taken keys as enqueue does, in order")
+    @Test("enqueue_many returns the same for taken keys as enqueue does, in order")
     func manyConflicts() async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(Noop(), .unique("taken"), .after(.seconds(60)))
@@ -171,11 +171,11 @@ import Testing
                     {"kind": "noop", "unique_key": "new"}, {"kind": "noop", "unique_key": "new"},
                     {"kind": "noop", "unique_key": "taken", "on_conflict": "reschedule"}]')
                 """)
-            let answers = try rows.map { try $0.decode(Int32.self, Int64.self, Bool.self, String.self) }
-            #expect(answers.map(\.0) == [1, 2, 3, 4, 5])
-            #expect(answers.map(\.2) == [true, false, true, false, false])
-            #expect(answers[1].1 == answers[4].1 && answers[2].1 == answers[3].1)
-            #expect(answers.map(\.3) == ["available", "scheduled", "available", "available", "available"])
+            let replies = try rows.map { try $0.decode(Int32.self, Int64.self, Bool.self, String.self) }
+            #expect(replies.map(\.0) == [1, 2, 3, 4, 5])
+            #expect(replies.map(\.2) == [true, false, true, false, false])
+            #expect(replies[1].1 == replies[4].1 && replies[2].1 == replies[3].1)
+            #expect(replies.map(\.3) == ["available", "scheduled", "available", "available", "available"])
         }
     }
 
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test("100,000 jobs go in line in one call from Swift, all or none, and answer in order")
+    @Test("100,000 jobs are enqueued in one call from Swift, all or none, with results in order")
     func bulk() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
@@ -250,7 +250,7 @@ import Testing
             let queue = Queue(database: database)
             let late = try await queue.enqueue(Noop(), .notAfter(.init(microseconds: 0))).id
             let intime = try await queue.enqueue(Noop(), .notAfter(.infinity)).id
-            #expect(try await HandWorker(database).claim(10).map(\.id) == [intime])
+            #expect(try await ManualWorker(database).claim(10).map(\.id) == [intime])
             #expect(
                 try await database.word("select reason from errand.history where id = \(late) and state = 'obsolete'")
                     == "not started by 2000-01-01 00:00:00+00")
@@ -265,12 +265,12 @@ import Testing
             let id = try await queue.enqueue(
                 Noop(), .tags("a"), .traceparent(trace), .limited(by: "k"), .maxAttempts(1)
             ).id
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             let job = try #require(try await worker.claim(1).first)
             #expect(job.options?.tags == ["a"] && job.options?.traceparent == trace)
             try await worker.end([job], .failed(error: "broken"))
             #expect(try await database.count("from errand.failed where tags = '{a}' and traceparent = '\(trace)'") == 1)
-            try await database.execute(Statement("select errand.retry($1, reason => 'mended')", [[id]]))
+            try await database.execute(Statement("select errand.retry($1, reason => 'fixed')", [[id]]))
             let again = try #require(try await worker.claim(1).first)
             #expect(again.id == id && again.attempt == 1 && again.options?.limitKey == "k")
             #expect(try await database.count("from errand.job where jsonb_array_length(attempts) = 1") == 1)

@@ -24,22 +24,22 @@ import Testing
         }
     }
 
-    @Test("a unique key is held by one unfinished job, under 20 sessions at once, and is free after its end")
+    @Test("a unique key belongs to one unfinished job, with 20 concurrent sessions, and is free after its completion")
     func uniqueKey() async throws {
         try await withTestDatabase(connections: 20) { database, _ in
             let queue = Queue(database: database)
-            let answers = try await withThrowingTaskGroup(of: Enqueued.self) { group in
+            let replies = try await withThrowingTaskGroup(of: Enqueued.self) { group in
                 for _ in 0..<20 { group.addTask { try await queue.enqueue(Noop(), .unique("one")) } }
                 return try await group.reduce(into: []) { $0.append($1) }
             }
-            #expect(answers.count(where: \.isNew) == 1)
-            #expect(Set(answers.map(\.id)).count == 1)
-            try await database.execute(Statement("select errand.cancel($1, 'done with it')", [[answers[0].id]]))
+            #expect(replies.count(where: \.isNew) == 1)
+            #expect(Set(replies.map(\.id)).count == 1)
+            try await database.execute(Statement("select errand.cancel($1, 'done with it')", [[replies[0].id]]))
             #expect(try await queue.enqueue(Noop(), .unique("one")).isNew)
         }
     }
 
-    @Test("a job for later waits as scheduled, and goes in line when its time has come")
+    @Test("a job for later waits as scheduled, and becomes available when due")
     func later() async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(Noop(), .after(.seconds(3600)))
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("100,000 jobs go in line in one call, and answer in order")
+    @Test("100,000 jobs are enqueued in one call, with results in order")
     func many() async throws {
         try await withTestDatabase { database, _ in
             let rows = try await database.query(
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test("each row of the answer names the job of its element, with keys in any order and with defaults of kinds")
+    @Test("each row of the result names the job of its element, with keys in any order and with defaults of kinds")
     func order() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -194,9 +194,9 @@ import Testing
                                 from generate_series(1, 2000) as n)))
                         select ordinal, job_id, inserted, state from answer order by ordinal
                         """))
-                let answers = try rows.map { try $0.decode(Int32.self, Int64.self, Bool.self, String.self) }
-                #expect(answers.map(\.0) == Array(1...2000))
-                #expect(answers.allSatisfy { $0.2 && $0.3 == "available" })
+                let replies = try rows.map { try $0.decode(Int32.self, Int64.self, Bool.self, String.self) }
+                #expect(replies.map(\.0) == Array(1...2000))
+                #expect(replies.allSatisfy { $0.2 && $0.3 == "available" })
                 let inOrder = try await database.query(
                     Statement(
                         """
@@ -204,7 +204,7 @@ import Testing
                         from unnest($1::bigint[]) with ordinality as one(id, ordinal)
                         join errand.job using (id)
                         where payload::text::int = ordinal
-                        """, [answers.map(\.1)])
+                        """, [replies.map(\.1)])
                 ).scalar(Int.self)
                 #expect(inOrder == 2000)
                 #expect(
@@ -242,7 +242,7 @@ import Testing
         }
     }
 
-    @Test("queue, priority and attempts default to what a worker brought for the kind")
+    @Test("queue, priority and attempts default to a worker's registration of the kind")
     func kindDefaults() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(

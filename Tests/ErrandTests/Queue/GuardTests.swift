@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 @Suite("Guards") struct GuardTests {
-    @Test("a job whose guard says no is obsolete at the claim, and never starts; another runs")
+    @Test("a job whose guard returns false is obsolete at the claim and never starts; another one runs")
     func atTheClaim() async throws {
         try await withTestDatabase { database, _ in
             try await database.makeGuard()
@@ -15,7 +15,7 @@ import Testing
                 try await database.execute(
                     Statement("select errand.enqueue('noop', jsonb_build_object('id', $1), guard => 'wanted')", [id]))
             }
-            let jobs = try await HandWorker(database).claim(10)
+            let jobs = try await ManualWorker(database).claim(10)
             #expect(jobs.map(\.id) == [1])
             #expect(jobs.first?.options?.guardName == "wanted")
             #expect(
@@ -33,7 +33,7 @@ import Testing
                 try await database.execute(
                     Statement("select errand.enqueue('noop', jsonb_build_object('id', $1), guard => 'wanted')", [id]))
             }
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             let jobs = try await worker.claim(10).sorted { $0.id < $1.id }
             try #require(jobs.count == 3)
             try await database.execute("delete from public.open where id < 3")
@@ -45,14 +45,14 @@ import Testing
         }
     }
 
-    @Test("a guard that raises an error spends its own job's attempts, and holds up nobody")
+    @Test("a guard that raises an error uses its own job's attempts, and blocks no other job")
     func raising() async throws {
         try await withTestDatabase { database, _ in
             try await database.makeGuard()
             try await database.execute(
                 #"select errand.enqueue('noop', '{"id": "x"}', guard => 'wanted', max_attempts => 2)"#)
             try await Queue(database: database).enqueue(Noop())
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             #expect(try await worker.claim(10).map(\.id) == [2])
             #expect(try await database.count("from errand.job where state = 'scheduled' and attempt = 1") == 1)
             try await database.execute("update errand.job set run_at = now() where state = 'scheduled'")
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("a guard whose assertion fails spends its own job's attempt, and holds up nobody")
+    @Test("a guard whose assertion fails uses its own job's attempt, and blocks no other job")
     func asserting() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -75,19 +75,19 @@ import Testing
             try await database.execute("select errand.guard_put('asserts', 'public.asserts')")
             try await Queue(database: database).enqueue(Noop(), .guarded(by: "asserts"), .maxAttempts(1))
             try await Queue(database: database).enqueue(Noop())
-            #expect(try await HandWorker(database).claim(10).map(\.id) == [2])
+            #expect(try await ManualWorker(database).claim(10).map(\.id) == [2])
             #expect(
                 try await database.word("select error from errand.failed") == "guard asserts: broken [P0004]")
         }
     }
 
-    @Test("a guard whose assertion fails at the end is no reason to undo what was done")
+    @Test("a guard whose assertion fails at the completion does not roll back the job's writes")
     func assertingAtTheEnd() async throws {
         try await withTestDatabase { database, _ in
             try await database.makeGuard()
             try await database.execute("insert into public.open values (1)")
             try await database.execute(#"select errand.enqueue('noop', '{"id": 1}', guard => 'wanted')"#)
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             let jobs = try await worker.claim(1)
             try await database.execute(
                 """
@@ -116,17 +116,17 @@ import Testing
             limited.statementTimeout = .milliseconds(1500)
             let quick = Database(
                 configuration: limited, maximumConnections: 2, waitLimit: .seconds(60), logger: .init(label: "test"))
-            let worker = HandWorker(quick, id: try await HandWorker(database).id)
+            let worker = ManualWorker(quick, id: try await ManualWorker(database).id)
             var ended = 0
             while ended < 100 {
                 let claim = worker.claiming(200)
-                let answer = try claim.reply(await quick.query(claim.statement))
-                let isLast = ended + answer.jobs.count == 100
-                #expect(!answer.jobs.isEmpty)
-                #expect(isLast || answer.rest == .more && answer.observation?.high == 0)
-                if answer.jobs.isEmpty { break }
-                ended += answer.jobs.count
-                #expect(try await worker.end(answer.jobs) == [])
+                let reply = try claim.reply(await quick.query(claim.statement))
+                let isLast = ended + reply.jobs.count == 100
+                #expect(!reply.jobs.isEmpty)
+                #expect(isLast || reply.rest == .more && reply.observation?.high == 0)
+                if reply.jobs.isEmpty { break }
+                ended += reply.jobs.count
+                #expect(try await worker.end(reply.jobs) == [])
             }
             #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 100)
             #expect(try await database.count("from errand.guard where slow_ms >= 20") == 1)
@@ -139,14 +139,14 @@ import Testing
         }
     }
 
-    @Test("outcomes of 100 jobs whose guard has become slow are written bit by bit, each once")
+    @Test("outcomes of 100 jobs with a slow guard are written in small batches, each once")
     func slowAtTheEnd() async throws {
         try await withTestDatabase { database, _ in
             try await database.makeGuard()
             try await database.execute("insert into public.open values (1)")
             try await database.execute(
                 #"select errand.enqueue('noop', '{"id": 1}', guard => 'wanted') from generate_series(1, 100)"#)
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             let jobs = try await worker.claim(100)
             try #require(jobs.count == 100)
             try await database.execute(
@@ -164,7 +164,7 @@ import Testing
     }
 
     @Test(
-        "only a function that looks and answers yes or no can be a guard",
+        "only a function that reads and returns a boolean can be a guard",
         arguments: [
             ("public.nothing", "ER404"), ("public.writes", "ER422"), ("public.counts", "ER422"),
             ("public.wanted); drop table public.open; --", "ER404"),

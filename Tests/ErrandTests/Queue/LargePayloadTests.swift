@@ -4,7 +4,7 @@ import Testing
 
 @testable import Errand
 
-/// 9,600 characters that compress badly.
+/// 9,600 characters that hardly compress.
 private let large = """
     (select jsonb_build_object('text', string_agg(md5(n::text), '')) from generate_series(1, 300) as n)
     """
@@ -33,13 +33,13 @@ private let large = """
                     """) == "1|true|true")
             try await database.execute("update errand.job set run_at = now() where state = 'scheduled'")
             try await database.promote()
-            let jobs = try await HandWorker(database).claim(10)
+            let jobs = try await ManualWorker(database).claim(10)
             let texts = Set(jobs.map(\.payload.text))
             #expect(try await texts.subtracting(["{}"]) == [database.largeText()])
         }
     }
 
-    @Test("a payload stays in the job's row where it is small or due in more than a day")
+    @Test("a payload stays in the job's row if it is small or the job is due in more than a day")
     func inline() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.enqueue('noop', '{\"text\": \"short\"}')")
@@ -54,7 +54,7 @@ private let large = """
     func ended() async throws {
         try await withTestDatabase { database, _ in
             try await database.enqueueLarge(6)
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             try await database.execute("update errand.job set not_after = now() - interval '1 s' where id = 1")
             var jobs = try await worker.claim(3)
             try await worker.end([jobs.removeFirst()])
@@ -70,19 +70,19 @@ private let large = """
             #expect(
                 try await database.text(
                     "select count(*), count(payload) from errand.job_status", as: "errand_monitor") == "6|0")
-            // A failure doesn't keep its day's payloads.
+            // A failed job doesn't keep the payloads of its day.
             #expect(try await database.count("from errand.payload") == 5)
             try await database.execute("select errand.discard('{3}', 'test')")
             #expect(try await database.count("from errand.job_status where payload = \(large)") == 6)
         }
     }
 
-    @Test("jobs that are cleared out of line by the hundred keep their large payloads")
+    @Test("jobs that are cleared out of the queue by the hundred keep their large payloads")
     func cleared() async throws {
         try await withTestDatabase { database, _ in
             try await database.enqueueLarge(150)
             try await database.execute("update errand.job set not_after = now() - interval '1 s'")
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             for _ in 0..<3 { #expect(try await worker.claim(10).isEmpty) }
             let obsolete = try await database.count(
                 "from errand.job_status where state = 'obsolete' and payload = \(large)")
@@ -94,7 +94,7 @@ private let large = """
     func retried() async throws {
         try await withTestDatabase { database, _ in
             try await database.enqueueLarge(2)
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             let job = try #require(try await worker.claim(1).first)
             try await worker.end([job], .failed(error: "broken"))
             try await database.execute("select errand.cancel('{2}', 'test')")
@@ -108,15 +108,15 @@ private let large = """
     func again() async throws {
         try await withTestDatabase { database, _ in
             try await database.enqueueLarge(1)
-            let worker = try await HandWorker(database)
-            for ending in [AttemptResult.retried(error: "broken", after: .zero), .released, .snoozed(for: .zero)] {
+            let worker = try await ManualWorker(database)
+            for outcome in [AttemptResult.retried(error: "broken", after: .zero), .released, .snoozed(for: .zero)] {
                 let job = try #require(try await worker.claim(1).first)
                 #expect(try await job.payload.text == database.largeText())
-                try await worker.end([job], ending)
+                try await worker.end([job], outcome)
             }
             #expect(try await worker.claim(1).count == 1)
             try await worker.dies()
-            let next = try await HandWorker(database).claim(1)
+            let next = try await ManualWorker(database).claim(1)
             #expect(try await next.map(\.payload.text) == [database.largeText()])
         }
     }
@@ -160,7 +160,7 @@ private let large = """
                 try await database.execute(
                     Statement("select errand.enqueue('noop', jsonb_set(\(large), '{id}', '\(id)'), guard => 'wanted')"))
             }
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             let jobs = try await worker.claim(10)
             #expect(jobs.map(\.id) == [1, 2])
             try await database.execute("delete from public.open where id = 2")
@@ -174,9 +174,9 @@ private let large = """
     @Test("a drained job with a payload of 10 KB writes at most 1,500 bytes of WAL")
     func writes() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             var least = Int.max
-            // A checkpoint of the server in between makes a round larger.
+            // A checkpoint during a round makes it larger.
             for _ in 0..<5 where least > 1500 {
                 try await database.enqueueLarge(100)
                 let claim = "errand.claim_v1('default', '{noop}', \(worker.id), 100, '{0,0,0,0}', '{1,2,3,4}', true)"
@@ -199,10 +199,10 @@ extension Database {
         try await execute(Statement("select errand.enqueue('noop', \(large)) from generate_series(1, \(count))"))
     }
 
-    /// As a worker gets it.
+    /// The payload as a worker gets it.
     fileprivate func largeText() async throws -> String { try await word("select \(large)") ?? "" }
 
-    /// What a statement writes in this session, full pages included.
+    /// The WAL of a statement in this session, including full pages.
     fileprivate func walBytes(_ sql: String) async throws -> Int {
         let plan = try await query(Statement("explain (analyze, wal) \(sql)")).column(0, as: String.self)
         let bytes = plan.joined(separator: "\n").firstMatch(of: /WAL: .*bytes=(\d+)/)?.output.1

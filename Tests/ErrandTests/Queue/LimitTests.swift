@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Limits") struct LimitTests {
-    @Test("never more than N run under a key, with 8 workers claiming and ending at once, and all get through")
+    @Test("never more than N jobs of a key run, with 8 concurrent workers, and all jobs complete")
     func neverMore() async throws {
         try await withTestDatabase(connections: 12) { database, _ in
             try await database.execute("select errand.set_limit('a', 3)")
@@ -22,10 +22,10 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<8 {
                     group.addTask {
-                        let worker = try await HandWorker(database)
+                        let worker = try await ManualWorker(database)
                         while try await database.count("from errand.job") > 0, .now - start < .seconds(300) {
                             let jobs = try await worker.claim(5)
-                            // As housekeeping does where another session had the limits' lock.
+                            // Like housekeeping after another session had the limits' lock.
                             if jobs.isEmpty { try await database.promote() }
                             let running = try await database.query(
                                 """
@@ -47,13 +47,13 @@ import Testing
         }
     }
 
-    @Test("a limit that is lowered also holds for jobs that were put in line under the higher one")
+    @Test("a limit that is lowered also holds for jobs that were made available under the higher one")
     func lowered() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 2)")
             for _ in 0..<5 { try await Queue(database: database).enqueue(Noop(), .limited(by: "a")) }
-            let worker = try await HandWorker(database)
-            // The ends of two put two others in line.
+            let worker = try await ManualWorker(database)
+            // Two completions make two other jobs available.
             try await worker.end(try await worker.claim(5))
             #expect(try await database.count("from errand.job where state = 'available'") == 2)
             try await database.execute("select errand.set_limit('a', 0)")
@@ -63,44 +63,44 @@ import Testing
             try await database.promote()
             try await database.execute("select errand.set_limit('a', null)")
             try await database.execute("select errand.set_limit('*', 1)")
-            // The first claim parks them again, and puts one in line.
+            // The first claim parks them again and makes one available.
             let started = try await worker.claim(5).count + worker.claim(5).count
             #expect(started == 1)
         }
     }
 
-    @Test("a worker that is lost leaks no place: its jobs hold theirs until they are rescued, and not after")
+    @Test("a lost worker leaks no slot: its jobs keep theirs until they are rescued, and not after")
     func lostWorker() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 2)")
             let queue = Queue(database: database)
             for _ in 0..<4 { try await queue.enqueue(Noop(), .limited(by: "a")) }
-            let victim = try await HandWorker(database)
-            let heir = try await HandWorker(database)
+            let victim = try await ManualWorker(database)
+            let successor = try await ManualWorker(database)
             #expect(try await victim.claim(10).count == 2)
-            #expect(try await heir.claim(10).isEmpty)
+            #expect(try await successor.claim(10).isEmpty)
             #expect(try await database.count("from errand.job where state = 'parked' and parked_for = 'limit:a'") == 2)
             try await victim.dies()
             try await database.promote()
             var ended = 0
             while ended < 4 {
-                let jobs = try await heir.claim(10)
-                // Of those that were in the crash one at a time.
+                let jobs = try await successor.claim(10)
+                // Jobs that were running in the crash run one at a time.
                 #expect((1...2).contains(jobs.count))
                 if jobs.isEmpty { break }
                 ended += jobs.count
-                #expect(try await heir.end(jobs) == [])
+                #expect(try await successor.end(jobs) == [])
             }
             #expect(try await database.count("from errand.history") == 4)
         }
     }
 
-    @Test("who waits for a limit goes by priority, then by age, before those who come later")
+    @Test("jobs that wait for a limit start by priority, then by age, before later ones")
     func order() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 1)")
             let queue = Queue(database: database)
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             let first = try await queue.enqueue(Noop(), .limited(by: "a")).id
             var running = try await worker.claim(1)
             #expect(running.map(\.id) == [first])
@@ -118,13 +118,13 @@ import Testing
         }
     }
 
-    @Test("a limit that is raised or lifted lets those go who wait; 0 holds all")
+    @Test("a raised or removed limit releases waiting jobs; 0 blocks all")
     func changed() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 0)")
             let queue = Queue(database: database)
             for _ in 0..<5 { try await queue.enqueue(Noop(), .limited(by: "a")) }
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             #expect(try await worker.claim(10).isEmpty)
             try await database.execute("select errand.set_limit('a', 2)")
             try await database.promote()
@@ -146,14 +146,14 @@ import Testing
                     "max_running": \#(limit)}]
                 """#
             }
-            var worker = try await HandWorker(database, kinds: kinds(2))
+            var worker = try await ManualWorker(database, kinds: kinds(2))
             for _ in 0..<9 { try await Queue(database: database).enqueue(Noop()) }
             #expect(try await worker.claim(10).count == 2)
             try await database.execute("select errand.set_limit('kind/noop', 3)")
-            worker = try await HandWorker(database, kinds: kinds(2))
+            worker = try await ManualWorker(database, kinds: kinds(2))
             try await database.promote()
             #expect(try await worker.claim(10).count == 1)
-            worker = try await HandWorker(database, kinds: kinds(5))
+            worker = try await ManualWorker(database, kinds: kinds(5))
             try await database.promote()
             #expect(try await worker.claim(10).count == 2)
         }
@@ -167,7 +167,7 @@ import Testing
             let key = kindLimit ?? "a"
             let asked = kindLimit == nil ? ", limit_key => 'a'" : ""
             let later = wasFirst == "scheduled" ? ", run_at => now() + interval '1 hour'" : ""
-            let worker = try await HandWorker(
+            let worker = try await ManualWorker(
                 database,
                 kinds: #"""
                     [{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
@@ -205,7 +205,7 @@ import Testing
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
             for _ in 1...5 { try await queue.enqueue(Noop()) }
-            let worker = try await HandWorker(
+            let worker = try await ManualWorker(
                 database,
                 kinds: #"""
                     [{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
@@ -218,7 +218,7 @@ import Testing
                 #expect(jobs.count <= 2)
                 #expect(try await database.count("from errand.job where state = 'running'") <= 2)
                 try await worker.end(jobs)
-                // Those that were claimed without a key of their own are missed by housekeeping alone.
+                // Only housekeeping misses jobs that were claimed without a key of their own.
                 try await database.promote()
             }
             #expect(try await database.count("from errand.history") == 10)
@@ -253,21 +253,21 @@ import Testing
     @Test("10,000 jobs that a limit holds don't hide the one behind them")
     func manyHeld() async throws {
         try await withTestDatabase { database, _ in
-            // Enqueued before there was a limit: all of them are in line.
+            // Enqueued before the limit existed, so all are available.
             try await Queue(database: database).enqueue(
                 all: [Noop](repeating: Noop(), count: 10_000), .limited(by: "a"))
             try await database.execute("select errand.set_limit('a', 0)")
             let behind = try await Queue(database: database).enqueue(Noop()).id
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             var mark = LowWaterMark()
             var found: [Int64] = []
             for round in 0..<20 where found.isEmpty {
                 let claim = Claim(
                     queue: "default", kinds: ["noop"], workerID: worker.id, limit: 10, starts: mark.starts,
                     priorities: [1, 2, 3, 4], isDurable: true, beginsNow: 10, takesSuspect: true, epoch: 0)
-                let answer = try claim.reply(await database.query(claim.statement))
-                if let observation = answer.observation { mark.observe(observation, at: .seconds(round)) }
-                found += answer.jobs.map(\.id)
+                let reply = try claim.reply(await database.query(claim.statement))
+                if let observation = reply.observation { mark.observe(observation, at: .seconds(round)) }
+                found += reply.jobs.map(\.id)
             }
             #expect(found == [behind])
             for _ in 1...6 { #expect(try await worker.claim(10).isEmpty) }
@@ -280,7 +280,7 @@ import Testing
         arguments: ["limit_key => 'a'", "not_after => now() + interval '1 second'", "kind => 'held'"])
     func manyInFront(what: String) async throws {
         try await withTestDatabase { database, _ in
-            // Enqueued before they were held back: all of them are in line.
+            // Enqueued before the limit applied, so all are available.
             let kind = what.contains("held") ? "held" : "noop"
             let options = what.contains("held") ? "" : ", \(what)"
             try await database.execute(
@@ -289,7 +289,7 @@ import Testing
             try await database.execute("select errand.set_limit('b', 1)")
             let limited = try await Queue(database: database).enqueue(Noop(), .limited(by: "b")).id
             let behind = try await Queue(database: database).enqueue(Noop()).id
-            let worker = try await HandWorker(
+            let worker = try await ManualWorker(
                 database,
                 kinds: #"""
                     [{"name": "held", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
@@ -299,7 +299,7 @@ import Testing
             #expect(try await database.becomes("min(not_after) < now() is not false from errand.job"))
             #expect(
                 try await worker.claim(10, kinds: ["noop", "held"]).map(\.id).sorted() == [limited, behind])
-            // They are cleared meanwhile, a bit with each claim.
+            // Each claim clears some of them.
             for _ in 1...11 { #expect(try await worker.claim(10, kinds: ["noop", "held"]).isEmpty) }
             #expect(try await database.count("from errand.job where state = 'available'") == 0)
         }
@@ -317,15 +317,15 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<4 {
                     group.addTask {
-                        let worker = try await HandWorker(database)
+                        let worker = try await ManualWorker(database)
                         while try await database.count("from errand.job where state = 'available'") > 0 {
                             let claim = worker.claiming(7)
-                            // When they were counted, while the claim still holds the lock.
-                            let answers = try await database.pipeline([
+                            // After the count, while the claim still holds the lock.
+                            let replies = try await database.pipeline([
                                 claim.statement,
                                 "select coalesce(max(last), '-infinity') from errand.rate_log, unnest(last_at) as last",
                             ])
-                            let (jobs, at) = (try claim.reply(answers[0]).jobs, try answers[1].scalar(Timestamp.self))
+                            let (jobs, at) = (try claim.reply(replies[0]).jobs, try replies[1].scalar(Timestamp.self))
                             if !jobs.isEmpty { starts.with { $0.append((at, jobs.count)) } }
                         }
                     }
@@ -334,7 +334,7 @@ import Testing
             }
             let all = starts.with { $0 }
             #expect(all.reduce(0) { $0 + $1.jobs } == 150)
-            // 150 jobs at 20 in 200 ms: the last ones not before 1.4 s.
+            // 150 jobs at 20 per 200 ms: the last ones start after 1.4 s.
             #expect(.now - clock >= .milliseconds(1400))
             let worst = all.map { first in
                 all.filter { $0.at >= first.at && $0.at < first.at + .milliseconds(200) }.reduce(0) { $0 + $1.jobs }
@@ -354,7 +354,7 @@ import Testing
                 from unnest(array[interval '61 min', interval '59 min', interval '0 s']) as age
                 """)
             for _ in 1...3 { try await Queue(database: database).enqueue(Noop()) }
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             #expect(try await worker.claim(3).isEmpty)
             try await database.execute("update errand.rate_log set last_at[2] = now() - interval '60 min'")
             #expect(try await worker.claim(2).count == 2)
@@ -362,18 +362,18 @@ import Testing
         }
     }
 
-    @Test("the marks move on in a queue whose rate has room for fewer than a claim asks for")
+    @Test("the marks advance in a queue whose rate allows fewer jobs than the claim's limit")
     func marksMove() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_rate('default', '1 hour', 1000)")
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             var mark = LowWaterMark()
             let start = ContinuousClock.now
             while mark.starts[1] == 0, .now - start < .seconds(60) {
                 try await Queue(database: database).enqueue(Noop())
                 let claim = worker.claiming(10_000, from: mark.starts)
-                let answer = try claim.reply(await database.query(claim.statement))
-                if let observation = answer.observation { mark.observe(observation, at: .now - start) }
+                let reply = try claim.reply(await database.query(claim.statement))
+                if let observation = reply.observation { mark.observe(observation, at: .now - start) }
                 try await Task.sleep(for: .milliseconds(20))
             }
             #expect(mark.starts[1] > 0)
@@ -386,7 +386,7 @@ import Testing
             try await database.execute("select errand.set_rate('slow', '1 hour', 1)")
             let queue = Queue(database: database)
             for _ in 0..<5 { try await queue.enqueue(Noop()) }
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             #expect(try await worker.claim(3).count == 3)
             try await database.execute("select errand.set_rate('default', '1 hour', 1)")
             #expect(try await worker.claim(3).count == 1)

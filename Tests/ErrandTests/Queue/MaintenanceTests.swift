@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("jobs complete while somebody reads the history for long, and its partitions are changed afterwards")
+    @Test("jobs complete during a long read of the history, and its partitions are changed afterwards")
     func partitionsUnderReaders() async throws {
         try await withTestDatabase { database, _ in
             try await database.makePartition(daysAgo: 20)
@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test("what its kind keeps for longer outlives its day's partition")
+    @Test("jobs with a longer retention outlive their day's partition")
     func longRetention() async throws {
         try await withTestDatabase { database, _ in
             try await database.makePartition(daysAgo: 20)
@@ -102,7 +102,7 @@ import Testing
                 try await database.execute(statement)
             }
             let read = try await database.transaction { transaction in
-                // What the session has counted before is in it until it is reported.
+                // The session's earlier counts are included until they are reported.
                 func read() async throws -> Int {
                     try await transaction.query(
                         """
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test("a job ends even where the partition of its day is missing, and later the rest of that day gets one")
+    @Test("a job completes even if the partition of its day is missing, and the rest of that day gets one later")
     func safetyNet() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -140,7 +140,7 @@ import Testing
             try await database.execute("select errand.cancel('{1}', 'test')")
             #expect(try await database.count("from errand.history_default") == 1)
             let made = try await database.query("select errand.make_partitions_v1(3)").scalar(Int.self)
-            // In the last hour of a day there is no rest.
+            // In the last hour of a day, the task runs without a delay.
             #expect((3...4).contains(made))
             #expect(try await database.query("select errand.make_partitions_v1(3)").scalar(Int.self) == 0)
             try await database.execute(
@@ -155,10 +155,10 @@ import Testing
         }
     }
 
-    @Test("totals, dependencies and marks that nobody has used for long are pruned, and no others")
+    @Test("totals, dependencies and marks that are unused for long are pruned, and no others")
     func unused() async throws {
         try await withTestDatabase { database, _ in
-            _ = try await HandWorker(
+            _ = try await ManualWorker(
                 database,
                 kinds: """
                     [{"name": "a", "queue": "default", "max_attempts": 1, "priority": 2, "is_whole": true, "dependency": "needed"}]
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test("old failures are forgotten, younger ones stay")
+    @Test("old failures are pruned, younger ones stay")
     func failures() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -219,7 +219,7 @@ import Testing
 }
 
 extension Database {
-    /// The partition of a day that is over.
+    /// The partition of a past day.
     fileprivate func makePartition(daysAgo days: Int) async throws {
         try await execute(
             Statement(

@@ -25,10 +25,10 @@ import Testing
         }
     }
 
-    @Test("a database of a development version is refused as it is, with what to do")
+    @Test("the schema of a development version is left as it is, and the error says what to do")
     func development() async throws {
         try await withTestDatabase { database, _ in
-            // Its first migration had another text, and others followed that are part of the first ones today.
+            // Its first migration had another text, and later ones are part of the first ones now.
             try await database.execute(
                 """
                 with edited as (update errand.migration set sha256 = repeat('0', 64) where name = '0001_queue')
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test("eight migrations of an empty database at once all succeed, each script applied once", arguments: 1...5)
+    @Test("eight concurrent migrations of an empty database succeed, and apply each script once", arguments: 1...5)
     func atOnce(round: Int) async throws {
         try await withEmptyDatabase { database, configuration in
             let applied = try await withThrowingTaskGroup(of: [String].self) { group in
@@ -67,7 +67,7 @@ import Testing
         }
     }
 
-    @Test("eight at once succeed where the schema is there and the partitions of the days ahead are not")
+    @Test("eight concurrent migrations succeed if the schema exists without the partitions of the next days")
     func partitions() async throws {
         try await withTestDatabase { database, configuration in
             for name in try await database.query(Self.partitions).column(0, as: String.self) {

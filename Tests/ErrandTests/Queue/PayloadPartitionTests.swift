@@ -24,7 +24,7 @@ import Testing
     func waiting(isRunning: Bool) async throws {
         try await withTestDatabase { database, _ in
             try await database.enqueueOld(days: 20)
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             var jobs = isRunning ? try await worker.claim(1) : []
             try await database.dropPartitions()
             #expect(try await database.count("from errand.payload where day = (now() at time zone 'UTC')::date") == 1)
@@ -36,7 +36,7 @@ import Testing
         }
     }
 
-    @Test("what its kind keeps for longer keeps its large payload")
+    @Test("jobs with a longer retention keep their large payloads")
     func longRetention() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test("a large payload goes with its job where the kind keeps ended jobs for less than a day's partition")
+    @Test("a large payload is deleted with its job if the retention is shorter than a day's partition")
     func shortRetention() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test("a large payload is stored even where the partition of its day is missing, and pruned when its time is over")
+    @Test("a large payload is stored even if the partition of its day is missing, and pruned after its retention")
     func safetyNet() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -83,14 +83,14 @@ import Testing
                 """)
             for _ in 1...3 { try await database.enqueueLarge() }
             #expect(try await database.count("from errand.payload_default") == 3)
-            // The day that has payloads there gets none.
+            // No partition is added for a day that has payloads there.
             #expect(try await database.query("select errand.make_partitions_v1(3)").scalar(Int.self) == 3)
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             #expect(try await worker.claim(1).count == 1)
             try await database.execute("select errand.cancel('{2}', 'test')")
             try await database.execute("update errand.payload set day = day - 20")
             try await database.execute("update errand.job set payload_day = payload_day - 20")
-            // Of the second one the history refers to another day now.
+            // The history of the second job refers to another day now.
             try await database.execute("select errand.prune_v1()")
             #expect(
                 try await database.word("select string_agg(job_id::text, ' ' order by job_id) from errand.payload")
@@ -109,7 +109,7 @@ import Testing
                 let error = await #expect(throws: PostgresError.self) { try await database.dropPartitions() }
                 #expect(error?.sqlState == "55P03")
                 try await database.enqueueLarge()
-                let worker = try await HandWorker(database)
+                let worker = try await ManualWorker(database)
                 #expect(try await worker.end(worker.claim(10)) == [])
                 #expect(try await database.count("from errand.history") == 1)
                 try await reader.execute("commit")
@@ -130,7 +130,7 @@ extension Database {
             """)
     }
 
-    /// Enqueues a job with a large payload that lies in the partition of a day that is over.
+    /// Enqueues a job with a large payload in the partition of a past day.
     fileprivate func enqueueOld(days: Int) async throws {
         try await makeOldPartition(of: "payload", days: days)
         try await enqueueLarge()

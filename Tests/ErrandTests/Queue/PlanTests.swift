@@ -4,23 +4,23 @@ import Testing
 
 @testable import Errand
 
-/// After a VACUUM of a queue that was nearly empty the planner takes an index of millions of dead entries for as short as the
-/// table: errand.finish_v1 says more.
+/// After a VACUUM of a queue that was nearly empty the planner takes an index of millions of dead entries for as short
+/// as the table: errand.finish_v1 says more.
 @Suite("Plans") struct PlanTests {
     @Test(
-        "a worker's jobs are found by their ids, never by a read of the whole line",
+        "a worker's jobs are found by their ids, never by a read of the whole queue",
         arguments: [1, 5], ["succeeded", "succeeded with an output", "committed by its handler", "alive"])
     func byID(waiting: Int, what: String) async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 2000))
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             let jobs = try await worker.claim(waiting)
             try await database.execute("delete from errand.job where state = 'available'")
             try await database.execute("vacuum analyze errand.job")
             let statements =
                 switch what {
-                case "succeeded": settling(jobs, .succeeded(output: nil))
-                case "succeeded with an output": settling(jobs, .succeeded(output: JSONB("1")))
+                case "succeeded": completing(jobs, .succeeded(output: nil))
+                case "succeeded with an output": completing(jobs, .succeeded(output: JSONB("1")))
                 case "committed by its handler":
                     [Completion(job: jobs[0], result: .succeeded(output: nil), took: .zero).commitStatement]
                 default:
@@ -34,7 +34,7 @@ import Testing
                 for statement in statements { _ = try await transaction.query(statement) }
                 let after = try await transaction.scans()
                 #expect(after.byID > before.byID)
-                #expect(after.byLine == before.byLine)
+                #expect(after.byPosition == before.byPosition)
             }
         }
     }
@@ -50,7 +50,7 @@ import Testing
             try await database.execute(
                 "select errand.enqueue_payloads_v1('noop', array_fill('{}'::jsonb, array[1000])) from generate_series(1, 50)"
             )
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             #expect(try await worker.claim(20).count == 20)
             try await database.execute("analyze errand.job")
             if call.hasPrefix("rescue") {
@@ -64,19 +64,19 @@ import Testing
             }
             #expect(try await database.count("from errand.job where state = 'available'") == 50_000)
             #expect(try await database.count("from errand.claim") == 0)
-            // Twenty jobs, each visited and written a few times. All that waits has far more than 1,000 pages.
+            // Twenty jobs, each read and written a few times. The waiting jobs have far more than 1,000 pages.
             #expect(read < 1000, "\(read) blocks")
         }
     }
 
-    private func settling(_ jobs: [ClaimedJob], _ ending: AttemptResult) -> [Statement] {
-        Completion.statements(for: jobs.map { Completion(job: $0, result: ending, took: .zero) })
+    private func completing(_ jobs: [ClaimedJob], _ outcome: AttemptResult) -> [Statement] {
+        Completion.statements(for: jobs.map { Completion(job: $0, result: outcome, took: .zero) })
     }
 }
 
 extension Transaction {
-    /// How often this session has begun to read each index.
-    fileprivate nonisolated func scans() async throws -> (byID: Int64, byLine: Int64) {
+    /// This session's count of scans per index.
+    fileprivate nonisolated func scans() async throws -> (byID: Int64, byPosition: Int64) {
         try await query(
             """
             select

@@ -35,7 +35,7 @@ private let hugeNumber = "1e131071::numeric"
         }
     }
 
-    @Test("a row whose payload is too long as text is set aside with the reason, and holds up nobody")
+    @Test("a row with a payload that is too long as text fails with the reason, and blocks no other job")
     func tooLong() async throws {
         try await withWorker { database, queue in
             try await database.execute(
@@ -60,7 +60,7 @@ private let hugeNumber = "1e131071::numeric"
                 select errand.enqueue('noop', jsonb_build_object('text', repeat('0123456789abcdef', 12000)))
                 from generate_series(1, 200)
                 """)
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             var total = 0
             while true {
                 let jobs = try await worker.claim(500)

@@ -30,7 +30,7 @@ import Testing
             movedBy: "select errand.enqueue('noop', unique_key => 'k', on_conflict => 'replace')")
     }
 
-    @Test("a job that stays where it is keeps its position")
+    @Test("a job that stays in its queue and priority keeps its position")
     func kept() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.enqueue('noop', unique_key => 'k')")
@@ -46,12 +46,12 @@ import Testing
     }
 
     @Test(
-        "a job that is handed back keeps its place, and is found by claims that start behind it",
+        "a job that is handed back keeps its position, and is found by claims that start behind it",
         arguments: ["released", "in doubt", "by ops"])
     func handedBack(how: String) async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 10))
-            let first = try await HandWorker(database)
+            let first = try await ManualWorker(database)
             let jobs = try await first.claim(5)
             let back = jobs.filter { $0.id > 2 }
             #expect(try await first.end(jobs.filter { $0.id <= 2 }) == [])
@@ -67,33 +67,33 @@ import Testing
                     "from errand.job where id = queue_position and state = 'available' and attempt = 0") == 8
             )
             let queues = ["default"]
-            let looked = try await database.query(
+            let scanned = try await database.query(
                 Statement(
                     "select busy from errand.probe_v1($1, '{noop}', '{99, 99, 99, 99}', false)", [queues]))
-            #expect(try looked.scalar([String].self) == queues)
-            let second = try await HandWorker(database)
+            #expect(try scanned.scalar([String].self) == queues)
+            let second = try await ManualWorker(database)
             let claim = second.claiming(4, from: [7, 7, 7, 7])
-            let answer = try claim.reply(await database.query(claim.statement))
-            #expect(answer.jobs.map(\.id) == [3, 4, 5, 8])
-            #expect(answer.observation?.high == 0)
-            // The outcome of the first attempt comes late, under the same position.
+            let reply = try claim.reply(await database.query(claim.statement))
+            #expect(reply.jobs.map(\.id) == [3, 4, 5, 8])
+            #expect(reply.observation?.high == 0)
+            // The outcome of the first attempt comes late, with the same position.
             #expect(try await first.end(back) == [3, 4, 5])
-            #expect(try await second.end(answer.jobs) == [])
+            #expect(try await second.end(reply.jobs) == [])
             #expect(try await database.count("from errand.job where is_handed_back") == 0)
         }
     }
 
-    @Test("a limit's place falls free when its job is handed back, and the limit holds when that runs again")
+    @Test("a limit's slot becomes free when its job is handed back, and the limit holds when the job runs again")
     func handedBackUnderLimit() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('one', 1)")
             let queue = Queue(database: database)
             try await queue.enqueue(Noop(), .limited(by: "one"))
-            let first = try await HandWorker(database)
+            let first = try await ManualWorker(database)
             let jobs = try await first.claim(1)
             try await queue.enqueue(Noop(), .limited(by: "one"), .priority(1))
             #expect(try await first.end(jobs, .released) == [])
-            let second = try await HandWorker(database)
+            let second = try await ManualWorker(database)
             let others = try await second.claim(2)
             #expect(others.count == 1)
             #expect(try await database.count("from errand.job where state = 'running'") == 1)
@@ -107,18 +107,18 @@ import Testing
     private func isFound(enqueuedBy enqueue: String, movedBy move: String) async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(Statement(enqueue))
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             var mark = LowWaterMark()
             let start = ContinuousClock.now
             func claim() async throws -> [ClaimedJob] {
                 var claim = worker.claiming(100, from: mark.starts)
-                // Not the priorities behind: the job is to stay there.
+                // Without the lower priorities, so that the job stays there.
                 claim.priorities = [1, 2]
-                let answer = try claim.reply(await database.query(claim.statement))
-                if let observation = answer.observation { mark.observe(observation, at: .now - start) }
-                return answer.jobs
+                let reply = try claim.reply(await database.query(claim.statement))
+                if let observation = reply.observation { mark.observe(observation, at: .now - start) }
+                return reply.jobs
             }
-            // Until the mark of priority 2 is beyond its position, which takes two claims where nobody else writes.
+            // Until the mark of priority 2 is beyond its position. That takes two claims without other writers.
             while mark.starts[1] < 2, .now - start < .seconds(60) {
                 try await database.execute("select errand.enqueue('noop')")
                 #expect(try await claim().map(\.id) != [1])

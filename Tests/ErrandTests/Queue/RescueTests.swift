@@ -28,7 +28,7 @@ import Testing
                 try await database.execute(setup)
             }
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 200))
-            let lost = try await HandWorker(database)
+            let lost = try await ManualWorker(database)
             let jobs = try await lost.claim(200).sorted { $0.id < $1.id }
             #expect(jobs.count == 200)
             try await database.execute(
@@ -38,9 +38,9 @@ import Testing
             async let rescued = database.query("select rescued from errand.rescue_v1()").scalar(Int.self)
             #expect(
                 try await database.becomes("exists (select from pg_locks where locktype = 'advisory' and not granted)"))
-            // Meanwhile the lost worker hands all back whose rows aren't locked, and a new one claims them.
+            // Meanwhile the lost worker releases the jobs without row locks, and a new worker claims them.
             try await lost.end(jobs.suffix(50), .released)
-            let new = try await HandWorker(database)
+            let new = try await ManualWorker(database)
             let claimed = try await new.claim(50)
             #expect(Set(claimed.map(\.id)) == Set(jobs.suffix(50).map(\.id)))
             try await gate.execute("select pg_advisory_unlock(4711)")

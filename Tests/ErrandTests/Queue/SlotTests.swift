@@ -5,22 +5,22 @@ import Testing
 @testable import Errand
 
 @Suite("Slots of limits") struct SlotTests {
-    /// A worker that brings no kinds may claim none.
+    /// A worker that registers no kinds may claim no jobs.
     private static let noop = #"[{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2}]"#
 
-    @Test("a job that waits in line keeps its slot however long that takes, and 12 jobs run in their order")
+    @Test("a job that waits in the queue keeps its slot however long that takes, and 12 jobs run in their order")
     func waits() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 1)")
             let ids = try await Queue(database: database).enqueue(
                 all: [Noop](repeating: Noop(), count: 12), .limited(by: "a"))
-            let worker = try await HandWorker(database, kinds: Self.noop)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
             var order: [Int64] = []
             for _ in ids {
                 let jobs = try await worker.claim(10)
                 order += jobs.map(\.id)
                 try await worker.end(jobs)
-                // The next one stands behind a minute of line.
+                // A minute of waiting jobs is ahead of the next one.
                 try await database.execute("update errand.limit_slot set admitted_at = now() - interval '1 min'")
                 for _ in 1...3 { try await database.promote() }
                 #expect(try await database.count("from errand.job where state = 'available'") <= 1)
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(
-        "the slot of a job that vanishes from the line is free again",
+        "the slot of a job that vanishes from the queue is free again",
         arguments: [
             "select errand.cancel(array(select id from errand.job where state = 'available'), 'test')",
             "delete from errand.job where state = 'available'",
@@ -41,7 +41,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 1)")
             for _ in 1...3 { try await Queue(database: database).enqueue(Noop(), .limited(by: "a")) }
-            let worker = try await HandWorker(database, kinds: Self.noop)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
             try await worker.end(worker.claim(10))
             #expect(try await database.word("select array_agg(id) from errand.job where state = 'available'") == "{2}")
             try await database.execute(Statement(how))
@@ -55,7 +55,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 1)")
             let queue = Queue(database: database)
-            let worker = try await HandWorker(database, kinds: Self.noop)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
             try await queue.enqueue(Noop(), .limited(by: "a"))
             let first = try await worker.claim(1)
             try await queue.enqueue(Noop(), .limited(by: "a"), .queue("other"))
@@ -76,13 +76,13 @@ import Testing
         }
     }
 
-    @Test("a limit that is lowered holds for jobs that have a slot and wait in line")
+    @Test("a limit that is lowered holds for jobs that have a slot and wait in the queue")
     func lowered() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 3)")
             try await Queue(database: database).enqueue(
                 all: [Noop](repeating: Noop(), count: 9), .limited(by: "a"))
-            let worker = try await HandWorker(database, kinds: Self.noop)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
             var running = try await worker.claim(10)
             try await worker.end(running)
             #expect(try await database.count("from errand.job where state = 'available'") == 3)
@@ -104,7 +104,7 @@ import Testing
     func unlimited() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
-            let worker = try await HandWorker(database, kinds: Self.noop)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
             for _ in 1...100 {
                 try await queue.enqueue(all: [Noop](repeating: Noop(), count: 5), .limited(by: "a"))
                 try await worker.end(worker.claim(5))
@@ -124,7 +124,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('k/*', 1)")
             try await database.transaction { transaction in
-                // 1.6 s on two idle cores; 82 s where each job is compared with each key.
+                // 1.6 s on two idle cores; 82 s if each job is compared with each key.
                 try await transaction.execute("set local statement_timeout = '30s'")
                 try await transaction.execute(
                     """
@@ -144,12 +144,12 @@ import Testing
             try await database.execute("select errand.set_limit('a', 2)")
             try await Queue(database: database).enqueue(
                 all: [Noop](repeating: Noop(), count: 700), .limited(by: "a"))
-            let worker = try await HandWorker(database, kinds: Self.noop)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
             let reader = try await database.makeConnection()
             try await reader.execute("begin isolation level repeatable read")
             try await reader.execute("select count(*) from errand.job")
             for _ in 1...300 { try await worker.end(worker.claim(2)) }
-            // What the connection has read so far and not reported yet, too.
+            // Including the unreported reads of the connection.
             let counted: Statement = """
                 select sum(pg_stat_get_xact_tuples_returned(indexrelid))::bigint
                 from pg_index
@@ -157,7 +157,7 @@ import Testing
                 """
             let read = try await database.transaction { transaction in
                 let before = try await transaction.query(counted).scalar(Int64.self)
-                // As if the two in line had ended.
+                // As if the two available jobs had finished.
                 try await transaction.execute("delete from errand.job where state = 'available'")
                 try await transaction.execute("select errand.release_v1('{a}')")
                 try await transaction.execute("select errand.limit_is_full('a')")
@@ -169,12 +169,12 @@ import Testing
         }
     }
 
-    @Test("jobs that wait for a limit don't wait again behind what came later, and pass nothing that came before")
+    @Test("jobs that wait for a limit keep their order with earlier and later jobs")
     func handedOn() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 1)")
             let queue = Queue(database: database)
-            let worker = try await HandWorker(database, kinds: Self.noop)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
             let before = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3))
             let limited = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 6), .limited(by: "a"))
             let after = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 200))
@@ -183,7 +183,7 @@ import Testing
             var order: [Int64] = []
             var ended: [ClaimedJob] = []
             for round in 0..<400 {
-                let jobs = try await worker.turn(ended, claiming: 1, from: &mark, at: .seconds(round))
+                let jobs = try await worker.roundTrip(ended, claiming: 1, from: &mark, at: .seconds(round))
                 if jobs.isEmpty, ended.isEmpty { break }
                 order += jobs.map(\.id)
                 ended = jobs
@@ -192,23 +192,23 @@ import Testing
         }
     }
 
-    @Test("a job whose turn has come gets the slot of one that was released meanwhile and waits behind it")
+    @Test("the next job gets the slot of a released job that waits after it")
     func swapped() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 2)")
             let queue = Queue(database: database)
-            let worker = try await HandWorker(database, kinds: Self.noop)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
             let before = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3))
             let limited = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 12), .limited(by: "a"))
             let after = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 30))
-            // Nothing runs under the limit yet: housekeeping lets two more go in line, behind all others.
+            // No job of the limit runs yet. Housekeeping makes two more available, after all others.
             try await database.promote()
             #expect(try await database.count("from errand.job where state = 'available' and limit_key = 'a'") == 4)
             var mark = LowWaterMark()
             var order: [Int64] = []
             var ended: [ClaimedJob] = []
             for round in 0..<100 {
-                let jobs = try await worker.turn(ended, claiming: 3, from: &mark, at: .seconds(round))
+                let jobs = try await worker.roundTrip(ended, claiming: 3, from: &mark, at: .seconds(round))
                 if jobs.isEmpty, ended.isEmpty { break }
                 #expect(
                     try await database.count("from errand.job where state = 'running' and limit_key = 'a'") <= 2)
@@ -216,7 +216,7 @@ import Testing
                 ended = jobs
             }
             #expect(Set(order) == Set(before + limited + after) && order.count == 45)
-            // Two at once, and one of the others beside them.
+            // Two run concurrently, with one of the others.
             #expect(order.prefix(3 + 12 + 8).filter(limited.contains).count == 12)
         }
     }
@@ -228,9 +228,9 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 2)")
             let queue = Queue(database: database)
-            let worker = try await HandWorker(database, kinds: Self.noop)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 4), .limited(by: "a"))
-            // One runs, the next is parked, and one of those behind it is put in line with the second slot.
+            // One runs, the next is parked, and a later one becomes available with the second slot.
             try await database.execute(
                 "update errand.job set state = 'parked', queue_position = null, parked_for = 'limit:a' where id > 2")
             let running = try await worker.claim(1)
@@ -243,17 +243,17 @@ import Testing
         }
     }
 
-    @Test("a job that was handed back keeps its slot, though one before it in line has none")
+    @Test("a job that was handed back keeps its slot, though one before it in the queue has none")
     func handedBack() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 1)")
-            let worker = try await HandWorker(
+            let worker = try await ManualWorker(
                 database,
                 kinds: #"""
                     [{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2},
                     {"name": "other", "queue": "default", "max_attempts": 3, "priority": 2}]
                     """#)
-            // On their last attempt: a claim looks at the row of each again.
+            // On their last attempt, a claim reads the row of each again.
             for kind in ["noop", "other"] {
                 try await database.execute(
                     Statement("select errand.enqueue($1, limit_key => 'a', max_attempts => 1)", [kind]))
@@ -270,7 +270,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 2)")
             let queue = Queue(database: database)
-            let worker = try await HandWorker(database, kinds: Self.noop)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 40), .limited(by: "a"))
             for round in 0..<40 { try await queue.enqueue(Noop(), .priority(1 + round % 4)) }
             var mark = LowWaterMark()
@@ -278,7 +278,7 @@ import Testing
             var ended: [ClaimedJob] = []
             for round in 0..<400 {
                 if round < 40 { try await queue.enqueue(Noop(), .priority(1 + round % 4)) }
-                let jobs = try await worker.turn(ended, claiming: limit, from: &mark, at: .seconds(round))
+                let jobs = try await worker.roundTrip(ended, claiming: limit, from: &mark, at: .seconds(round))
                 if jobs.isEmpty, ended.isEmpty, round > 40 { break }
                 found += jobs.map(\.id)
                 ended = jobs
@@ -288,17 +288,17 @@ import Testing
         }
     }
 
-    @Test("a parked job that comes to light below the mark of its limit goes before younger ones at the next look")
+    @Test("a parked job that appears below the mark of its limit starts before younger ones at the next check")
     func belowMark() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 1)")
             let queue = Queue(database: database)
-            let worker = try await HandWorker(database, kinds: Self.noop)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 5), .limited(by: "a"))
             try await worker.end(worker.claim(10))
             var running = try await worker.claim(10)
             #expect(running.map(\.id) == [2])
-            // As of a transaction that has just committed and began long ago.
+            // As if a transaction had begun long ago and just committed.
             try await database.execute("update errand.job set run_at = now() - interval '1 hour' where id = 5")
             try await worker.end(running)
             running = try await worker.claim(10)
@@ -311,9 +311,9 @@ import Testing
     }
 }
 
-extension HandWorker {
+extension ManualWorker {
     /// Writes outcomes and claims in one transaction, as a worker does; the claim begins at the mark and moves it.
-    fileprivate func turn(
+    fileprivate func roundTrip(
         _ ended: [ClaimedJob], claiming limit: Int, from mark: inout LowWaterMark, at now: Duration
     ) async throws -> [ClaimedJob] {
         let completions = ended.map { Completion(job: $0, result: .succeeded(output: nil), took: .zero) }
@@ -321,8 +321,8 @@ extension HandWorker {
         let results = try await database.pipeline(
             Completion.statements(for: completions) + [Completion.release(after: completions)].compactMap { $0 }
                 + [claim.statement])
-        let answer = try claim.reply(results[results.count - 1])
-        if let observation = answer.observation { mark.observe(observation, at: now) }
-        return answer.jobs
+        let reply = try claim.reply(results[results.count - 1])
+        if let observation = reply.observation { mark.observe(observation, at: now) }
+        return reply.jobs
     }
 }

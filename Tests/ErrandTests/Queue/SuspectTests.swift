@@ -7,40 +7,40 @@ import Testing
 @testable import Errand
 
 @Suite("Jobs that were running in a crash") struct SuspectTests {
-    @Test("a claim takes one job that was in a crash, and none where the worker holds one already")
+    @Test("a claim returns one job that was in a crash, and none if the worker has one already")
     func oneAtATime() async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 10))
             try await database.execute("update errand.job set crashes = 1 where id <= 5")
-            let worker = try await HandWorker(database)
-            let none = try await worker.answer(to: worker.claiming(10, takesSuspect: false))
+            let worker = try await ManualWorker(database)
+            let none = try await worker.reply(to: worker.claiming(10, takesSuspect: false))
             #expect(Set(none.jobs.map(\.id)) == Set(6...10))
             #expect(none.rest == .slots && none.observation?.high == 0)
-            let one = try await worker.answer(to: worker.claiming(10))
+            let one = try await worker.reply(to: worker.claiming(10))
             #expect(one.jobs.map(\.id) == [1] && one.jobs.map(\.crashes) == [1])
             #expect(one.rest == .slots)
             try await worker.end(one.jobs)
             for id in 2...5 as ClosedRange<Int64> {
-                #expect(try await worker.answer(to: worker.claiming(10, beginsNow: 0)).jobs.isEmpty)
-                let next = try await worker.answer(to: worker.claiming(10, beginsNow: 1))
+                #expect(try await worker.reply(to: worker.claiming(10, beginsNow: 0)).jobs.isEmpty)
+                let next = try await worker.reply(to: worker.claiming(10, beginsNow: 1))
                 #expect(next.jobs.map(\.id) == [id])
                 try await worker.end(next.jobs)
             }
-            #expect(try await worker.answer(to: worker.claiming(10)).rest == nil)
+            #expect(try await worker.reply(to: worker.claiming(10)).rest == nil)
         }
     }
 
-    @Test("a job on its last attempt is claimed only to begin at once")
+    @Test("a job on its last attempt is claimed only to start immediately")
     func lastAttempt() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
             for _ in 0..<5 { try await queue.enqueue(Noop(), .maxAttempts(1)) }
             for _ in 0..<5 { try await queue.enqueue(Noop()) }
-            let worker = try await HandWorker(database)
-            let answer = try await worker.answer(to: worker.claiming(10, beginsNow: 2))
-            #expect(answer.jobs.map(\.id).sorted() == [1, 2, 6, 7, 8, 9, 10])
-            #expect(answer.rest == .slots && answer.observation?.high == 0)
-            let rest = try await worker.answer(to: worker.claiming(10, beginsNow: 3))
+            let worker = try await ManualWorker(database)
+            let reply = try await worker.reply(to: worker.claiming(10, beginsNow: 2))
+            #expect(reply.jobs.map(\.id).sorted() == [1, 2, 6, 7, 8, 9, 10])
+            #expect(reply.rest == .slots && reply.observation?.high == 0)
+            let rest = try await worker.reply(to: worker.claiming(10, beginsNow: 3))
             #expect(rest.jobs.map(\.id).sorted() == [3, 4, 5] && rest.rest == nil)
         }
     }
@@ -52,7 +52,7 @@ import Testing
             while !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }
         }
         try await withWorker([handler], configure: { $0.queues = ["default": 3] }) { database, queue in
-            // What takes no time is prefetched.
+            // Jobs that take no time are prefetched.
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 500))
             #expect(try await database.drains())
             try await queue.enqueue(all: [Slow](repeating: Slow(), count: 200), .maxAttempts(1))
@@ -79,7 +79,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 2))
             try await database.execute("update errand.job set crashes = 2 where id = 1")
-            let first = try await HandWorker(database)
+            let first = try await ManualWorker(database)
             #expect(try await first.claim(2).count == 2)
             try await first.dies()
             #expect(
@@ -89,7 +89,7 @@ import Testing
                 try await database.count("from errand.job where id = 2 and state = 'available' and crashes = 1") == 1)
             try await database.execute("delete from errand.job where id = 2")
             try await database.execute("select errand.release_crashed_v1()")
-            let second = try await HandWorker(database)
+            let second = try await ManualWorker(database)
             #expect(try await second.claim(2).map(\.id) == [1])
             try await second.dies()
             #expect(try await database.word("select error from errand.failed") == "running in 3 crashes of its worker")
@@ -101,7 +101,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(Noop())
             try await database.execute("update errand.job set crashes = 2")
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             let jobs = try await worker.claim(1)
             try await worker.end(
                 jobs, snoozes ? .snoozed(for: .seconds(9)) : .retried(error: "broken", after: .seconds(9)))
@@ -153,17 +153,17 @@ import Testing
         #expect(!suspects.reserve(at: .seconds(4)) && !suspects.isOnTrial)
         #expect(suspects.reserve(at: .seconds(5)))
         suspects.claimed(job(2, crashes: 1), at: .seconds(5))
-        suspects.ended(job(1, crashes: 1))
+        suspects.finished(job(1, crashes: 1))
         #expect(!suspects.reserve(at: .seconds(6)))
-        suspects.ended(job(2, crashes: 1))
+        suspects.finished(job(2, crashes: 1))
         #expect(suspects.reserve(at: .seconds(6)))
         suspects.claimed(job(3, crashes: 2), at: .seconds(6))
         #expect(suspects.isOnTrial && !suspects.reserve(at: .seconds(600)))
-        suspects.ended(job(3, crashes: 2))
+        suspects.finished(job(3, crashes: 2))
         #expect(!suspects.isOnTrial && suspects.reserve(at: .seconds(601)))
     }
 
-    @Test("what a worker has lost is dropped, but not the newer attempt that it holds by then")
+    @Test("a worker's lost attempt is dropped, but not its newer attempt of the job")
     func newerAttempt() async throws {
         try await withTestDatabase { database, _ in
             let shared = WorkerState(
@@ -184,8 +184,8 @@ import Testing
     }
 }
 
-extension HandWorker {
-    fileprivate func answer(to claim: Claim) async throws -> Claim.Reply {
+extension ManualWorker {
+    fileprivate func reply(to claim: Claim) async throws -> Claim.Reply {
         try claim.reply(await database.query(claim.statement))
     }
 }

@@ -11,7 +11,7 @@ import Testing
         Timestamp(microseconds: 1_700_000_000 * Self.second + seconds * Self.second)
     }
 
-    /// Ticks every 10 s; settled up to `lastTick` seconds.
+    /// Ticks every 10 s; recorded up to `lastTick` seconds.
     private func stored(
         lastTick: Int64, nextTick: Int64? = nil, isPaused: Bool = false, cron: String? = nil
     ) -> StoredSchedule {
@@ -26,29 +26,29 @@ import Testing
         var known = KnownSchedule(stored(lastTick: 0))
         #expect(known.isDueFrom(at: time(5)) == time(10))
         #expect(known.due(at: time(25)).map(\.tick) == [time(10), time(20)])
-        known.settled(through: time(20), isAll: true, at: start)
+        known.recorded(through: time(20), isAll: true, at: start)
         #expect(known.isDueFrom(at: time(25)) == time(30))
         #expect(known.due(at: time(25)).isEmpty)
     }
 
-    @Test("a look that had begun before a tick was settled doesn't bring the tick back; a later one is believed")
-    func oldLook() {
+    @Test("a read that had begun before a tick was recorded doesn't bring the tick back; a later one is believed")
+    func oldRead() {
         var known = KnownSchedule(stored(lastTick: 0))
-        known.settled(through: time(10), isAll: true, at: start + .seconds(2))
+        known.recorded(through: time(10), isAll: true, at: start + .seconds(2))
         let isBelieved = known.seen(stored(lastTick: 0), begun: start + .seconds(1))
         #expect(!isBelieved)
         #expect(known.lastTick == time(10))
-        // As after the loss of the newest transactions: what isn't on record is settled again.
+        // Like after the loss of the newest transactions: missing records are written again.
         let isLaterBelieved = known.seen(stored(lastTick: 0), begun: start + .seconds(3))
         #expect(isLaterBelieved)
         #expect(known.isDueFrom(at: time(10)) == time(10))
     }
 
-    @Test("what somebody else holds waits for the next look, whatever part of it was settled")
+    @Test("a schedule that another session has locked waits for the next read, even if a part of it was recorded")
     func held() {
-        for settled in [nil, time(10)] {
+        for recorded in [nil, time(10)] {
             var known = KnownSchedule(stored(lastTick: 0))
-            known.settled(through: settled, isAll: false, at: start)
+            known.recorded(through: recorded, isAll: false, at: start)
             #expect(known.isDueFrom(at: time(25)) == .infinity)
             #expect(!known.isReportDue(at: time(25)))
             _ = known.seen(stored(lastTick: 10), begun: start + .seconds(1))
@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("a schedule whose jobs are refused says why, and is tried again after its time")
+    @Test("a schedule whose jobs are rejected reports the reason, and is retried after a delay")
     func refused() {
         var known = KnownSchedule(stored(lastTick: 0))
         known.refused("no such queue", until: start + .seconds(30))
@@ -68,7 +68,7 @@ import Testing
         #expect(known.isDueFrom(at: time(25)) == time(10))
     }
 
-    @Test("the ticks of a pause are looked at when they are over, are no reason to wake up, and aren't announced")
+    @Test("the ticks of a pause are recorded when they are over, are no reason to wake up, and aren't announced")
     func paused() {
         let known = KnownSchedule(stored(lastTick: 0, isPaused: true))
         #expect(known.isDueFrom(at: time(5)) == .infinity)
@@ -78,16 +78,16 @@ import Testing
         #expect(next == nil && problem == nil)
     }
 
-    @Test("what the database says already isn't reported again")
+    @Test("an unchanged report isn't written again")
     func reports() {
         #expect(KnownSchedule(stored(lastTick: 0)).isReportDue(at: time(5)))
         #expect(!KnownSchedule(stored(lastTick: 0, nextTick: 10)).isReportDue(at: time(5)))
-        // With the transaction that settles it.
+        // With the transaction that records it.
         #expect(!KnownSchedule(stored(lastTick: 0)).isReportDue(at: time(15)))
         #expect(KnownSchedule(stored(lastTick: 0)).report(at: time(15)).next == time(20))
     }
 
-    @Test("one that can't be read, or never ticks again, says so and is never due")
+    @Test("a schedule that can't be read, or never ticks again, reports that and is never due")
     func problems() {
         for (cron, problem) in [
             ("0 25 * * *", "hour: expected * or 0 to 23, got 25"),

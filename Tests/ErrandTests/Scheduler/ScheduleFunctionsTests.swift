@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 @Suite("Schedules in SQL") struct ScheduleFunctionsTests {
-    @Test("the database refuses what the program refuses, in the same words, when a schedule is put")
+    @Test("the database rejects the same schedules as the program, with the same messages")
     func sameRefusals() async throws {
         try await withTestDatabase { database, _ in
             for (text, reason) in CronExpressionTests.refusals {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    /// An expression, where it is read, and from when on.
+    /// An expression, its time zone, and its start.
     struct Case: Sendable, CustomTestStringConvertible {
         let text: String
         let zone: String
@@ -54,7 +54,7 @@ import Testing
         return changes.flatMap { zone, after in texts.map { Case(text: $0, zone: zone, after: after) } }
     }()
 
-    @Test("a preview by the database is one by the program, ticks and notes, also where clocks change")
+    @Test("previews of database and program are equal in ticks and notes, also at clock changes")
     func samePreviews() async throws {
         try await withTestDatabase { database, _ in
             for one in Self.cases {
@@ -101,7 +101,8 @@ import Testing
     }
 
     @Test(
-        "a job that is asked for by hand is in line at once and on record with its reason; the ticks stay as they are")
+        "a job that is asked for by hand is in the queue at once and on record with its reason; the ticks stay as they are"
+    )
     func runNow() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(

@@ -16,7 +16,7 @@ import Testing
         try await database.query(Statement(sql)).scalar(Int.self)
     }
 
-    @Test("five schedulers at once settle each of 10,000 ticks once, with one job each")
+    @Test("five concurrent schedulers record each of 10,000 ticks once, with one job each")
     func fiveAtOnce() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -27,7 +27,7 @@ import Testing
                 for _ in 0..<5 {
                     group.addTask {
                         var loop = loop(database)
-                        for _ in 0..<2 { _ = try await loop.turn() }
+                        for _ in 0..<2 { _ = try await loop.refresh() }
                     }
                 }
                 try await group.waitForAll()
@@ -55,7 +55,7 @@ import Testing
         ])
     func threeDaysDown(missed: String, outcomes: [String: Int]) async throws {
         try await withTestDatabase { database, _ in
-            // Hourly, at a minute of the hour that is half an hour away: no tick is in time.
+            // Hourly, at a minute that is half an hour away, so no tick is on time.
             try await database.execute(
                 Statement(
                     """
@@ -64,7 +64,7 @@ import Testing
                     """, [missed]))
             try await database.execute("update errand.schedule set last_tick = now() - interval '3 days'")
             var loop = loop(database)
-            for _ in 0..<2 { _ = try await loop.turn() }
+            for _ in 0..<2 { _ = try await loop.refresh() }
             let rows = try await database.query("select outcome, count(*) from errand.schedule_ticks group by outcome")
             let counts = Dictionary(
                 uniqueKeysWithValues: try rows.map { try $0.decode(String.self, Int.self) })
@@ -74,21 +74,21 @@ import Testing
         }
     }
 
-    @Test("a paused schedule enqueues nothing; resumed, it goes on from then, and what the pause left out is gone")
+    @Test("a paused schedule enqueues nothing; after a resume it continues, and skips the ticks of the pause")
     func pause() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop', missed => 'all')")
             try await database.execute("update errand.schedule set last_tick = now() - interval '1 hour'")
             try await database.execute("select errand.schedule_pause('fast', 'a test')")
             var loop = loop(database)
-            #expect(try await loop.turn() == SchedulerLoop.longestPause)
+            #expect(try await loop.refresh() == SchedulerLoop.longestDelay)
             #expect(try await count("select count(*) from errand.job", in: database) == 0)
             try await database.execute("select errand.schedule_resume('fast')")
-            let pause = try await loop.turn()
+            let pause = try await loop.refresh()
             #expect(pause <= .seconds(1))
             #expect(try await count("select count(*) from errand.job", in: database) <= 1)
             try await Task.sleep(for: .milliseconds(1100))
-            _ = try await loop.turn()
+            _ = try await loop.refresh()
             #expect((1...3).contains(try await count("select count(*) from errand.job", in: database)))
         }
     }
@@ -100,12 +100,12 @@ import Testing
             try await database.execute("update errand.schedule set last_tick = now() - interval '1 day'")
             try await database.execute("select errand.schedule_pause('hourly', 'a test')")
             var loop = loop(database)
-            _ = try await loop.turn()
+            _ = try await loop.refresh()
             #expect(
                 try await count("select count(*) from errand.schedule_ticks where outcome = 'paused'", in: database)
                     == 24)
             try await database.execute("select errand.schedule_resume('hourly')")
-            _ = try await loop.turn()
+            _ = try await loop.refresh()
             #expect(try await count("select count(*) from errand.tick", in: database) == 24)
             #expect(try await count("select count(*) from errand.job", in: database) == 0)
         }
@@ -119,7 +119,7 @@ import Testing
             try await database.execute("select errand.schedule_put('refused', 'every 1 s', 'noop')")
             try await database.execute("select errand.schedule_put('sound', 'every 1 s', 'noop')")
             try await database.execute("alter table errand.schedule disable trigger all")
-            // What the functions would refuse.
+            // Values that the functions would reject.
             try await database.execute(
                 """
                 update errand.schedule
@@ -129,7 +129,7 @@ import Testing
                     cron = case name when 'broken' then '0 25 * * *' when 'never' then '0 0 30 2 *' end
                 """)
             var loop = loop(database)
-            _ = try await loop.turn()
+            _ = try await loop.refresh()
             let rows = try await database.query("select name, problem from errand.schedule_status order by name")
             let problems = try rows.map { try $0.decode(String.self, String?.self) }
             #expect(problems.map(\.0) == ["broken", "never", "refused", "sound"])
@@ -138,17 +138,17 @@ import Testing
             #expect(problems[2].1?.hasPrefix("its jobs are refused: ") == true)
             #expect(problems[3].1 == nil)
             #expect(try await count("select count(*) from errand.job", in: database) >= 10)
-            // Mended, it ticks.
+            // The fixed schedule ticks.
             try await database.execute("select errand.schedule_put('broken', '0 23 * * *', 'noop')")
-            _ = try await loop.turn()
-            let mended: Statement = """
+            _ = try await loop.refresh()
+            let fixed: Statement = """
                 select count(*) from errand.schedule_status where name = 'broken' and problem is null and next_tick > now()
                 """
-            #expect(try await database.query(mended).scalar(Int.self) == 1)
+            #expect(try await database.query(fixed).scalar(Int.self) == 1)
         }
     }
 
-    @Test("a schedule that somebody holds in an open transaction holds up no other, and loses no tick")
+    @Test("a schedule that is locked by an open transaction delays no other, and loses no tick")
     func heldByOthers() async throws {
         try await withTestDatabase { database, _ in
             for name in ["held", "other"] {
@@ -162,39 +162,39 @@ import Testing
                 """
             try await database.transaction { transaction in
                 try await transaction.execute("select from errand.schedule where name = 'held' for update")
-                _ = try await loop.turn()
+                _ = try await loop.refresh()
                 let (held, other) = try await database.query(jobs)[0].decode(Int.self, Int.self)
                 #expect(held == 0)
                 #expect(other >= 30)
             }
-            _ = try await loop.turn()
+            _ = try await loop.refresh()
             let (held, _) = try await database.query(jobs)[0].decode(Int.self, Int.self)
             #expect(held >= 30)
         }
     }
 
-    @Test("an edit by SQL counts from the next look on, and none of its new times was missed")
+    @Test("an edit by SQL counts from the next read on, and none of its new times was missed")
     func liveEdit() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.schedule_put('one', 'every 1 h', 'noop', missed => 'all')")
             try await database.execute("update errand.schedule set last_tick = now() - interval '3 hours'")
             var loop = loop(database)
-            _ = try await loop.turn()
+            _ = try await loop.refresh()
             #expect(try await count("select count(*) from errand.job", in: database) == 3)
             let edit: Statement = "select errand.schedule_put('one', '* * * * * *', 'noop', missed => 'all')"
             #expect(try await database.query(edit).scalar(String.self) == "changed")
             #expect(try await database.query(edit).scalar(String.self) == "unchanged")
-            _ = try await loop.turn()
+            _ = try await loop.refresh()
             #expect(try await count("select count(*) from errand.job", in: database) <= 4)
             let next: Statement = "select next_tick - now() <= interval '1 second' from errand.schedule_status"
             #expect(try await database.query(next).scalar(Bool.self))
             try await database.execute("select errand.schedule_drop('one')")
-            #expect(try await loop.turn() == SchedulerLoop.longestPause)
+            #expect(try await loop.refresh() == SchedulerLoop.longestDelay)
             #expect(try await count("select count(*) from errand.schedule_ticks", in: database) >= 3)
         }
     }
 
-    @Test("what ops change lasts until the program's own definition becomes another one")
+    @Test("operators' changes last until the program's definition changes")
     func definitions() async throws {
         try await withTestDatabase { database, _ in
             let cron: Statement = "select cron from errand.schedule where name = 'nightly'"
@@ -202,7 +202,7 @@ import Testing
                 let definition = try ScheduleDefinition(
                     "nightly", .cron(expression, timeZone: "Europe/Paris"), job: Noop())
                 var loop = loop(database, [definition])
-                _ = try await loop.turn()
+                _ = try await loop.refresh()
                 return try await database.query(cron).scalar(String.self)
             }
             #expect(try await start("0 3 * * *") == "0 3 * * *")
@@ -212,39 +212,39 @@ import Testing
         }
     }
 
-    @Test("a late insert of a scheduler that knows an older version, or a settled tick, changes nothing")
+    @Test("a late insert of a scheduler that knows an older version, or a recorded tick, changes nothing")
     func lateInserts() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop')")
             try await database.execute("update errand.schedule set last_tick = now() - interval '1 day'")
-            func settles(version: Int, after delay: Int = -3600) async throws -> [Bool] {
-                let settle = """
+            func records(version: Int, after delay: Int = -3600) async throws -> [Bool] {
+                let record = """
                     select is_recorded
                     from errand.record_ticks_v1(
                         '{fast}', array[$1::bigint], array[now() + $2::int * interval '1 second'], '{enqueued}', '{null}',
                         '{null}')
                     """
-                return try await database.query(Statement(settle, [version, delay])).column(0, as: Bool.self)
+                return try await database.query(Statement(record, [version, delay])).column(0, as: Bool.self)
             }
-            #expect(try await settles(version: 2) == [])
-            #expect(try await settles(version: 1, after: 5) == [], "the clock was put back")
-            #expect(try await settles(version: 1) == [true])
-            // Ticks before that one are settled for good, also after their record is gone.
-            #expect(try await settles(version: 1, after: -3700) == [false])
+            #expect(try await records(version: 2) == [])
+            #expect(try await records(version: 1, after: 5) == [], "the clock was put back")
+            #expect(try await records(version: 1) == [true])
+            // Earlier ticks count as recorded, also after their records are deleted.
+            #expect(try await records(version: 1, after: -3700) == [false])
             try await database.execute("delete from errand.tick")
-            #expect(try await settles(version: 1, after: -3700) == [false])
+            #expect(try await records(version: 1, after: -3700) == [false])
             try await database.execute("select errand.schedule_pause('fast', 'try')")
-            #expect(try await settles(version: 2, after: -60) == [false])
+            #expect(try await records(version: 2, after: -60) == [false])
             #expect(try await count("select count(*) from errand.job", in: database) == 1)
         }
     }
 
-    @Test("a tick that another scheduler settles after a statement began is that one's, not also the statement's")
-    func settledMeanwhile() async throws {
+    @Test("a tick that another scheduler records after a statement began is that one's, not also the statement's")
+    func recordedMeanwhile() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop')")
             try await database.execute("update errand.schedule set last_tick = now() - interval '1 day'")
-            let settle: Statement = """
+            let record: Statement = """
                 with turn as materialized (
                     select pg_advisory_xact_lock(1)
                 )
@@ -253,8 +253,8 @@ import Testing
                     '{fast}', '{1}', array[date_trunc('hour', now())], '{skipped}', '{null}', '{null}') as settled
                 """
             let late = try await database.transaction { transaction in
-                #expect(try await transaction.query(settle).scalar(Bool.self))
-                let late = Task { try await database.query(settle).scalar(Bool.self) }
+                #expect(try await transaction.query(record).scalar(Bool.self))
+                let late = Task { try await database.query(record).scalar(Bool.self) }
                 var isWaiting = false
                 for _ in 0..<6000 where !isWaiting {
                     isWaiting =
@@ -288,7 +288,7 @@ import Testing
             try await running.value
             #expect(try await count("select count(*) from errand.job", in: database) >= 2)
             let late = "select max(extract(epoch from enqueued_at - tick) * 1000)::bigint from errand.tick"
-            // The first tick may come right behind a look, 0.9 s before the next one.
+            // The first tick may come right after a read, 0.9 s before the next read.
             #expect(try await count(late, in: database) < 2000)
         }
     }

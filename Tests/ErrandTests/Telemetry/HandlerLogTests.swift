@@ -44,7 +44,7 @@ import Tracing
     }
 }
 
-/// Keeps the lines it is given, with all that goes with them.
+/// Collects log lines with their metadata.
 struct CapturedLog: LogHandler {
     let lines = Lines()
     var logLevel = Logger.Level.trace

@@ -8,7 +8,7 @@ import Testing
 @testable import Errand
 
 @Suite("Metrics of a scheduler") struct SchedulerMetricsTests {
-    @Test("each tick is counted by the scheduler that settled it, with how late its job was in line")
+    @Test("each tick is counted by the scheduler that recorded it, with the lateness of its job")
     func ticks() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -22,7 +22,7 @@ import Testing
                         var loop = withMetricsFactory(metrics) {
                             SchedulerLoop(database: database, definitions: [], logger: Logger(label: "test"))
                         }
-                        _ = try await loop.turn()
+                        _ = try await loop.refresh()
                     }
                 }
                 try await group.waitForAll()

@@ -26,7 +26,7 @@ import Tracing
         #expect(runs.allSatisfy { $0.traceID == order.traceID && $0.parentSpanID == order.spanID && $0.links.isEmpty })
     }
 
-    @Test("a span says what ran where and how it ended")
+    @Test("a span has the job, the worker and the outcome")
     func attributes() async throws {
         let tracer = W3CTracer()
         let handler = ProbeHandler { job, _ in job.step == 0 ? .done : .fail(reason: "of no use") }
@@ -75,7 +75,7 @@ import Tracing
         #expect(runs[1].links.map { $0.context.inMemorySpanContext?.spanID } == [order.spanID])
     }
 
-    @Test("what a handler enqueues belongs to its attempt, and a trace that is given is kept")
+    @Test("a handler's enqueued jobs belong to its attempt, and a given trace is kept")
     func handsOn() async throws {
         let tracer = W3CTracer()
         let given = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -94,7 +94,7 @@ import Tracing
         }
         let runs = tracer.finishedSpans
         #expect(runs.count == 3)
-        // The one without a parent; what it enqueued may have ended before it.
+        // The span without a parent. The jobs that it enqueued may have finished before it.
         let first = try #require(runs.first { $0.parentSpanID == nil })
         #expect(runs.contains { $0.traceID == first.traceID && $0.parentSpanID == first.spanID })
         #expect(
@@ -109,7 +109,7 @@ import Tracing
             try await queue.enqueue(Noop())
             try await withSpan("nobody sees it") { _ in _ = try await queue.enqueue(Noop()) }
             try await withTracer(W3CTracer()) { _ = try await queue.enqueue(Noop()) }
-            // A tracer with fields of another form than W3C's.
+            // A tracer with other fields than W3C's.
             try await withTracer(InMemoryTracer()) {
                 try await withSpan("other") { _ in _ = try await queue.enqueue(Noop()) }
             }

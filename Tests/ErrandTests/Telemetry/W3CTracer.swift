@@ -1,7 +1,7 @@
 import InMemoryTracing
 import Tracing
 
-/// The library's tracer in memory, with identifiers and fields as W3C Trace Context has them.
+/// The library's in-memory tracer, with the identifiers and fields of W3C Trace Context.
 struct W3CTracer: Tracer {
     private let memory = InMemoryTracer(
         idGenerator: .init(nextTraceID: { Self.hex(32) }, nextSpanID: { Self.hex(16) }), recordInjections: false,

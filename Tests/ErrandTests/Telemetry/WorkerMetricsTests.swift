@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("claims are counted with what they brought and took, and a stopped worker runs nothing")
+    @Test("claims are counted with their jobs and time, and a stopped worker runs nothing")
     func claims() async throws {
         let metrics = TestMetrics()
         try await withMetricsFactory(metrics) {

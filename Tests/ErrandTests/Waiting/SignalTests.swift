@@ -3,7 +3,7 @@ import Testing
 @testable import Errand
 
 @Suite("A signal") struct SignalTests {
-    @Test("raises that come while nobody waits are kept, as one")
+    @Test("signals without a waiter are kept as one")
     func kept() async {
         let signal = Signal()
         signal.raise()

@@ -9,29 +9,29 @@ import Testing
     func over() {
         var epochs = ClaimEpochs()
         let first = epochs.claims(under: 1)
-        #expect(epochs.turn() == [])
+        #expect(epochs.advance() == [])
         epochs.claimed(2, in: first)
         let second = epochs.claims(under: 1)
         #expect(second != first)
-        epochs.ended(job(in: first, of: 1))
-        #expect(epochs.turn() == [])
-        epochs.ended(job(in: first, of: 1))
+        epochs.finished(job(in: first, of: 1))
+        #expect(epochs.advance() == [])
+        epochs.finished(job(in: first, of: 1))
         epochs.claimed(0, in: second)
-        #expect(epochs.turn() == [first, second])
-        // Their records could not be removed: they are named again.
-        #expect(epochs.turn() == [first, second])
+        #expect(epochs.advance() == [first, second])
+        // Their records were not removed, so they are returned again.
+        #expect(epochs.advance() == [first, second])
         epochs.removed([first, second])
-        #expect(epochs.turn() == [] && epochs.count == 0)
+        #expect(epochs.advance() == [] && epochs.count == 0)
     }
 
-    @Test("a claim whose result is lost keeps its epoch until its worker id is left")
+    @Test("a claim whose result is lost keeps its epoch until its worker id is abandoned")
     func lost() {
         var epochs = ClaimEpochs()
         let lost = epochs.claims(under: 1)
         let next = epochs.claims(under: 2)
         #expect(next != lost)
         epochs.claimed(0, in: next)
-        #expect(epochs.turn() == [next])
+        #expect(epochs.advance() == [next])
         epochs.removed([next])
         epochs.left(1)
         #expect(epochs.count == 0)
@@ -45,13 +45,13 @@ import Testing
         epochs.left(1)
         let new = epochs.claims(under: 2)
         epochs.claimed(2, in: new)
-        for _ in 0..<2 { epochs.ended(job(in: old, of: 1)) }
-        #expect(epochs.turn() == [])
+        for _ in 0..<2 { epochs.finished(job(in: old, of: 1)) }
+        #expect(epochs.advance() == [])
     }
 
     @Test("a worker removes the records of its claims when it holds none of their jobs")
     func removed() async throws {
-        try await withWorker(configure: { $0.beat = .milliseconds(100) }) { database, queue in
+        try await withWorker(configure: { $0.heartbeatInterval = .milliseconds(100) }) { database, queue in
             let slow = try await queue.enqueue(Noop(sleepMilliseconds: 120_000)).id
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 2000))
             #expect(try await database.becomes("count(*) = 2000 from errand.history"))

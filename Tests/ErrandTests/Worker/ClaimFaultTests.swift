@@ -7,7 +7,7 @@ import Testing
 @testable import Errand
 
 @Suite("Claims that fail") struct ClaimFaultTests {
-    @Test("completions are written while claims are refused, and claiming goes on once they are not")
+    @Test("completions are written while claims fail, and claims continue afterwards")
     func completions() async throws {
         let isOpen = Mutex(false)
         let handler = SlowHandler { _ in
@@ -30,8 +30,8 @@ import Testing
         }
     }
 
-    @Test("a claim whose answer can't be read at all leaves no job running")
-    func unreadableAnswer() async throws {
+    @Test("a claim whose reply can't be read at all leaves no job running")
+    func unreadableReply() async throws {
         try await withTestDatabase { database, _ in
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 20))
             let arguments = try #require(
@@ -45,7 +45,7 @@ import Testing
                     """))
             try await database.execute("create schema hidden")
             try await database.execute("alter function errand.claim_v1 set schema hidden")
-            // An answer of another version: its columns are too few.
+            // A reply of another version, with too few columns.
             try await database.execute(
                 Statement(
                     """
@@ -66,11 +66,11 @@ import Testing
         }
     }
 
-    @Test("a claim that takes longer than a statement may is followed by smaller ones")
+    @Test("a claim that times out is followed by smaller ones")
     func tooSlow() async throws {
         try await withTestDatabase { database, configuration in
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 30))
-            // Ten jobs or more are more than a statement has time for.
+            // A claim of ten jobs or more times out.
             try await database.execute(
                 """
                 create function public.wait() returns trigger language plpgsql as $$
@@ -104,14 +104,14 @@ import Testing
         let handler = SlowHandler { _ in
             while !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }
         }
-        try await withWorker([handler], configure: { $0.beat = .milliseconds(100) }) { database, queue in
+        try await withWorker([handler], configure: { $0.heartbeatInterval = .milliseconds(100) }) { database, queue in
             try await queue.enqueue(Slow())
             #expect(try await database.becomes("exists (select from errand.job where state = 'running')"))
             try await database.makeSlowGuard("select pg_sleep(600) is not null")
             try await database.execute("select errand.guard_put('slow', 'public.slow')")
             try await database.execute("alter function errand.register_worker_v1 rename to hidden")
             let id = try await database.query("select max(id) from errand.worker").scalar(Int64.self)
-            // A claim whose connection breaks: its worker id is in doubt from now on.
+            // A claim whose connection breaks: its worker id is uncertain from now on.
             try await queue.enqueue(Noop(), .guarded(by: "slow"))
             let isCut = """
                 coalesce((
@@ -135,7 +135,7 @@ import Testing
 }
 
 extension Database {
-    /// Makes or changes the guard function `public.slow`.
+    /// Creates or replaces the guard function `public.slow`.
     fileprivate func makeSlowGuard(_ body: String) async throws {
         try await execute(
             Statement(

@@ -67,7 +67,7 @@ import Testing
         #expect(!plan.scansAhead && plan.most == .max)
         plan.tookTooLong()
         #expect(plan.scansAhead && plan.most == 1)
-        // Up to 2,500,000 nothing waits for this worker. The first scan settles nothing yet.
+        // Up to 2,500,000 nothing waits for this worker. The first scan resolves no positions yet.
         var moved: [Bool] = []
         while plan.scansAhead {
             let starts = plan.starts(of: .first)
@@ -83,7 +83,7 @@ import Testing
         #expect(plan.most == .max)
     }
 
-    @Test("scans ahead end before a job that waits, and where transactions that run let no mark move")
+    @Test("scans ahead stop at a waiting job, and if running transactions let no mark move")
     func scansEnd() {
         var plan = ClaimPlan()
         plan.tookTooLong()

@@ -34,7 +34,7 @@ import Testing
         let second = buffer.take()
         #expect(buffer.written(except: first) == .milliseconds(100))
         #expect(buffer.written(except: second) == nil, "that is planned already")
-        #expect(buffer.isEmpty && buffer.owes(1))
+        #expect(buffer.isEmpty && buffer.hasUnwritten(1))
         buffer.resume()
         #expect(buffer.take().map(\.job.id) == [1, 2])
         #expect(buffer.written(except: []) == nil)
@@ -54,7 +54,7 @@ import Testing
         buffer.notWritten(second, isRefused: true)
         let failed = buffer.take()
         #expect(failed.map(\.job.id) == [2] && failed[0].outcome == .failed)
-        #expect(failed[0].result.error == "its end could not be written: succeeded was refused")
+        #expect(failed[0].result.error == "its outcome could not be written: succeeded was refused")
         #expect(buffer.take().map(\.job.id) == [3] && !buffer.isIsolating)
     }
 
@@ -79,15 +79,15 @@ import Testing
         #expect(buffer.takeOmission() && !buffer.takeOmission())
     }
 
-    @Test("a worker id is owed for as long as an outcome under it is not written")
-    func owes() {
+    @Test("a worker id has unwritten outcomes until they are all written")
+    func hasUnwritten() {
         var buffer = CompletionBuffer()
-        #expect(!buffer.owes(7))
+        #expect(!buffer.hasUnwritten(7))
         buffer.add(completion(1, workerID: 7))
-        #expect(buffer.owes(7) && !buffer.owes(8))
+        #expect(buffer.hasUnwritten(7) && !buffer.hasUnwritten(8))
         let batch = buffer.take()
-        #expect(buffer.owes(7))
+        #expect(buffer.hasUnwritten(7))
         _ = buffer.written(except: batch)
-        #expect(buffer.owes(7) && !buffer.owes(8))
+        #expect(buffer.hasUnwritten(7) && !buffer.hasUnwritten(8))
     }
 }

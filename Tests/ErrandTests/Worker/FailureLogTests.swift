@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("a storm writes 20 lines in 10 s, and what was left out is said afterwards")
+    @Test("a storm writes 20 lines in 10 s, and the number of omitted lines afterwards")
     func storm() {
         var throttle = FailureThrottle()
         let admitted = (0..<5000).map { throttle.admits(at: .milliseconds($0)) }

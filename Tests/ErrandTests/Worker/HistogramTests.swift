@@ -6,7 +6,7 @@ import Testing
 @testable import Errand
 
 @Suite("Histograms of times") struct HistogramTests {
-    @Test("a time lies in the bucket whose bounds are powers of the square root of two")
+    @Test("a time is in a bucket whose bounds are powers of the square root of two")
     func buckets() {
         for (milliseconds, bucket) in [(-1, 0), (0, 0), (1, 1), (2, 3), (3, 4), (4, 5), (5, 5), (6, 6), (1000, 20)] {
             #expect(Histogram.bucket(of: Int64(milliseconds)) == bucket, "\(milliseconds) ms")
@@ -30,7 +30,7 @@ import Testing
         #expect(other.counts == [3, 0, 0, 1, 0, 1])
     }
 
-    @Test("what a worker counts gives percentiles in SQL that are off by no more than a bucket")
+    @Test("a worker's counts give percentiles in SQL within one bucket")
     func percentiles() async throws {
         try await withTestDatabase { database, _ in
             var histogram = Histogram()

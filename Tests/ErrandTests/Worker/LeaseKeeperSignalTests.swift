@@ -5,7 +5,7 @@ import Testing
 @Suite("The lease keeper's rest") struct LeaseKeeperSignalTests {
     private let long: Duration = .seconds(60)
 
-    @Test("what begins to run ends a rest, also where it began just before")
+    @Test("a started job ends a rest, even if it started just before")
     func begun() async {
         let signal = LeaseKeeperSignal()
         signal.notifyBegun()
@@ -17,7 +17,7 @@ import Testing
         #expect(await !signal.wait(atMost: .milliseconds(1), resting: true).hasBegun)
     }
 
-    @Test("while it doesn't rest only a request ends its wait, and what began is told at its end")
+    @Test("without a rest only a request ends the wait, and started jobs are reported afterwards")
     func requests() async {
         let signal = LeaseKeeperSignal()
         signal.notifyBegun()

@@ -20,7 +20,8 @@ import Testing
                 }
             }
             try await work()
-            // Two on a quiet machine. Where claims take their time there are more: without sharing, one for each queue and more.
+            // Two on a quiet machine. Where claims take their time there are more: without sharing, one for each queue
+            // and more.
             let areFew = try await database.becomes(
                 """
                 count(*) between 1 and 4 from pg_stat_activity
@@ -48,7 +49,7 @@ import Testing
             let before = try await database.query(Statement("select \(commits)")).scalar(Int64.self)
             try await work(jobs: 100)
             let after = try await database.query(Statement("select \(commits)")).scalar(Int64.self)
-            // It was 10 and more where each wake-up lowered the flag, and probes raised it again.
+            // It was 10 and more when each wake-up lowered the flag, and probes raised it again.
             #expect(after - before <= 600)
         }
     }

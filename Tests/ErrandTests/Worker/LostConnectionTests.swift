@@ -20,7 +20,7 @@ import Testing
             let server = try await database.makeConnection()
             for _ in 0..<15 {
                 try await Task.sleep(for: .milliseconds(60))
-                // All but this one: claims, heartbeats and the listener.
+                // All other connections: claims, heartbeats and the listener.
                 try await server.execute(
                     """
                     select pg_terminate_backend(pid)
@@ -37,7 +37,7 @@ import Testing
         #expect(starts.withLock { $0.count } == count)
     }
 
-    @Test("a worker that lost its lease stops what it runs, and goes on under a new id")
+    @Test("a worker that lost its lease stops its attempts, and continues with a new id")
     func lostLease() async throws {
         let (started, start) = AsyncStream.makeStream(of: Int.self)
         let (interrupted, interrupt) = AsyncStream.makeStream(of: Interruption?.self)
@@ -47,11 +47,11 @@ import Testing
             try? await Task.sleep(for: .seconds(30))
             interrupt.yield(context.interruption)
         }
-        try await withWorker([handler], configure: { $0.beat = .milliseconds(200) }) { database, queue in
+        try await withWorker([handler], configure: { $0.heartbeatInterval = .milliseconds(200) }) { database, queue in
             try await queue.enqueue(Slow())
             #expect(await started.first { _ in true } == 1)
-            // Somebody has taken it for dead.
-            // In one transaction, so that no heartbeat comes in between.
+            // Another worker has rescued its jobs.
+            // In one transaction, so that no heartbeat runs in between.
             try await database.transaction { transaction in
                 try await transaction.execute("update errand.worker set heartbeat_at = now() - interval '1 hour'")
                 try await transaction.execute("select errand.rescue_v1()")
@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test("what is known of the line outlives a claim that was cancelled for taking too long")
+    @Test("marks outlive a claim that was cancelled for taking too long")
     func slowClaim() async throws {
         let guardSaying = { (sql: String) in
             Statement(
@@ -78,18 +78,18 @@ import Testing
                 select bool_or(pg_cancel_backend(pid)) from pg_stat_activity
                 where datname = current_database() and wait_event = 'PgSleep'), false)
             """
-        try await withWorker(configure: { $0.beat = .milliseconds(50) }) { database, queue in
+        try await withWorker(configure: { $0.heartbeatInterval = .milliseconds(50) }) { database, queue in
             try await database.execute(guardSaying("select pg_sleep(600) is not null"))
             try await database.execute("select errand.guard_put('slow', 'public.slow')")
-            let knowsLine = "exists (select from errand.worker where (marks -> 'default' ->> 1)::bigint > 0)"
-            let knew = try await database.becomes(knowsLine) { try await queue.enqueue(Noop()) }
+            let knowsPositions = "exists (select from errand.worker where (marks -> 'default' ->> 1)::bigint > 0)"
+            let knew = try await database.becomes(knowsPositions) { try await queue.enqueue(Noop()) }
             #expect(knew)
             try await queue.enqueue(Noop(), .guarded(by: "slow"))
             for _ in 0..<2 {
                 #expect(try await database.becomes(cancels))
                 let cancelled = try await database.word("clock_timestamp()")
                 #expect(try await database.becomes("min(heartbeat_at) > '\(cancelled ?? "")' from errand.worker"))
-                #expect(try await database.query(Statement("select \(knowsLine)")).scalar(Bool.self))
+                #expect(try await database.query(Statement("select \(knowsPositions)")).scalar(Bool.self))
             }
             try await database.execute(guardSaying("select true"))
             _ = try await database.query(Statement("select \(cancels)"))

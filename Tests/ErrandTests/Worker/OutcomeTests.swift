@@ -7,7 +7,7 @@ import Testing
 
 @testable import Errand
 
-@Suite("Outcomes and what runs with a job") struct OutcomeTests {
+@Suite("Outcomes, and memory and transactions of a job") struct OutcomeTests {
     @Test("a job that snoozes until a moment comes back then, without having spent the attempt")
     func snoozesUntil() async throws {
         let until = Mutex<Timestamp?>(nil)
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("parked by its handler or by an error from deep inside, a job waits uncounted, and goes when others may")
+    @Test("a job that its handler or a nested error parks waits without using an attempt, and continues later")
     func parks() async throws {
         let isDown = Mutex(true)
         let handler = ProbeHandler { job, _ in
@@ -50,7 +50,7 @@ import Testing
     @Test("a retry that is asked for after the last attempt is a failure")
     func lastAttempt() async throws {
         try await withTestDatabase { database, _ in
-            let worker = try await HandWorker(database)
+            let worker = try await ManualWorker(database)
             try await Queue(database: database).enqueue(Noop(), .maxAttempts(2))
             for _ in 1...2 {
                 try await worker.end(worker.claim(1), .retried(error: "not yet", after: .zero))
@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test("who needs memory waits until there is enough: first come, first served, and the largest alone")
+    @Test("attempts wait for memory in order of arrival, and the largest runs alone")
     func memory() {
         var queue = MemoryQueue(budget: 100)
         #expect(queue.arrive(1, bytes: 60) == [1])
@@ -176,7 +176,7 @@ import Testing
         #expect(queue.taken == 1)
     }
 
-    @Test("attempts run only within the worker's memory budget, and one that is stopped gives its place up")
+    @Test("attempts run only within the worker's memory budget, and one that is stopped releases its memory")
     func memoryOfAttempts() async throws {
         let most = Mutex((now: 0, most: 0))
         let handler = ProbeHandler { job, context in
@@ -241,7 +241,7 @@ struct TallyHandler: JobHandler {
     func run(_ job: Tally, in context: JobContext) async throws -> Outcome { try await body(job, context) }
 }
 
-/// How many are inside at once, and were at most.
+/// The number inside now, and its maximum.
 final class Counter: Sendable {
     private let state = Mutex((now: 0, most: 0))
 

@@ -5,14 +5,14 @@ import Testing
 
 @testable import Errand
 
-/// A job that takes no time, or as long as the test wants.
+/// A job that takes no time, or a time that the test sets.
 private struct Mixed: Job {
     static let kind: JobKind = "mixed"
     var waits = false
 }
 
 @Suite("Prefetched jobs") struct PrefetchedJobsTests {
-    @Test("however many are prefetched, never more run at once than there are slots")
+    @Test("with any number of prefetched jobs, never more run than there are slots")
     func slots() async throws {
         let running = Mutex((now: 0, most: 0))
         let largest = Mutex(0)
@@ -58,11 +58,11 @@ private struct Mixed: Job {
             #expect(try await database.drains(within: .seconds(120)))
         }
         let places = begun.withLock { begun in begun.enumerated().map { ($0.offset, $0.element) } }
-        // A claim brings up to 500 of those that wait; none is passed by more than that.
+        // A claim returns up to 500 waiting jobs. No job is passed by more than that.
         for (place, id) in places { #expect(place - Int(id) < 550, "job \(id) began as number \(place)") }
     }
 
-    @Test("what waits behind jobs that take long goes back in line, uncounted")
+    @Test("prefetched jobs behind long jobs are released without using an attempt")
     func stalled() async throws {
         let isOpen = Mutex(false)
         let handler = MixedHandler { job, _ in
@@ -75,7 +75,7 @@ private struct Mixed: Job {
             #expect(try await database.drains())
             let slow = [Mixed](repeating: Mixed(waits: true), count: 2)
             try await queue.enqueue(all: slow + [Mixed](repeating: Mixed(), count: 40))
-            // Those that waited here are free for others; the two that run are not.
+            // Prefetched jobs are free for other workers; the two running jobs are not.
             let isBack = "(select count(*) from errand.job where state = 'available' and attempt = 0) = 40"
             #expect(try await database.becomes(isBack))
             #expect(try await database.count("from errand.job where state = 'running'") == 2)

@@ -18,7 +18,7 @@ extension ClaimedJob {
     }
 }
 
-/// Attempts that no worker runs, in a database that is never reached.
+/// Attempts without a worker, for a database that is never connected.
 struct SampleAttempts {
     let environment: AttemptEnvironment
 

@@ -7,16 +7,16 @@ import Testing
 @Suite("The server is started anew") struct ServerStartTests {
     @Test("jobs whose positions are drawn a second time, below an idle worker's marks, are found")
     func drawnAgain() async throws {
-        try await withWorker(configure: { $0.beat = .milliseconds(200) }) { database, queue in
+        try await withWorker(configure: { $0.heartbeatInterval = .milliseconds(200) }) { database, queue in
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 200))
             #expect(try await database.drains())
-            // Its marks are behind all of them now.
+            // Its marks are after all of them now.
             for _ in 0..<5 {
                 try await queue.enqueue(Noop())
                 #expect(try await database.drains())
             }
             try await database.transaction { transaction in
-                // Another server took over, which had not heard of the last positions.
+                // Another server took over, without the last positions.
                 try await transaction.execute(
                     "select setval('errand.job_position', nextval('errand.job_position') - 10)")
                 try await transaction.execute(
@@ -35,21 +35,21 @@ import Testing
     @Test("marks from before it are neither stored nor handed on")
     func published() async throws {
         try await withTestDatabase { database, _ in
-            let workers = [try await HandWorker(database), try await HandWorker(database)]
+            let workers = [try await ManualWorker(database), try await ManualWorker(database)]
             let start = try await database.word("select errand.server_start()")
-            func beat(_ worker: HandWorker, takenUnder start: String?) async throws -> String {
+            func heartbeat(_ worker: ManualWorker, takenUnder start: String?) async throws -> String {
                 try await database.query(
                     Statement(
                         "select published::text from errand.heartbeat_v1($1, 0, $2, $3)",
                         [[worker.id], JSONB(#"{"default": [9, 9, 9, 9]}"#), start])
                 ).scalar(String.self)
             }
-            _ = try await beat(workers[0], takenUnder: "before")
-            #expect(try await beat(workers[1], takenUnder: nil) == "{}")
-            _ = try await beat(workers[0], takenUnder: start)
-            #expect(try await beat(workers[1], takenUnder: start) == #"{"default": [9, 9, 9, 9]}"#)
+            _ = try await heartbeat(workers[0], takenUnder: "before")
+            #expect(try await heartbeat(workers[1], takenUnder: nil) == "{}")
+            _ = try await heartbeat(workers[0], takenUnder: start)
+            #expect(try await heartbeat(workers[1], takenUnder: start) == #"{"default": [9, 9, 9, 9]}"#)
             try await database.execute("update errand.worker set server_start = 'before'")
-            #expect(try await beat(workers[1], takenUnder: start) == "{}")
+            #expect(try await heartbeat(workers[1], takenUnder: start) == "{}")
             let marks = try await database.query(
                 "select marks::text from errand.register_worker_v1('new', '1', '1 min', '{default}', '[]')")
             #expect(try marks.scalar(String.self) == #"{"default": [9, 9, 9, 9]}"#)
@@ -60,7 +60,7 @@ import Testing
     func outlive(how: String) async throws {
         try await withTestDatabase { database, _ in
             for marks in ["[9, 2, 9, 9]", "[7, 8, 7, 7]"] {
-                let worker = try await HandWorker(database)
+                let worker = try await ManualWorker(database)
                 try await database.execute(
                     Statement(
                         "select errand.heartbeat_v1($1, 0, $2, errand.server_start())",
@@ -94,19 +94,19 @@ import Testing
     @Test("a lock on the jobs ends no lease")
     func locked() async throws {
         try await withWorker(configure: {
-            $0.beat = .milliseconds(300)
+            $0.heartbeatInterval = .milliseconds(300)
             $0.lease = .seconds(4)
         }) { database, queue in
             try await queue.enqueue(Noop(sleepMilliseconds: 9000))
             #expect(try await database.becomes("exists (select from errand.job where state = 'running')"))
-            let beats = try await database.transaction { transaction in
+            let heartbeats = try await database.transaction { transaction in
                 try await transaction.execute("lock table errand.job in access exclusive mode")
                 try await Task.sleep(for: .seconds(7))
-                // Through another connection: what it shows is committed.
+                // On another connection, which sees only committed rows.
                 return try await database.count(
                     "from errand.worker where heartbeat_at > clock_timestamp() - interval '3 seconds'")
             }
-            #expect(beats == 1)
+            #expect(heartbeats == 1)
             #expect(try await database.drains())
             #expect(try await database.count("from errand.history where attempt = 1 and crashes = 0") == 1)
         }

@@ -53,7 +53,7 @@ import Testing
         #expect(slots.room(batch: 500, heldByOthers: 0) == 10)
     }
 
-    @Test("all that waits is taken out after 250 ms, or at once if the worker stops or a job is on trial")
+    @Test("all waiting jobs are taken after 250 ms, or immediately if the worker stops or a job is on trial")
     func stalled() {
         var slots = Slots(count: 1)
         func stalled(after wait: Duration, isStopping: Bool = false, isOnTrial: Bool = false) -> [Int64] {
@@ -70,7 +70,7 @@ import Testing
         #expect(stalled(after: .zero, isStopping: true) == [5])
     }
 
-    @Test("a job on trial waits apart, begins when it is told to, once, and is handed back only if the worker stops")
+    @Test("a job on trial waits separately, starts once when allowed, and is released only if the worker stops")
     func trial() {
         var slots = Slots(count: 2)
         let trial = samples.attempt(.sample(1, crashes: 2), claimedAt: now)

@@ -8,8 +8,8 @@ import Testing
 
 @testable import Errand
 
-@Suite("A worker that stands still", .serialized) struct StandstillTests {
-    // Processes of their own: other tests compute for longer than these leases on the threads of this one.
+@Suite("A worker that hangs", .serialized) struct StandstillTests {
+    // Separate processes: other tests block this process's threads for longer than these leases.
     @Test("a claim loop that is stuck is reported after the lease, though heartbeats go on")
     func stuckLoop() async throws {
         try await withTestDatabase { database, configuration in
@@ -23,8 +23,8 @@ import Testing
                 let isStuck = Mutex(false)
                 var configuration = WorkerConfiguration.withoutHousekeeping
                 configuration.lease = .seconds(4)
-                configuration.beat = .milliseconds(500)
-                // Within the loop: the one thread that it runs on stands here.
+                configuration.heartbeatInterval = .milliseconds(500)
+                // Within the loop: blocks its only thread.
                 configuration.onRoundTrip = { _ in
                     guard
                         isStuck.withLock({ isStuck in
@@ -34,7 +34,7 @@ import Testing
                     gate.wait()
                 }
                 configuration.onStandstill = {
-                    _exit($0.hasPrefix("the claim loop of default has not turned for ") ? 71 : 72)
+                    _exit($0.hasPrefix("the claim loop of default has made no progress for ") ? 71 : 72)
                 }
                 Task {
                     try await Task.sleep(for: .seconds(60)); _exit(73)
@@ -60,7 +60,7 @@ import Testing
                     logger: Logger(label: "test"))
                 var configuration = WorkerConfiguration.withoutHousekeeping
                 configuration.lease = .seconds(4)
-                configuration.beat = .seconds(1)
+                configuration.heartbeatInterval = .seconds(1)
                 configuration.onStandstill = { _ in _exit(71) }
                 let worker = Worker(
                     database: database, configuration: configuration, logger: Logger(label: "test"),
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test("a process whose handlers block all threads ends, and its jobs go back in line")
+    @Test("a process whose handlers block all threads exits, and its jobs are rescued")
     func blockedProcess() async throws {
         try await withTestDatabase { database, configuration in
             try await Queue(database: database).enqueue(all: [Slow](repeating: Slow(), count: 200))
@@ -85,7 +85,7 @@ import Testing
                 var configuration = WorkerConfiguration.withoutHousekeeping
                 configuration.queues = ["default": 200]
                 configuration.lease = .seconds(2)
-                configuration.beat = .milliseconds(500)
+                configuration.heartbeatInterval = .milliseconds(500)
                 configuration.onStandstill = { _ in _exit(71) }
                 let database = Database(
                     configuration: try PostgresConfiguration(url: url), maximumConnections: 2,

@@ -39,8 +39,8 @@ private final class Times: Sendable {
             var before: ContinuousClock.Instant?
             for job in jobs {
                 guard let (begun, ended) = all[job] else { return nil }
-                let turns = [others.filter { $0.key > job }.map(\.value.begun).min(), before].compactMap(\.self)
-                if let turn = turns.max() { longest = max(longest, begun - turn) }
+                let iterations = [others.filter { $0.key > job }.map(\.value.begun).min(), before].compactMap(\.self)
+                if let due = iterations.max() { longest = max(longest, begun - due) }
                 before = ended
             }
             return longest
@@ -48,9 +48,9 @@ private final class Times: Sendable {
     }
 }
 
-/// Jobs whose turn was once put off for as long as others waited in line: each begins within 1 s of it.
-@Suite("Jobs behind a long line", .serialized) struct StarvationTests {
-    /// Takes 20 ms a job in four slots: 200 jobs a second.
+/// Jobs that once starved while others waited in the queue. Each starts within 1 s of its time.
+@Suite("Jobs behind a long queue", .serialized) struct StarvationTests {
+    /// Takes 20 ms per job in four slots: 200 jobs per second.
     private static func filler(_ times: Times) -> SlowHandler {
         SlowHandler { context in
             times.begin(context.id)
@@ -60,7 +60,7 @@ private final class Times: Sendable {
     }
 
     /// Runs `body` beside a worker and housekeeping; the queue is paused until `body` resumes it.
-    private func behindLine(_ body: (Database, Queue, Times) async throws -> Void) async throws {
+    private func behindBacklog(_ body: (Database, Queue, Times) async throws -> Void) async throws {
         let times = Times()
         let handlers: [any JobHandler] = [Self.filler(times), NeedyHandler(times: times)]
         try await withWorker(handlers, configure: { $0.queues = ["default": 4] }) { database, queue in
@@ -77,9 +77,9 @@ private final class Times: Sendable {
         try await queue.enqueue(all: [Slow](repeating: Slow(), count: count))
     }
 
-    @Test("of one limit, with 7 s of line before them and as much behind: one after the other, without a wait between")
+    @Test("of one limit, with 7 s of jobs before them and as much behind: one after the other, without a wait between")
     func limited() async throws {
-        try await behindLine { database, queue, times in
+        try await behindBacklog { database, queue, times in
             try await database.execute("select errand.set_limit('one', 1)")
             try await fill(queue, 1400)
             var limited: [Int64] = []
@@ -95,7 +95,7 @@ private final class Times: Sendable {
 
     @Test("that were in two crashes, with rescues all the time")
     func crashed() async throws {
-        try await behindLine { database, queue, times in
+        try await behindBacklog { database, queue, times in
             try await fill(queue, 400)
             var crashed: [Int64] = []
             for _ in 0..<3 { crashed.append(try await queue.enqueue(Slow()).id) }
@@ -112,9 +112,9 @@ private final class Times: Sendable {
         }
     }
 
-    @Test("that tries a dependency, which closes after it though it waited in line for 12 s")
+    @Test("that tries a dependency, which closes after it though it waited in the queue for 12 s")
     func probe() async throws {
-        try await behindLine { database, queue, times in
+        try await behindBacklog { database, queue, times in
             try await database.execute("select errand.resume('default')")
             try await database.execute("select errand.dependency_open('store', now(), 'test')")
             try await fill(queue, 2400)
@@ -137,7 +137,7 @@ private final class Times: Sendable {
 
     @Test("whose first 60,000 are too late")
     func obsolete() async throws {
-        try await behindLine { database, queue, times in
+        try await behindBacklog { database, queue, times in
             try await database.execute(
                 """
                 select count(*)

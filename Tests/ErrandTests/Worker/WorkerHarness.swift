@@ -40,12 +40,12 @@ extension WorkerConfiguration {
 }
 
 extension Database {
-    /// How many rows a query counts.
+    /// The result of a query that counts rows.
     func count(_ sql: String) async throws -> Int {
         try await query(Statement("select count(*) \(sql)")).scalar(Int.self)
     }
 
-    /// Asks again and again until `sql` is true, no longer than `limit`. Answers whether it became true.
+    /// Repeats the query until `sql` is true, at most for `limit`. Returns whether it became true.
     func becomes(
         _ sql: String, within limit: Duration = .seconds(60), after step: () async throws -> Void = {}
     ) async throws -> Bool {
@@ -58,12 +58,12 @@ extension Database {
         return false
     }
 
-    /// Whether all jobs have ended.
+    /// Whether all jobs are finished.
     func drains(within limit: Duration = .seconds(60)) async throws -> Bool {
         try await becomes("not exists (select from errand.job)", within: limit)
     }
 
-    /// Puts what is due in line, as housekeeping does.
+    /// Makes due jobs available, like housekeeping.
     func promote() async throws {
         try await execute("select errand.promote_v1(1000, '-infinity')")
         try await execute("select errand.release_parked_v1()")

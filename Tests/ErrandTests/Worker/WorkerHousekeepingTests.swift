@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    /// Runs a worker on a database with a job that ended nine days ago.
+    /// Runs a worker on a database with a job that finished nine days ago.
     private func withWorker(
         _ configuration: WorkerConfiguration, _ handlers: [any JobHandler], _ body: (Database) async throws -> Void
     ) async throws {

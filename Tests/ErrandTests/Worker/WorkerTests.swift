@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-/// A job that does what the test says.
+/// A job whose effect the test sets.
 struct Probe: Job {
     static let kind: JobKind = "probe"
     static let policy = JobPolicy(
@@ -48,7 +48,7 @@ struct ProbeHandler: JobHandler {
         try await withWorker([handler]) { database, queue in
             try await queue.enqueue(all: (0..<1000).map(Probe.init))
             #expect(try await database.drains())
-            // The last outcomes are let go of a moment after they are written.
+            // The last outcomes are released a moment after they are written.
             for _ in 0..<200 where seen.withLock({ $0.contains { $0.job != nil } }) {
                 try await Task.sleep(for: .milliseconds(10))
             }
@@ -71,7 +71,7 @@ struct ProbeHandler: JobHandler {
                 #expect(try await database.drains())
                 took.append(.now - start)
             }
-            // The best of five: the others say how busy the machine is with the tests beside this one.
+            // The best of five, because other tests load the machine.
             #expect(took.min()! <= .milliseconds(200), "\(took)")
         }
     }
@@ -94,7 +94,7 @@ struct ProbeHandler: JobHandler {
         }
     }
 
-    @Test("a noop job that asks for a crash fails for good where the worker doesn't allow it")
+    @Test("a noop job that requests a crash fails for good if the worker doesn't allow it")
     func refusesToCrash() async throws {
         try await withWorker { database, _ in
             try await database.execute(#"select errand.enqueue('noop', '{"crash": true}')"#)
@@ -105,7 +105,7 @@ struct ProbeHandler: JobHandler {
         }
     }
 
-    @Test("a payload that does not fit its kind fails at once, with the field named")
+    @Test("a payload that does not match its kind fails immediately, with the field's name")
     func unfitPayload() async throws {
         try await withWorker { database, _ in
             try await database.execute(#"select errand.enqueue('noop', '{"sleep_ms": "long"}')"#)
@@ -115,7 +115,7 @@ struct ProbeHandler: JobHandler {
         }
     }
 
-    @Test("jobs of a kind that this worker doesn't know stay in line")
+    @Test("jobs of a kind that this worker doesn't know stay in the queue")
     func unknownKind() async throws {
         try await withWorker { database, queue in
             try await database.execute("select errand.enqueue('somebody_elses')")
@@ -125,7 +125,7 @@ struct ProbeHandler: JobHandler {
         }
     }
 
-    @Test("an output is kept, a permanent failure is not retried, a cancelled one says why")
+    @Test("an output is stored, a permanent failure is not retried, and a cancelled job has the reason")
     func outcomes() async throws {
         let handler = ProbeHandler { job, _ in
             switch job.step {
@@ -137,11 +137,12 @@ struct ProbeHandler: JobHandler {
         try await withWorker([handler]) { database, queue in
             try await queue.enqueue(all: (0...2).map(Probe.init))
             #expect(try await database.drains())
-            let endings = try await database.query(
+            let outcomes = try await database.query(
                 "select state, coalesce(output ->> 'answer', reason) from errand.job_status order by id")
-            #expect(try endings.map { try $0.decode(String.self, String.self).1 } == ["42", "of no use", "not wanted"])
             #expect(
-                try endings.map { try $0.decode(String.self, String.self).0 } == ["succeeded", "failed", "cancelled"])
+                try outcomes.map { try $0.decode(String.self, String.self).1 } == ["42", "of no use", "not wanted"])
+            #expect(
+                try outcomes.map { try $0.decode(String.self, String.self).0 } == ["succeeded", "failed", "cancelled"])
         }
     }
 
@@ -159,7 +160,7 @@ struct ProbeHandler: JobHandler {
         #expect(seen.withLock { $0 } == [1, 1, 1])
     }
 
-    @Test("an attempt beyond its deadline is cancelled, and the error says so")
+    @Test("an attempt beyond its deadline is cancelled, with that error")
     func deadline() async throws {
         let reasons = Mutex<[Interruption?]>([])
         let handler = ProbeHandler { _, context in
@@ -197,7 +198,7 @@ struct ProbeHandler: JobHandler {
                 try await database.execute(Statement("select errand.cancel($1, 'a mistake')", [[id]]))
                 #expect(await interrupted.first { _ in true } == .cancelled)
             }
-            // Promised is 1 s of a machine that does nothing else; without being told, 30 s would pass.
+            // The promise is 1 s on a machine without other load. Without the notification it would be 30 s.
             #expect(took < .seconds(10))
             #expect(
                 try await database.count("from errand.history where state = 'cancelled' and reason = 'a mistake'") == 1)
@@ -207,8 +208,8 @@ struct ProbeHandler: JobHandler {
     @Test(
         "an idle worker's marks follow those of a live one that knows all its kinds, and of no other",
         arguments: [("kinds", "now()", 7), ("'{}'", "now()", 0), ("kinds", "now() - interval '1 hour'", 0)])
-    func followsMarks(kinds: String, heard: String, line: Int) async throws {
-        try await withWorker(configure: { $0.beat = .milliseconds(50) }) { database, _ in
+    func followsMarks(kinds: String, heard: String, position: Int) async throws {
+        try await withWorker(configure: { $0.heartbeatInterval = .milliseconds(50) }) { database, _ in
             #expect(try await database.becomes("exists (select from errand.worker)"))
             try await database.execute(
                 Statement(
@@ -218,7 +219,7 @@ struct ProbeHandler: JobHandler {
                         'other', version, lease, queues, \(kinds), \(heard), server_start, '{"default": [5, 7, 9, 11]}'
                     from errand.worker
                     """))
-            // One beat learns of it, the next one says so.
+            // One heartbeat detects the loss, and the next one reports it.
             for _ in 0..<2 {
                 let before = try await database.word("clock_timestamp()") ?? ""
                 #expect(
@@ -226,11 +227,11 @@ struct ProbeHandler: JobHandler {
             }
             #expect(
                 try await database.count(
-                    "from errand.worker where name <> 'other' and marks -> 'default' ->> 1 = '\(line)'") == 1)
+                    "from errand.worker where name <> 'other' and marks -> 'default' ->> 1 = '\(position)'") == 1)
         }
     }
 
-    @Test("a stop lets running jobs finish, and hands back what outlasts the grace, uncounted")
+    @Test("a stop lets running jobs finish, and releases the rest after the grace without using an attempt")
     func drains() async throws {
         try await withTestDatabase { database, _ in
             var configuration = WorkerConfiguration.withoutHousekeeping

@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test("at the 8 hours and later nothing is sent, whatever waits")
+    @Test("after 8 hours nothing is sent, even if content waits")
     func never() async throws {
         try await withActivities { test, pushes in
             let database = test.database
@@ -42,7 +42,7 @@ import Testing
             let other = try await database.startActivity()
             try await database.execute(Statement("select activity.update($1, 'x')", [other]))
             for one in [activity, other] { try await database.age(one, by: "8 hours 1 second") }
-            // One that is claimed in spite of all: its guard and its last moment were changed by hand.
+            // A job that is claimed because its guard and its deadline were changed by hand.
             try await database.execute(
                 "update errand.job set not_after = null, guard = null where kind = 'activity_end'")
             let drained = try await test.drain()
@@ -57,7 +57,7 @@ import Testing
             let database = test.database
             let activity = try await database.startActivity("start_token => repeat('cd', 32)")
             try await test.drain()
-            // Content that comes before the token waits for it; of two the newest is sent.
+            // Content before the token waits for the token. Of two contents, the newer one is sent.
             try await database.execute(Statement("select activity.update($1, 'One')", [activity]))
             try await database.execute(Statement("select activity.update($1, 'Two', alert => true)", [activity]))
             try await drain(test, as: [])
@@ -79,7 +79,7 @@ import Testing
             #expect(start.push.collapseID == activity.uuidString.lowercased())
             #expect(sent[1].aps("content-state").contains("Two") && sent[1].aps("alert").contains("Two"))
             #expect(sent[2].push.deviceToken == String(repeating: "ef", count: 32))
-            // A number goes through as it came: 17 digits are more than a Double has.
+            // A number passes unchanged: 17 digits are more than a Double has.
             #expect(String(decoding: sent[2].push.payload, as: UTF8.self).contains("795233919.123456789"))
             #expect(Int(sent[2].aps("dismissal-date")) == sent[2].timestamp + 60)
             #expect(zip(sent, sent.dropFirst()).allSatisfy { $0.timestamp < $1.timestamp })
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test("a token that comes while the end waits for one is used at once; without one nothing is sent")
+    @Test("a token that arrives while the end waits is used immediately; without one nothing is sent")
     func waitsForToken() async throws {
         try await withActivities { test, pushes in
             let database = test.database
@@ -106,11 +106,11 @@ import Testing
     }
 
     @Test(
-        "a dead token ends the activity at once: forgotten, no retry, no job left",
+        "a dead token ends the activity at once: deleted, no retry, no job left",
         arguments: [(410, "Unregistered"), (410, "ExpiredToken"), (400, "BadDeviceToken")], ["end", "update"])
-    func tokenGone(answer: (status: Int, reason: String), event: String) async throws {
+    func tokenGone(reply: (status: Int, reason: String), event: String) async throws {
         let pushes = ScriptedPushes { _, _ throws(PushError) in
-            throw PushError(.tokenGone, status: answer.status, reason: answer.reason)
+            throw PushError(.tokenGone, status: reply.status, reason: reply.reason)
         }
         try await withActivities(pushes) { test, _ in
             let database = test.database
@@ -123,7 +123,7 @@ import Testing
             try await drain(
                 test, within: .seconds(8 * 3600), as: event == "end" ? ["cancelled"] : ["cancelled", "cancelled"])
             #expect(pushes.sent.count == 1)
-            #expect(try await database.state(of: activity) == "ended|token gone: \(answer.reason)")
+            #expect(try await database.state(of: activity) == "ended|token gone: \(reply.reason)")
             #expect(try await database.number("select count(*) from activity.activity where token is not null") == 0)
             #expect(try await database.number("select count(*) from errand.job") == 0)
             #expect(try await database.number("select count(*) from errand.failed") == 0)
@@ -135,7 +135,7 @@ import Testing
         let database = Mutex<Database?>(nil)
         let pushes = ScriptedPushes { sent, number throws(PushError) in
             guard number <= 2 else { return }
-            // The app reports a new one while the answer is on its way; then an old death of the new one is told.
+            // The app reports a new token during the response. Then the service reports an old expiry of it.
             if number == 1, let database = database.withLock({ $0 }) {
                 _ = try? await database.query(
                     "select activity.set_token(id, repeat('ef', 32)) from activity.activity_status")
@@ -154,7 +154,7 @@ import Testing
         database.withLock { $0 = nil }
     }
 
-    @Test("a push that is refused for good fails with the reason, and once it is mended one call ends the activity")
+    @Test("a push that is refused for good fails with the reason, and once it is fixed one call ends the activity")
     func refused() async throws {
         let pushes = ScriptedPushes { _, number throws(PushError) in
             if number == 1 { throw PushError(.refused, status: 400, reason: "BadTopic") }
@@ -183,7 +183,7 @@ import Testing
                     try await drain(test, within: .seconds(59), as: ["succeeded"])
                     #expect(pushes.sent.count == 5)
                 } else {
-                    // Within the attempts no clock passes for the activity itself: it is moved with them.
+                    // The attempts don't advance the activity's own clock, so the activity is moved with them.
                     try await test.drain()
                     try await test.database.age(activity, by: "58 seconds")
                     try await test.drain()
@@ -214,7 +214,7 @@ import Testing
                 try await test.database.age(activity, by: "7 hours 59 minutes")
             }
             try await test.drain()
-            // On a busy machine one of them may be in line already, to try the service.
+            // On a busy machine, one of them may be available already, as a probe of the service.
             #expect(
                 try await test.database.number(
                     "select count(*) from errand.job where state in ('parked', 'available') and attempt = 0") == 20)
@@ -229,7 +229,7 @@ import Testing
         }
     }
 
-    @Test("a worker that dies between the answer and its record sends once more, with a later timestamp")
+    @Test("a worker that dies between the response and its record sends once more, with a later timestamp")
     func diesBetween() async throws {
         try await withActivities { test, pushes in
             let activity = try await test.database.startActivity()
@@ -245,7 +245,7 @@ import Testing
         }
     }
 
-    @Test("a demo goes like any other: DEMO, a placeholder, an update, and an end within seconds")
+    @Test("a demo works like any activity: DEMO, a placeholder, an update, and an end within seconds")
     func demo() async throws {
         try await withActivities { test, pushes in
             try await test.database.execute("select activity.start_demo(ends_in => '2 seconds')")
@@ -257,12 +257,12 @@ import Testing
         }
     }
 
-    /// Runs what is due, and expects that so many jobs end by it, in these states.
+    /// Runs all due jobs, and expects that this many jobs finish, in these states.
     private func drain(
         _ test: TestQueue, within: Duration = .zero, as expected: [String],
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        // From the record: what ends in its handler's own transaction may be over before a drain has counted it.
+        // From the history: a job that its handler's own transaction completes may finish before a drain counts it.
         let ended = "select state from errand.history union all select 'failed' from errand.failed order by 1"
         let before = try await test.database.lines(ended)
         try await test.drain(within: within)
@@ -270,7 +270,7 @@ import Testing
         #expect(after == (before + expected).sorted(), sourceLocation: sourceLocation)
     }
 
-    /// Runs `body` with a queue that takes both jobs.
+    /// Runs `body` with a queue that runs both jobs.
     private func withActivities(
         _ pushes: ScriptedPushes = ScriptedPushes(), _ body: (TestQueue, ScriptedPushes) async throws -> Void
     ) async throws {
@@ -281,7 +281,7 @@ import Testing
 }
 
 extension Database {
-    /// Runs `step` until no job is left; false where that takes too long.
+    /// Runs `step` until no job is left; false if that takes too long.
     fileprivate func becomesEmpty(_ step: () async throws -> Void) async throws -> Bool {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < .seconds(30) {

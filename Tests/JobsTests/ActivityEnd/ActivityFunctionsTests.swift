@@ -22,7 +22,7 @@ import Testing
                     join errand.job on job.id = end_job_id
                     where status.id = '\(activity)'
                     """) == ["08:00:00|00:01:00|true|true|activity_wants_end|pushes|live"])
-            // Rolled back, neither is there.
+            // After the rollback, neither exists.
             await #expect(throws: PostgresError.self) {
                 try await database.transaction { transaction in
                     try await transaction.execute("select activity.start('u', 'a', 'b', token => repeat('ab', 32))")
@@ -31,7 +31,7 @@ import Testing
             }
             #expect(try await database.number("select count(*) from activity.activity_status") == 1)
             #expect(try await database.number("select count(*) from errand.job") == 1)
-            // The margin is a setting, for those that start from then on.
+            // The margin is a setting, for activities that start later.
             try await database.execute("select activity.set_margin('5 minutes', 'slow today')")
             let later = try await database.startActivity()
             #expect(
@@ -43,34 +43,34 @@ import Testing
         }
     }
 
-    @Test("each call answers what became of it, with its reason")
-    func answers() async throws {
+    @Test("each call returns its outcome and the reason")
+    func replies() async throws {
         try await withTestDatabase { database, _ in
             let activity = try await database.startActivity("start_token => repeat('cd', 32)")
             let unknown = UUID()
-            func answer(_ call: String) async throws -> String {
+            func reply(_ call: String) async throws -> String {
                 try await database.lines("select ok, reason from activity.\(call)")[0]
             }
-            #expect(try await answer("update('\(unknown)', 'x')") == "false|unknown")
-            #expect(try await answer("end_now('\(unknown)')") == "false|unknown")
-            #expect(try await answer("set_token('\(unknown)', repeat('ab', 32))") == "false|unknown")
-            #expect(try await answer("start('u', 'a', 'b', started_at => now() - interval '8 hours')") == "false|over")
-            #expect(try await answer("set_token('\(activity)', repeat('AB', 32))") == "true|")
+            #expect(try await reply("update('\(unknown)', 'x')") == "false|unknown")
+            #expect(try await reply("end_now('\(unknown)')") == "false|unknown")
+            #expect(try await reply("set_token('\(unknown)', repeat('ab', 32))") == "false|unknown")
+            #expect(try await reply("start('u', 'a', 'b', started_at => now() - interval '8 hours')") == "false|over")
+            #expect(try await reply("set_token('\(activity)', repeat('AB', 32))") == "true|")
             #expect(
-                try await answer("update('\(activity)', 'On my way', who => 'anna', why => 'she wrote')") == "true|")
+                try await reply("update('\(activity)', 'On my way', who => 'anna', why => 'she wrote')") == "true|")
             let due = try await database.lines("select due_at, ends_at from activity.activity_status")
-            #expect(try await answer("update('\(activity)', 'Soon')") == "true|")
+            #expect(try await reply("update('\(activity)', 'Soon')") == "true|")
             #expect(try await database.lines("select due_at, ends_at from activity.activity_status") == due)
-            #expect(try await answer("end_now('\(activity)', why => 'read')") == "true|")
-            #expect(try await answer("end_now('\(activity)')") == "true|", "a second time does no harm")
-            #expect(try await answer("update('\(activity)', 'Late')") == "false|ending")
+            #expect(try await reply("end_now('\(activity)', why => 'read')") == "true|")
+            #expect(try await reply("end_now('\(activity)')") == "true|", "a second time does no harm")
+            #expect(try await reply("update('\(activity)', 'Late')") == "false|ending")
             #expect(
                 try await database.lines(
                     "select who, reason from activity.change_record where what = 'updated' limit 1")
                     == ["anna|she wrote"])
             try await database.age(activity, by: "8 hours")
-            #expect(try await answer("end_now('\(activity)')") == "false|over")
-            #expect(try await answer("set_token('\(activity)', repeat('12', 32))") == "false|over")
+            #expect(try await reply("end_now('\(activity)')") == "false|over")
+            #expect(try await reply("set_token('\(activity)', repeat('12', 32))") == "false|over")
         }
     }
 
@@ -96,7 +96,7 @@ import Testing
         }
     }
 
-    @Test("ending early brings the 8-hour job forward; where nothing was sent yet, it and the start are cancelled")
+    @Test("an early end moves the 8-hour job forward; if nothing was sent yet, that job and the start are cancelled")
     func endsEarly() async throws {
         try await withTestDatabase { database, _ in
             let sent = try await database.startActivity()
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("the token that was reported last counts, and what can't be one is refused")
+    @Test("the last reported token counts, and an invalid one is rejected")
     func tokens() async throws {
         try await withTestDatabase { database, _ in
             let activity = try await database.startActivity("start_token => repeat('cd', 32)")
@@ -153,7 +153,7 @@ import Testing
 
     @Test(
         "an activity that has lost its job gets another one, once; one whose 8 hours are over is ended with the reason")
-    func mends() async throws {
+    func repairs() async throws {
         try await withTestQueue([ActivitySweepHandler()]) { test in
             let database = test.database
             let soon = try await database.startActivity()
@@ -171,7 +171,7 @@ import Testing
                     where id = $1
                     """, [ended]))
             let run = try await test.run(ActivitySweepHandler(), ActivitySweep())
-            #expect(try run.report() == .init(mended: 1, closed: 1, forgotten: 1))
+            #expect(try run.report() == .init(fixed: 1, closed: 1, pruned: 1))
             #expect(
                 try await database.lines(
                     "select unique_key, run_at > now() + interval '8 minutes' from errand.job where kind = 'activity_end'"
@@ -187,14 +187,14 @@ import Testing
 }
 
 extension HandlerRun {
-    /// What the sweep has answered.
+    /// The output of the sweep.
     fileprivate func report() throws -> ActivitySweepHandler.Report {
         guard case .done(output: let output?) = outcome else { throw UnmetReport(outcome: "\(self)") }
         return try output.decode(ActivitySweepHandler.Report.self)
     }
 }
 
-/// A run that answered something else.
+/// A run with another output.
 private struct UnmetReport: Error {
     let outcome: String
 }

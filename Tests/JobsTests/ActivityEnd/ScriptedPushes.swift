@@ -4,7 +4,7 @@ import Foundation
 import Postgres
 import Synchronization
 
-/// A push service that answers by script and remembers what it was to send.
+/// A scripted push service that records its pushes.
 final class ScriptedPushes: PushService {
     struct Sent: Sendable {
         let push: Push
@@ -20,7 +20,7 @@ final class ScriptedPushes: PushService {
     private let state = Mutex([Sent]())
     private let script: @Sendable (Sent, Int) async throws(PushError) -> Void
 
-    /// - Parameter script: told of each push and its number, counted from 1; what it throws is the answer.
+    /// - Parameter script: called with each push and its number from 1; an error that it throws is the response.
     init(_ script: @escaping @Sendable (Sent, Int) async throws(PushError) -> Void = { _, _ throws(PushError) in }) {
         self.script = script
     }
@@ -42,7 +42,7 @@ final class ScriptedPushes: PushService {
 }
 
 extension Database {
-    /// Starts an activity that has its update token; answers its id.
+    /// Starts an activity with an update token. Returns its id.
     func startActivity(
         _ options: String = "token => repeat('ab', 32)", sender: String = "Anna", message: String = "Are you there?"
     ) async throws -> UUID {
@@ -52,7 +52,7 @@ extension Database {
         return try rows.scalar(UUID.self)
     }
 
-    /// Moves an activity back in time, with the job that ends it.
+    /// Moves an activity and its end job back in time.
     func age(_ activity: UUID, by interval: String) async throws {
         try await execute(
             Statement(
@@ -71,7 +71,7 @@ extension Database {
                 """))
     }
 
-    /// What the activity is, in its own words.
+    /// The activity's state as text.
     func state(of activity: UUID) async throws -> String {
         try await lines("select state, end_reason from activity.activity_status where id = '\(activity)'")[0]
     }

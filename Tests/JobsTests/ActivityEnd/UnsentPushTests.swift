@@ -10,7 +10,7 @@ import Testing
 @testable import Jobs
 
 @Suite("Pushes without a key") struct UnsentPushTests {
-    @Test("a push is recorded once as not sent, its job waits, health says why, and with a key it is sent")
+    @Test("an unsent push is recorded once, its job waits, health has the reason, and with a key it is sent")
     func waitsForKey() async throws {
         let pushes = LateKey()
         try await withTestQueue([ActivityEndHandler(pushes: pushes), ActivityPushHandler(pushes: pushes)]) { test in

@@ -3,7 +3,7 @@ import Foundation
 import Postgres
 
 extension Database {
-    /// What a query answers, as text: columns parted by a bar, rows by line ends, null as nothing.
+    /// The result of a query as text: bars between columns, line ends between rows, null as an empty text.
     func lines(_ sql: String) async throws -> [String] {
         let rows = try await query(
             Statement(

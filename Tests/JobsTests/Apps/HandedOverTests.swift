@@ -6,15 +6,15 @@ import Testing
 
 @testable import Jobs
 
-@Suite("Photos whose originals an app hands over", .serialized) struct HandedOverTests {
-    /// What an API server calls for photos that a phone could not store.
+@Suite("Photos with originals from an app's server", .serialized) struct HandedOverTests {
+    /// The calls of an API server for photos that a phone could not store.
     enum Call: String, Sendable { case create, submit, add }
 
     enum StoreState: Sendable, CaseIterable {
         case up
         /// Down for all calls; back afterwards.
         case down
-        /// Lost behind the first transaction; back after the last.
+        /// Lost after the first transaction; back after the last.
         case lost
     }
 
@@ -32,7 +32,7 @@ import Testing
         try await withService { service in
             let database = service.database
             var photos = 0
-            // Right behind each other, and with time for the jobs in between.
+            // Without time between the transactions, and with time for the jobs.
             for isIdleBetween in [false, true] {
                 for groups in Self.groupings(of: order) where !isIdleBetween || groups.count > 1 {
                     if state == .down { try service.loseStore() }
@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test("an upload whose call is committed long after its photo has failed brings that photo back")
+    @Test("an upload that commits long after its photo failed retries that photo")
     func openTransaction() async throws {
         try await withService { service in
             let database = service.database
@@ -109,7 +109,7 @@ import Testing
 }
 
 extension Service {
-    /// Takes the store's folder away, as an unmounted disk.
+    /// Moves the store's folder away, like an unmounted disk.
     fileprivate func loseStore() throws { try FileManager.default.moveItem(atPath: root, toPath: away) }
 
     fileprivate func findStore() throws { try FileManager.default.moveItem(atPath: away, toPath: root) }

@@ -7,14 +7,14 @@ import Testing
     /// Two statements, the second of which runs in a transaction whose snapshot is older than the first one's commit.
     struct Race: Sendable, CustomTestStringConvertible {
         let testDescription: String
-        /// What there is before both.
+        /// The initial rows.
         let given: [String]
         let first: String
         /// Selects a text.
         let second: String
-        /// What the second returns, or the state of its error, at READ COMMITTED.
+        /// The result of the second statement, or its SQLSTATE, at READ COMMITTED.
         let expected: String
-        /// A condition that holds afterwards at every level.
+        /// A condition that holds afterwards at every isolation level.
         let invariant: String
 
         init(_ name: String, given: [String], _ first: String, _ second: String, _ expected: String, holds: String) {
@@ -87,7 +87,7 @@ import Testing
             do {
                 outcome = try await database.transaction { transaction in
                     try await transaction.execute(begin)
-                    // Its snapshot is taken here.
+                    // This takes its snapshot.
                     try await transaction.execute("select count(*) from events.event, pairing.person, quotes.quote")
                     try await database.transaction { other in
                         try await other.execute(begin)

@@ -11,7 +11,7 @@ import Testing
 @testable import Outbound
 
 @Suite("Event purge") struct EventPurgeTests {
-    @Test("an event goes 8 days after its end and no sooner; counted from the start, it doesn't go before its end")
+    @Test("an event is deleted 8 days after its end and no sooner; counted from its start, not before its end")
     func due() async throws {
         let store = try bucket()
         try await withTestQueue(handlers(store)) { test in
@@ -66,7 +66,7 @@ import Testing
             let stray = try ObjectKey(Database.key("stored/and/never-told.heic", in: over))
             try await store.put([9], at: stray)
             try await store.put([9], at: ObjectKey("avatars/anna.jpg"))
-            // No keys, but somebody has put them there.
+            // These are no valid keys, but the rows exist.
             let strays = ["IMG 1.jpg", "ünreg.jpg", ".put-1a2b", "Annas Fotos/1.jpg", "a<b>&c.jpg"]
             for name in strays { try await put(Database.key(name, in: over), in: store, root) }
             try await put(Database.key("IMG 1.jpg", in: live), in: store, root)
@@ -80,7 +80,7 @@ import Testing
 
             #expect(try await purge(test) == .init(events: 1, photos: 4, areObjectsDue: true))
             #expect(try await test.drain().outcomes == [.succeeded])
-            // What was registered is gone at once; what may be on its way is looked for when it has arrived.
+            // Registered objects are removed at once. Objects of running uploads are removed by a later listing.
             #expect(try await store.all() == (keysOfLive + resultsOfLive + [stray.text]).sorted())
             #expect(try await database.number("select count(*) from media.removal") == 1)
             #expect(
@@ -121,7 +121,7 @@ import Testing
             let database = test.database
             let live = try await database.makeEvent()
             let keys = (0..<1000).map { "a/\($0).jpg" }
-            // Their bytes are of no account here: a photo needs no object to have a key that is to go.
+            // The objects don't matter here: a photo's key is deleted even without an object.
             for number in 0..<5 {
                 let event = try await database.makeEvent(each: 200)
                 for key in keys[number * 200..<number * 200 + 200] {
@@ -158,7 +158,7 @@ import Testing
         await direct.stop()
     }
 
-    @Test("in a bucket that keeps versions every version goes, and none of another event")
+    @Test("in a bucket that keeps versions, every version is deleted, and none of another event")
     func versions() async throws {
         let store = try bucket(named: "versioned", options: "&versions=removed")
         try await withTestQueue(handlers(store)) { test in
@@ -166,7 +166,7 @@ import Testing
             let (over, live) = (try await database.makeEvent(), try await database.makeEvent())
             for round in 1...3 {
                 try await addDelivered("\(round).jpg", to: over, database, store)
-                // The same key again is another version.
+                // A second put of the key creates another version.
                 try await store.put([UInt8(round)], at: ObjectKey(Database.key("1.jpg", in: over)))
             }
             try await addDelivered("1.jpg", to: live, database, store)
@@ -195,7 +195,7 @@ import Testing
             #expect(try await purge(test) == .init(events: 1, photos: 1, areObjectsDue: true))
             #expect(try await database.number("select count(*) from events.event") == 0)
             let run = try await test.run(ObjectRemovalHandler(store: store), ObjectRemoval())
-            #expect(run.ended == .parked)
+            #expect(run.attemptOutcome == .parked)
             #expect(
                 try await database.lines(
                     "select state, error like 'storage: unreachable%' from media.removal_status "
@@ -204,14 +204,14 @@ import Testing
             try await Task.sleep(for: .seconds(1))
             try await database.execute("select errand.dependency_close('storage')")
             let again = try await test.run(ObjectRemovalHandler(store: store), ObjectRemoval())
-            #expect(again.ended == .succeeded)
+            #expect(again.attemptOutcome == .succeeded)
             #expect(try await store.all() == [])
         }
         withExtendedLifetime(proxy) {}
         await store.stop()
     }
 
-    @Test("an answer of the store that is lost, and an attempt that is lost with what it took, cost a minute")
+    @Test("a lost response of the store, and a lost attempt with its batch, cost a minute")
     func lost() async throws {
         let store = try bucket()
         try await withTestQueue(handlers(store)) { test in
@@ -220,7 +220,7 @@ import Testing
             for number in 1...5 { try await addDelivered("\(number).jpg", to: event, database, store) }
             try await database.letEnd(event)
             try await purge(test)
-            // As an attempt that was killed when the store had removed them.
+            // Like an attempt that was killed after the store had removed them.
             let taken = try await database.query("select id, key from media.removals_v1(100) where not is_folder")
             #expect(taken.count == 10)
             let ids = try taken.map { try $0.decode(Int64.self, String.self).0 }
@@ -229,11 +229,11 @@ import Testing
             #expect(try report(of: early) == ObjectRemovalHandler.Report())
             try await database.ageRemovals(by: 60)
             #expect(try await database.number("select count(*) from media.removals_v1(100)") == 10)
-            // They are another one's now. What is gone is gone, whoever says so, and counts once.
+            // Another purge owns the rows now. A removed object counts once, whichever purge reports it.
             #expect(try await database.confirm(ids, at: 1) == 10)
             #expect(try await database.confirm(ids, at: 2) == 0)
             #expect(try await database.lines("select objects, objects_left from media.receipt_status") == ["10|1"])
-            // A look into the folder that began before all had arrived says nothing of what came later.
+            // A listing that began before all objects had arrived says nothing about later ones.
             let folder = try await database.query("select id from media.removal").column(0, as: Int64.self)
             try await database.ageRemovals()
             #expect(try await database.number("select count(*) from media.removals_v1(100) where is_ready") == 1)
@@ -243,7 +243,9 @@ import Testing
         await store.stop()
     }
 
-    @Test("a photo that is deleted by its owner is gone from the store, and so are those of one who takes his along")
+    @Test(
+        "a photo that its owner deletes is deleted from the store, as are the photos of a leaving participant who asks for it"
+    )
     func ownPhotos() async throws {
         let store = try bucket()
         try await withTestQueue(handlers(store)) { test in
@@ -265,7 +267,7 @@ import Testing
     }
 }
 
-// MARK: - How
+// MARK: - Helpers
 extension EventPurgeTests {
     private func handlers(_ store: any ObjectStore) -> [any JobHandler] {
         [EventPurgeHandler(keptFrom: .end), ObjectRemovalHandler(store: store)]
@@ -290,7 +292,7 @@ extension EventPurgeTests {
         try await database.query("select id from events.event order by created_at").column(0, as: UUID.self)
     }
 
-    /// Puts an object under a name that may be no key.
+    /// Puts an object with a name that may be an invalid key.
     private func put(_ name: String, in store: any ObjectStore, _ root: String) async throws {
         if let store = store as? S3Store {
             let path = "\(store.client.configuration.prefix)/\(name)"
@@ -303,7 +305,7 @@ extension EventPurgeTests {
         }
     }
 
-    /// Whatever is in the store, keys or not, folders included where it has such.
+    /// All names in the store, valid keys or not, including folders.
     private func names(in store: any ObjectStore, _ root: String) async throws -> [String] {
         guard let store = store as? S3Store else { return try FileManager.default.subpathsOfDirectory(atPath: root) }
         let prefix = store.client.configuration.prefix
@@ -312,7 +314,7 @@ extension EventPurgeTests {
         return page.all("Contents").compactMap { $0["Key"]?.text.dropFirst(prefix.count + 1) }.map(String.init)
     }
 
-    /// How many versions and marks of deletion the store's part of the bucket has.
+    /// The number of versions and delete markers below the store's prefix.
     private func versions(in store: S3Store) async throws -> Int {
         let prefix = store.client.configuration.prefix
         let page = try await store.client.ask(
@@ -320,7 +322,7 @@ extension EventPurgeTests {
         return page.all("Version").count + page.all("DeleteMarker").count
     }
 
-    /// Looks through every row of the schemas events and media.
+    /// Searches every row of the schemas events and media.
     private func expectNoTrace(of words: [String], in database: Database) async throws {
         let tables = try await database.query(
             """
@@ -341,7 +343,7 @@ extension EventPurgeTests {
 }
 
 extension Database {
-    /// Says that the try of this number has removed these; answers how many are off the list.
+    /// Confirms that the attempt of this number has removed these objects. Returns the number of removed rows.
     fileprivate func confirm(_ ids: [Int64], at number: Int) async throws -> Int {
         try await query(
             Statement(

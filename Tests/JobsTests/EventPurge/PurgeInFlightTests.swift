@@ -19,7 +19,7 @@ import Testing
                 try await store.put(try service.photograph(), at: ObjectKey(Database.key(name, in: event)))
                 try await database.add(name, to: event)
             }
-            // One at a time: the other one waits.
+            // One at a time: the other job waits.
             #expect(try await database.becomes("exists (select from errand.job where state = 'running')"))
             try await purge(event, database)
             #expect(
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("an upload that runs comes too late: its object arrives behind the first removal, and goes with the second")
+    @Test("a running upload is too late: its object arrives after the first removal, and the second one deletes it")
     func upload() async throws {
         let wasPut = Mutex(false)
         let mayArrive = Mutex(false)
@@ -67,9 +67,9 @@ import Testing
                     == ["\(key)|confirming"])
             #expect(try await store.all() == [])
             mayArrive.withLock { $0 = true }
-            // It arrives now. Put by hand, since the one that was cut off may have been so before all of it was on its way;
-            // and again, since an attempt that was not told yet takes away what it has put.
-            // Nobody would ever find it, were it not for the second removal.
+            // It arrives now. Put by hand, since the one that was cut off may have been so before all of it was on its
+            // way; and again, since an attempt that was not told yet takes away what it has put. Nobody would ever find
+            // it, were it not for the second removal.
             var found: [String] = []
             for _ in 1...100 where found != [key] {
                 try await store.put([4, 5], at: ObjectKey(key))
@@ -80,16 +80,16 @@ import Testing
         }
     }
 
-    @Test("what waits for a store that is down, and what it has refused for good, goes with its jobs and its bytes")
+    @Test("uploads that wait for a store or failed for good are deleted with their jobs and bytes")
     func waiting() async throws {
         let isBroken = Mutex(true)
         let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
-            request.method == "PUT" && isBroken.withLock(\.self) ? .answer(400, code: "InvalidRequest") : .none
+            request.method == "PUT" && isBroken.withLock(\.self) ? .respond(400, code: "InvalidRequest") : .none
         }
         try await withService(through: proxy) { service in
             let database = service.database
             let event = try await database.makeEvent()
-            // An original that the app has handed over, because its own upload failed.
+            // An original from the app's server, because the app's own upload failed.
             try await service.stage([Database.key("1.jpg", in: event)], [1, 2, 3])
             try await database.add("1.jpg", to: event)
             #expect(try await database.becomes("(select count(*) from errand.failed) = 2", within: .seconds(40)))
@@ -108,7 +108,7 @@ import Testing
         try await database.execute("select errand.enqueue('object_removal')")
     }
 
-    /// Lets pass what a removal waits for, and expects neither row nor object.
+    /// Ends the removal's waits, and expects neither row nor object.
     private func expectNothingLeft(_ service: Service) async throws {
         for _ in 1...2 {
             #expect(try await service.database.becomes("not exists (select from errand.job)"))

@@ -9,7 +9,7 @@ import Testing
 @testable import Jobs
 
 extension Database {
-    /// An event that has begun, with these participants besides its host anna.
+    /// An event that has begun, with its host anna and these participants.
     func makeEvent(each: Int = 24, inAll: Int = 5_000, guests: [String] = []) async throws -> UUID {
         let event = try await query(
             Statement(
@@ -20,7 +20,7 @@ extension Database {
         return event
     }
 
-    /// Adds a photo under the key; answers its status and id.
+    /// Adds a photo under the key; returns its status and id.
     @discardableResult
     func add(_ name: String, to event: UUID, by user: String = "anna") async throws -> (status: String, photo: UUID?) {
         try await query(
@@ -43,10 +43,10 @@ extension Database {
                 """, [event, seconds]))
     }
 
-    /// Has an event of 8 days end 8 days ago.
+    /// Moves an event of 8 days so that it ended 8 days ago.
     func letEnd(_ event: UUID) async throws { try await age(event, by: 16 * 86_400) }
 
-    /// Lets so much time pass for what is to be removed.
+    /// Advances the time of pending removals.
     func ageRemovals(by seconds: Int = 90) async throws {
         try await execute(
             Statement(
@@ -57,7 +57,7 @@ extension Database {
                 """, [seconds]))
     }
 
-    /// How many rows there are that have to do with events, but for receipts and the rule.
+    /// The number of rows about events, without receipts and the rule.
     var eventRows: Int {
         get async throws {
             try await number(
@@ -70,7 +70,7 @@ extension Database {
     }
 }
 
-/// A photo of an event as it is when its jobs are done: both objects in the store, both rows.
+/// A photo of an event with its jobs complete: two objects in the store, two rows.
 func addDelivered(
     _ name: String, to event: UUID, by user: String = "anna", _ database: Database, _ store: any ObjectStore
 ) async throws {

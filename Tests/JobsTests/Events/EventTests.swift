@@ -7,7 +7,7 @@ import Testing
     @Test("an event lasts 8 days and is kept 8 more, to the second, in a session of any time zone")
     func lasts() async throws {
         try await withTestDatabase { database, _ in
-            // In Berlin the clocks change within both.
+            // In Berlin, the clocks change during both.
             let spans = try await database.transaction { transaction in
                 try await transaction.execute("set local time zone 'Europe/Berlin'")
                 try await transaction.execute("select events.create('anna', 'Party', '2026-03-25 12:00+01')")
@@ -22,7 +22,7 @@ import Testing
         }
     }
 
-    @Test("who joins, joins again, comes too late or to no event is told so")
+    @Test("joining, joining again, joining too late and joining no event have different results")
     func joins() async throws {
         try await withTestDatabase { database, _ in
             let event = try await database.makeEvent()
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("only one's own photo is deleted, and who leaves takes his along if he wants, and nobody else's")
+    @Test("users delete only their own photos, and a leaving participant only his own, if he asks for it")
     func deletes() async throws {
         try await withTestDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])
@@ -111,7 +111,7 @@ import Testing
             #expect(try await delete(by: "anna") == "not_yours")
             #expect(try await delete(by: "ben") == "deleted")
             #expect(try await delete(by: "ben") == "no_photo")
-            // Until its object is gone a key is not to be had again: the new object would go with the old one.
+            // A key can't be reused until its object is deleted. The new object would be deleted with the old one.
             let error = await #expect(throws: PostgresError.self) {
                 try await database.add("1.jpg", to: event, by: "ben")
             }
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test("what makes no sense is refused, and no key outside of the event's folder is taken")
+    @Test("invalid arguments are rejected, and so is a key outside of the event's folder")
     func refused() async throws {
         try await withTestDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])
@@ -193,7 +193,7 @@ import Testing
             "select status, photos from events.leave('\(event)', 'ben', with_photos => \(withPhotos))")
     }
 
-    /// Runs so many calls at once, all of which wait for the event's row before the first one may go on.
+    /// Runs that many calls concurrently. All wait for the event's row before the first one continues.
     private func atOnce(
         _ count: Int, holding event: UUID, in database: Database,
         _ call: @escaping @Sendable (Int) async throws -> String

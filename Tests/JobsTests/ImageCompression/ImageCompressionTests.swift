@@ -10,7 +10,7 @@ import Testing
 @testable import Jobs
 
 @Suite("Image compression") struct ImageCompressionTests {
-    @Test("a submitted photo comes out below 500,000 bytes, and its row says what was done")
+    @Test("a submitted photo has less than 500,000 bytes, and its row describes the compression")
     func compresses() async throws {
         try await withService { service in
             let photo = try await service.submit("uploads/elephants.jpg", try service.photograph())
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("what is no photo fails once, says why in both rows, and keeps the original")
+    @Test("a file that is no photo fails once, has the reason in both rows, and keeps the original")
     func notAnImage() async throws {
         try await withService { service in
             let photo = try await service.submit("uploads/letter.jpg", Array("Dear Sir or Madam".utf8))
@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test("a photo whose original isn't there fails with that reason, and succeeds when retried with it")
+    @Test("a photo without its original fails with that reason, and succeeds on a retry with it")
     func missing() async throws {
         try await withService { service in
             let photo = try await service.database.query("select media.submit('uploads/late.jpg')").scalar(UUID.self)
@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("what is compressed is kept with its job in one commit: an upload that was undone undoes the result")
+    @Test("a result is committed with its job: a rolled back upload rolls back the result")
     func together() async throws {
         try await withService(uploads: false) { service in
             let photo = try await service.submit("uploads/elephants.jpg", try service.photograph())
@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test("a photo whose last attempt fails says so in its row")
+    @Test("a photo whose last attempt fails has that in its row")
     func spent() async throws {
         try await withService(images: "/nowhere/errand-image") { service in
             try await service.store.put(try service.photograph(), at: ObjectKey("uploads/elephants.jpg"))

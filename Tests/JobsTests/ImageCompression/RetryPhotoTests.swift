@@ -7,22 +7,22 @@ import Testing
 @testable import Jobs
 
 @Suite("Photos that failed, and photos that are submitted again") struct RetryPhotoTests {
-    @Test("a failed photo is compressed when retried, also where its failed job is no longer on record")
+    @Test("a retried photo is compressed, even if its failed job is deleted")
     func retried() async throws {
         try await withService { service in
             let database = service.database
             let photo = try await database.query("select media.submit('uploads/late.png')").scalar(UUID.self)
             #expect(try await database.reaches("state = 'failed'", of: photo))
             #expect(try await job(of: photo, database) == database.lines("select id from errand.failed"))
-            for isForgotten in [false, true] {
-                if isForgotten {
+            for isPruned in [false, true] {
+                if isPruned {
                     try await database.execute("select errand.discard(array(select id from errand.failed), 'tidied')")
                     try await database.execute("delete from errand.history")
                     try await service.store.put(Samples.small, at: ObjectKey("uploads/late.png"))
                 }
                 let retried = try await database.lines("select media.retry_photo('\(photo)', 'the original is there')")
                 #expect(try await job(of: photo, database) == retried)
-                let end = isForgotten ? "state = 'delivered' and error is null" : "state = 'failed'"
+                let end = isPruned ? "state = 'delivered' and error is null" : "state = 'failed'"
                 #expect(try await database.reaches(end, of: photo))
             }
             for (id, state) in [(photo, "ER409"), (UUID(), "ER404")] {

@@ -24,10 +24,10 @@ import Testing
             let images = ImageProcessPool(configuration, logger: Logger(label: "test"))
             let handler = ImageCompressionHandler(store: store, images: images, limit: 200 << 20)
             let photo = try await test.database.query("select media.submit('uploads/slow.jpg')").scalar(UUID.self)
-            for (attempt, ended, state) in [(1, AttemptOutcome.retried, "submitted"), (2, .failed, "failed")] {
+            for (attempt, outcome, state) in [(1, AttemptOutcome.retried, "submitted"), (2, .failed, "failed")] {
                 let run = try await test.run(handler, ImageCompression(photo: photo), attempt: attempt)
-                #expect(run.ended == ended, "\(run)")
-                // What is committed with the photo's row gives its reason there.
+                #expect(run.attemptOutcome == outcome, "\(run)")
+                // An outcome that is committed with the photo's row has its reason in that row.
                 let recorded = try await test.database.lines(
                     "select error from media.photo_status where error is not null")
                 let reason = run.reason ?? recorded.first

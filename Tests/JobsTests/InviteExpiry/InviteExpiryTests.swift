@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("several runs at once mark each invite once")
+    @Test("concurrent runs mark each invite once")
     func together() async throws {
         try await withTestQueue([InviteExpiryHandler()]) { test in
             try await test.database.makeInvites(20_000, due: "now()")
@@ -52,8 +52,8 @@ import Testing
         }
     }
 
-    @Test("invites that ended 30 days ago are forgotten, and until then an expired code is known as that")
-    func forgets() async throws {
+    @Test("invites that ended 30 days ago are deleted, and until then an expired code is known as that")
+    func prunes() async throws {
         try await withTestQueue([InviteExpiryHandler()]) { test in
             let database = test.database
             try await database.makeInvites(2_500, due: "now() - interval '32 days'")
@@ -67,7 +67,7 @@ import Testing
             #expect(try await database.redeem(code, as: "ben").status == "expired")
             try await database.execute("update pairing.invite set ended_at = ended_at - interval '1 day'")
             let last = try await test.run(InviteExpiryHandler(), InviteExpiry())
-            #expect(try last.report() == .init(forgotten: 2_500))
+            #expect(try last.report() == .init(pruned: 2_500))
             #expect(try await database.redeem(code, as: "ben").status == "invalid")
         }
     }
@@ -88,14 +88,14 @@ extension Database {
 }
 
 extension HandlerRun {
-    /// What the run has answered.
+    /// The output of the run.
     fileprivate func report() throws -> InviteExpiryHandler.Report {
         guard case .done(let output?) = outcome else { throw UnmetReport(outcome: "\(self)") }
         return try output.decode(InviteExpiryHandler.Report.self)
     }
 }
 
-/// A run that answered something else.
+/// A run with another output.
 private struct UnmetReport: Error {
     let outcome: String
 }

@@ -17,7 +17,7 @@ import Testing
                     or created_at not between now() - interval '1 minute' and clock_timestamp()
                 """)
             #expect(bad == 0)
-            // In a transaction that began long ago the 24 hours begin now.
+            // In an old transaction, the 24 hours begin now.
             try await database.transaction { transaction in
                 try await transaction.execute("select pg_sleep(0.05)")
                 let late = try await transaction.query(
@@ -53,7 +53,7 @@ import Testing
     @Test("among live codes none comes twice, however many sessions draw from however few")
     func unique() async throws {
         try await withTestDatabase(connections: 16) { database, _ in
-            // Eight codes are all there are.
+            // Only eight codes exist.
             try await database.execute(
                 """
                 create or replace function pairing.new_code() returns text language sql as $$
@@ -85,7 +85,7 @@ import Testing
             let statuses = try await withThrowingTaskGroup(of: String.self) { group in
                 try await database.transaction { gate in
                     try await gate.execute("select from pairing.person where user_id = 'anna' for update")
-                    // All of them are in the middle of it before the first one may go on; ten connections at a time.
+                    // All calls are inside before the first one continues; ten connections at a time.
                     let waiting = """
                         select count(*) from pg_stat_activity
                         where datname = current_database() and wait_event_type = 'Lock'
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("two who redeem each other's code at once are one pair, and nobody meets a deadlock")
+    @Test("two users who redeem each other's code concurrently become one pair, without a deadlock")
     func crossing() async throws {
         try await withTestDatabase(connections: 16) { database, _ in
             try await withThrowingTaskGroup(of: Set<String>.self) { group in
@@ -129,8 +129,8 @@ import Testing
         }
     }
 
-    @Test("the answer says exactly what became of a code")
-    func answers() async throws {
+    @Test("the result has the exact outcome of a code")
+    func replies() async throws {
         try await withTestDatabase { database, _ in
             let code = try await database.invite("anna")
             let spare = try await database.invite("anna")
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("a code is dead at its 24 hours though nobody has marked it, and not before")
+    @Test("a code expires after 24 hours even if it is not marked yet, and not before")
     func deadOnTime() async throws {
         try await withTestDatabase { database, _ in
             let code = try await database.invite("anna")
@@ -169,7 +169,7 @@ import Testing
             #expect(try await database.redeem(code, as: "ben").status == "paired")
             let late = try await database.invite("carl")
             try await database.transaction { transaction in
-                // Within one transaction the clock goes on though now() doesn't.
+                // Within one transaction the clock advances, and now() doesn't.
                 try await transaction.execute(
                     "update pairing.invite set expires_at = clock_timestamp() where inviter = 'carl'")
                 let status = try await transaction.query(
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test("a live code is shown to the user who made it, and to nobody else")
+    @Test("a live code is shown only to its author")
     func shown() async throws {
         try await withTestDatabase { database, _ in
             let code = try await database.invite("anna")
@@ -239,17 +239,19 @@ import Testing
         }
     }
 
-    @Test("ten codes an hour may be of no use, also at once; then none is looked at, and the answer says until when")
+    @Test(
+        "ten invalid codes per hour are allowed, also concurrently; then none is checked, and the result says until when"
+    )
     func tries() async throws {
         try await withTestDatabase(connections: 16) { database, _ in
-            let answers = try await withThrowingTaskGroup(of: Redeemed.self) { group in
+            let replies = try await withThrowingTaskGroup(of: Redeemed.self) { group in
                 for _ in 1...50 { group.addTask { try await database.redeem("AAAAAA", as: "eve") } }
                 return try await group.reduce(into: [Redeemed]()) { $0.append($1) }
             }
-            #expect(answers.count { $0.status == "invalid" } == 10)
-            #expect(answers.count { $0.status == "too_many_tries" } == 40)
-            #expect(Set(answers.filter { $0.status == "invalid" }.map(\.triesLeft)) == Set(0...9))
-            #expect(answers.filter { $0.triesLeft == 0 }.allSatisfy { $0.waits })
+            #expect(replies.count { $0.status == "invalid" } == 10)
+            #expect(replies.count { $0.status == "too_many_tries" } == 40)
+            #expect(Set(replies.filter { $0.status == "invalid" }.map(\.triesLeft)) == Set(0...9))
+            #expect(replies.filter { $0.triesLeft == 0 }.allSatisfy { $0.waits })
             let code = try await database.invite("anna")
             #expect(try await database.redeem(code, as: "eve").status == "too_many_tries")
             #expect(try await database.redeem("AAAAAA", as: "ben").triesLeft == 9)
@@ -260,13 +262,13 @@ import Testing
     }
 }
 
-/// An answer of `pairing.redeem_invite`.
+/// A result of `pairing.redeem_invite`.
 struct Redeemed: Sendable {
     let status: String
     let pair: UUID?
     let partner: String?
     let triesLeft: Int
-    /// Whether it says from when on a next try is looked at.
+    /// Whether the result has the earliest time of the next try.
     let waits: Bool
 }
 
@@ -290,7 +292,7 @@ extension Database {
         return Redeemed(status: status, pair: pair, partner: partner, triesLeft: triesLeft, waits: waits)
     }
 
-    /// Lets the live invites that the condition names end at once, or in that time.
+    /// Sets the end of the live invites that match the condition: now, or after that time.
     func expire(_ condition: String, in time: String = "-1 s") async throws {
         try await execute(
             Statement(

@@ -31,7 +31,7 @@ import Testing
         }
     }
 
-    @Test("what an editor has changed stays when the seeds are applied again, and nothing comes twice")
+    @Test("an editor's changes stay when the seeds are applied again, and there are no duplicates")
     func editing() async throws {
         try await withTestDatabase { database, configuration in
             try await database.execute("select quotes.put('Corrected.', 'Somebody', 'Love', id => 3)")
@@ -86,7 +86,7 @@ import Testing
             #expect(try await database.number("select max(day) - min(day) + 1 - count(*) from quotes.day") == 0)
             #expect(try await database.number("select count(*) from quotes.day where day >= '2026-11-21'") >= 3_654)
             try await database.expectCycles()
-            // Between two days of one quote at least half of all are shown, over the seam between two cycles too.
+            // Between two days of one quote, at least half of all quotes are shown, also across two cycles.
             #expect(
                 try await database.number(
                     """
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("without a row the rule answers the same, and so does a database that has lost all that was written")
+    @Test("without a row the rule returns the same, and so does a database that has lost all that was written")
     func rule() async throws {
         try await withTestDatabase { database, _ in
             let all = """
@@ -151,7 +151,7 @@ import Testing
 
     @Test("a retired quote isn't shown from the day on that is tomorrow everywhere, wherever in its cycle that is")
     func retiring() async throws {
-        // How many days before its cycle's end today is.
+        // The number of days from today to the end of its cycle.
         for left in [60, 5, 1] {
             try await withTestDatabase { database, _ in
                 try await database.execute("truncate quotes.day, quotes.cycle")
@@ -172,7 +172,7 @@ import Testing
                 let after = try await database.lines(days)
                 #expect(after.count == before.count)
                 let changed = zip(before, after).count { $0 != $1 }
-                // In the last days of a cycle those behind it move; a victim of the next cycle leaves one place.
+                // In the last days of a cycle, the next cycle's days move. A quote removed from it frees one day.
                 #expect(changed == (left == 5 ? 7 : 1), "\(left)")
                 try await database.live(from: "today", to: "today", days: 400)
                 try await database.expectCycles()
@@ -193,7 +193,7 @@ import Testing
             #expect(try await database.lines("select quote_id from quotes.of_the_day()") == [])
             #expect(try await database.number("select quotes.rotate_v1()") == 0)
             for n in 1...count { try await database.execute(Statement("select quotes.put('\(n)', 'a', 'Love')")) }
-            // With the first of them came the days around it.
+            // The first run has added the days around it.
             try await database.execute("truncate quotes.day, quotes.cycle")
             try await database.live(from: "today", to: "today", days: 100)
             try await database.expectCycles(alternates: count > 1)
@@ -235,7 +235,8 @@ extension Database {
                 """))
     }
 
-    /// Each day has the quote of its place in its cycle, no cycle shows one twice, cycles join, and none stays a second day.
+    /// Each day has the quote of its place in its cycle, no cycle shows one twice, cycles join, and none stays a second
+    /// day.
     fileprivate func expectCycles(
         alternates: Bool = true, sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {

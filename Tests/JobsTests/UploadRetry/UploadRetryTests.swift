@@ -16,16 +16,16 @@ import Testing
     func failsAndKeeps() async throws {
         let isBroken = Mutex(true)
         let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
-            request.method == "PUT" && isBroken.withLock { $0 } ? .answer(503, code: "SlowDown") : .none
+            request.method == "PUT" && isBroken.withLock { $0 } ? .respond(503, code: "SlowDown") : .none
         }
         try await withService(through: proxy) { service in
             let upload = try await service.stage(["a/1.jpg"], photo)[0]
-            let pauses = try await hurry(service.database, until: "exists (select from errand.failed)")
+            let delays = try await skipDelays(service.database, until: "exists (select from errand.failed)")
             #expect(proxy.requests.map(\.method) == ["PUT", "PUT", "PUT", "PUT"])
-            for (pause, about) in zip(pauses, [2.0, 8, 30]) {
-                #expect((about * 0.5 - 0.3...about * 1.5 + 0.3).contains(pause))
+            for (delay, about) in zip(delays, [2.0, 8, 30]) {
+                #expect((about * 0.5 - 0.3...about * 1.5 + 0.3).contains(delay))
             }
-            #expect(pauses.count == 3)
+            #expect(delays.count == 3)
             let row = try await service.database.query(
                 """
                 select state, attempt, is_kept, jsonb_array_length(attempts), error,
@@ -38,7 +38,7 @@ import Testing
             #expect(error.contains("503 SlowDown"))
 
             try await service.database.execute(Statement("select media.retry_upload($1, 'again')", [upload]))
-            _ = try await hurry(service.database, until: "exists (select from errand.failed)")
+            _ = try await skipDelays(service.database, until: "exists (select from errand.failed)")
             #expect(proxy.requests.count == 8, "a fresh budget")
             isBroken.withLock { $0 = false }
             try await service.database.execute("select errand.retry(array(select id from errand.failed))")
@@ -54,7 +54,7 @@ import Testing
 
     @Test("a failed upload outlives its failed job: one call tries it again all the same")
     func outlivesItsJob() async throws {
-        let proxy = try FaultProxy(to: 1) { _ in .answer(400, code: "InvalidRequest") }
+        let proxy = try FaultProxy(to: 1) { _ in .respond(400, code: "InvalidRequest") }
         try await withService(through: proxy) {
             service in
             let upload = try await service.stage(["a/1.jpg"], photo)[0]
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test("another object under the key is never replaced: the upload fails and says so")
+    @Test("another object with the key is never replaced: the upload fails with that reason")
     func taken() async throws {
         try await withService { service in
             try await service.store.put([1, 2, 3], at: ObjectKey("a/1.jpg"))
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("two workers with the same upload at once: one object, the right bytes, one record")
+    @Test("two workers with the same upload: one object, the right bytes, one record")
     func twoAtOnce() async throws {
         let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
             request.method == "PUT" ? .delay(.milliseconds(100)) : .none
@@ -120,7 +120,7 @@ import Testing
         }
     }
 
-    @Test("an upload whose photo was removed meanwhile leaves no object")
+    @Test("an upload whose photo was removed leaves no object")
     func removed() async throws {
         let wasPut = Mutex(false)
         let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test("what can't be an upload is refused")
+    @Test("an invalid upload is rejected")
     func refused() async throws {
         try await withTestDatabase { database, _ in
             for (call, state) in [
@@ -171,7 +171,7 @@ import Testing
             #expect(try await database.query(Statement(call)).scalar(UUID.self) == first)
             #expect(try await database.count("from media.upload") == 1)
             #expect(try await database.count("from errand.job") == 0)
-            // An object that is about to be removed would go with the older one of its name.
+            // An object with a pending removal would be removed with the older object of that name.
             try await database.execute(
                 """
                 insert into media.removal (in_flight, is_folder, key)
@@ -195,7 +195,7 @@ import Testing
     func full() async throws {
         let isFull = Mutex(true)
         let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
-            request.method == "PUT" && isFull.withLock { $0 } ? .answer(507, code: "XMinioStorageFull") : .none
+            request.method == "PUT" && isFull.withLock { $0 } ? .respond(507, code: "XMinioStorageFull") : .none
         }
         try await withService(through: proxy) { service in
             let database = service.database
@@ -203,7 +203,7 @@ import Testing
             #expect(
                 try await database.becomes("(select count(*) from errand.job where state = 'parked') >= 4"))
             #expect(try await database.count("from errand.job where attempts is not null") == 0)
-            // What makes room is not held up by what lacks it.
+            // Jobs that free space don't wait for jobs that need it.
             try await database.execute("insert into media.removal (in_flight, key) values (false, 'b/1.jpg')")
             try await database.execute("select errand.enqueue('object_removal')")
             #expect(try await database.becomes("not exists (select from media.removal)"))
@@ -214,13 +214,13 @@ import Testing
         }
     }
 
-    /// Brings scheduled attempts forward until the condition holds; answers the pauses in seconds that they had.
-    private func hurry(_ database: Database, until condition: String) async throws -> [Double] {
-        var pauses: [Double] = []
+    /// Brings scheduled attempts forward until the condition holds; returns their delays in seconds.
+    private func skipDelays(_ database: Database, until condition: String) async throws -> [Double] {
+        var delays: [Double] = []
         let start = ContinuousClock.now
         while try await !database.query(Statement("select \(condition)")).scalar(Bool.self) {
             try #require(ContinuousClock.now - start < .seconds(20))
-            pauses += try await database.query(
+            delays += try await database.query(
                 """
                 with waiting as (
                     select id, extract(epoch from run_at - (attempts -> -1 ->> 'ended_at')::timestamptz)::float8 as pause
@@ -231,6 +231,6 @@ import Testing
             ).map { try $0.decode(Double.self) }
             try await Task.sleep(for: .milliseconds(20))
         }
-        return pauses
+        return delays
     }
 }

@@ -58,7 +58,7 @@ import Testing
         #expect(Timestamp(microseconds: -1) + .seconds(Int64.min) == .minusInfinity)
     }
 
-    @Test("NULL and empty values keep their places in an array, and the server sees them as what they are")
+    @Test("NULL and empty values keep their indexes in an array, and the server distinguishes them")
     func arrays() async throws {
         try await withTestDatabase { database, _ in
             let mixed: [String?] = ["", nil, "a", nil]
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test("a column of another type is refused, with column, expected and what came")
+    @Test("a column of another type is rejected, with the column, the expected type and its type")
     func wrongType() async throws {
         try await withTestDatabase { database, _ in
             let rows = try await database.query("select 'text'::text as name, null::int8 as id, 1 as short")
@@ -95,12 +95,12 @@ import Testing
         }
     }
 
-    @Test("a snapshot names what runs")
+    @Test("a snapshot lists the running transactions")
     func snapshot() async throws {
         try await withTestDatabase { database, _ in
             try await database.transaction { transaction in
                 let id = try await transaction.query("select pg_current_xact_id()::text::int8").scalar(Int64.self)
-                // Ended later than the open one began, so that the snapshot reaches beyond it.
+                // This one finishes after the open one has begun, so the snapshot extends beyond it.
                 try await database.execute("select pg_current_xact_id()")
                 let snapshot = try await database.query("select pg_current_snapshot()").scalar(Snapshot.self)
                 #expect(snapshot.running.contains(UInt64(id)))

@@ -4,7 +4,7 @@ import Testing
 @testable import Postgres
 
 @Suite("Cancellation") struct CancellationTests {
-    @Test("ends a statement within a second, and is told from a time-out")
+    @Test("ends a statement within a second, and differs from a timeout")
     func ends() async throws {
         try await withTestDatabase(connections: 1) { database, _ in
             let task = Task { try await database.query("select pg_sleep(30)") }

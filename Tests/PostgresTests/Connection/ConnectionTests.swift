@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("a transaction whose statement failed does not pass for committed")
+    @Test("a transaction with a failed statement is not reported as committed")
     func swallowedError() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("create table numbers (n int8)")
@@ -92,12 +92,12 @@ import Testing
             while try await other.execute(kill) == 0 { try await Task.sleep(for: .milliseconds(5)) }
             do {
                 _ = try await killed
-                Issue.record("the killed session answered")
+                Issue.record("the killed session replied")
             } catch let error as PostgresError {
                 #expect(error.code == .connectionLost && error.isOutcomeUnknown && error.isTransient)
             }
             #expect(try await database.query("select 1").scalar(Int.self) == 1)
-            // Killed while idle: it is not handed out again.
+            // Killed while idle, so the pool doesn't use it again.
             try await other.execute(
                 "select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
             )
@@ -107,7 +107,7 @@ import Testing
         }
     }
 
-    @Test("COPY brings 100,000 rows in; a bad row fails all of them, and the connection goes on")
+    @Test("COPY inserts 100,000 rows; a bad row fails all of them, and the connection stays usable")
     func copy() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("create table numbers (n int8 check (n <> 7), t text)")
@@ -134,7 +134,7 @@ import Testing
         }
     }
 
-    @Test("a notification arrives on an idle connection, and together with an answer")
+    @Test("a notification arrives on an idle connection, and together with a reply")
     func notifications() async throws {
         try await withTestDatabase { database, _ in
             let connection = try await database.makeConnection()

@@ -23,7 +23,7 @@ import Testing
         }
     }
 
-    @Test("a notification that came with COPY's answer arrives")
+    @Test("a notification that came with COPY's reply arrives")
     func notification() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("create table numbers (n int8)")

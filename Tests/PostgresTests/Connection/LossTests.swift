@@ -12,7 +12,7 @@ import Testing
             let session = Statement("select pg_backend_pid()")
             for _ in 0..<30 {
                 let process = try await database.query(session).scalar(Int32.self)
-                // Waits for the session's end as others see it, which is before its socket is closed.
+                // Waits until the session is gone for others. Its socket is closed later.
                 try await other.execute(Statement("select pg_terminate_backend($1, 5000)", [process]))
                 #expect(try await database.query(session).scalar(Int32.self) != process)
             }
@@ -57,7 +57,7 @@ import Testing
         }
     }
 
-    @Test("too many parameters are the caller's mistake, and the connection goes on")
+    @Test("too many parameters are the caller's error, and the connection stays usable")
     func tooManyParameters() async throws {
         try await withTestDatabase(connections: 1) { database, _ in
             let statement = Statement("select 1", [Int](repeating: 1, count: 65_536))

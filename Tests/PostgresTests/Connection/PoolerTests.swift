@@ -27,8 +27,8 @@ import Testing
                 try await group.waitForAll()
             }
             #expect(try await pooled.query("select count(*) from numbers").scalar(Int.self) == 50)
-            let kept = Statement("select $1 + 1", [41]).kept
-            for _ in 0..<20 { #expect(try await pooled.query(kept).scalar(Int.self) == 42) }
+            let prepared = Statement("select $1 + 1", [41]).prepared
+            for _ in 0..<20 { #expect(try await pooled.query(prepared).scalar(Int.self) == 42) }
             #expect(try await pooled.query("select count(*) from pg_prepared_statements").scalar(Int.self) == 0)
             let listener = try await pooled.makeConnection()
             #expect(try await !listener.listenIsDelivered(from: pooled))
@@ -38,7 +38,7 @@ import Testing
     }
 }
 
-/// A PgBouncer of this test's own, on a Unix socket.
+/// A separate PgBouncer for this test, on a Unix socket.
 private struct Bouncer {
     let folder: String
     private let process = Process()
@@ -60,7 +60,7 @@ private struct Bouncer {
         pool_mode = transaction
         default_pool_size = 3
         """.write(toFile: "\(folder)/bouncer.ini", atomically: true, encoding: .utf8)
-        // It refuses to run as root.
+        // PgBouncer refuses to run as root.
         process.executableURL = URL(fileURLWithPath: getuid() == 0 ? "/usr/sbin/runuser" : "/usr/sbin/pgbouncer")
         process.arguments =
             (getuid() == 0 ? ["-u", "postgres", "--", "/usr/sbin/pgbouncer"] : []) + ["-q", "\(folder)/bouncer.ini"]

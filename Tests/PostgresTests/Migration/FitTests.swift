@@ -8,7 +8,7 @@ import Testing
     private let claim1 = function("claim_v1", "select 1")
     private let claim2 = function("claim_v2", "select 2")
 
-    @Test("the version before runs on what the next one has migrated, whatever became of functions without a version")
+    @Test("the previous version runs on the next one's schema, even if functions without a version changed")
     func nextVersion() async throws {
         try await withEmptyDatabase { connection in
             let old = program("0.1.0", functions: [claim1, Self.function("enqueue", "select 1")])
@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    @Test("an older program migrates nothing, also where the newer one brought functions only")
+    @Test("an older program migrates nothing, even if the newer one added only functions")
     func olderMigrates() async throws {
         try await withEmptyDatabase { connection in
             let old = program("0.1.9", functions: [Self.function("enqueue", "select 1")])
@@ -50,7 +50,7 @@ import Testing
             let oldest = program("0.1.0", functions: [claim1])
             try await oldest.run(on: connection)
             let breaking = "-- 0002_drop: what 0.1 called goes.\n-- errand: breaks programs before 0.2.0\n"
-            // It fails in the middle, so that only its start is on record.
+            // It fails in the middle, so only its start is recorded.
             let new = program("0.3.0", more: [("0002_drop", breaking + "select nonsense")], functions: [claim1])
             _ = await #expect(throws: PostgresError.self) { try await new.run(on: connection) }
             let error = await #expect(throws: PostgresError.self) { try await oldest.fit(on: connection) }
@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test("of one version, whatever differs is missing; a migration that nobody knows is a newer program's")
+    @Test("within one version, changed scripts are missing; an unknown migration is of a newer program")
     func sameVersion() async throws {
         try await withEmptyDatabase { connection in
             let one = program("0.2.0", functions: [Self.function("enqueue", "select 1")])

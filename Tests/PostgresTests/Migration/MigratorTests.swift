@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test("two runs at once apply everything once")
+    @Test("two concurrent runs apply everything once")
     func atOnce() async throws {
         try await withTestDatabase { database, configuration in
             try await database.execute("drop schema errand cascade")
@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test("what can't run in a transaction may take longer than the statement time-out, which then holds again")
+    @Test("a step outside a transaction may exceed the statement timeout, which applies again afterwards")
     func aloneAndSlow() async throws {
         try await withTestDatabase { database, configuration in
             try await database.execute("drop schema errand cascade")
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test("two runs at once may both run what can't run in a transaction, and record it once")
+    @Test("two concurrent runs may both run a step outside a transaction, and record it once")
     func aloneAtOnce() async throws {
         try await withTestDatabase { database, configuration in
             try await database.execute("drop schema errand cascade")
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test("in a deadlock with somebody's transaction the migration gives way")
+    @Test("in a deadlock with another transaction, the migration is the victim")
     func deadlocked() async throws {
         try await withTestDatabase { database, configuration in
             try await database.execute("create table a (n int)")
@@ -183,7 +183,7 @@ import Testing
         }
     }
 
-    @Test("a schema that somebody else has made is refused whole: no earlier step is applied, and a plan says so too")
+    @Test("a foreign schema is rejected as a whole: no earlier step is applied, and a plan reports it")
     func taken() async throws {
         try await withEmptyDatabase { connection in
             let migrator = migrator(second: "create schema shop;\ncreate table shop.b (n int);")
@@ -228,7 +228,7 @@ import Testing
         }
     }
 
-    @Test("a function that somebody has dropped is missing, and made again")
+    @Test("a dropped function is missing, and created again")
     func dropped() async throws {
         try await withEmptyDatabase { connection in
             let migrator = migrator()

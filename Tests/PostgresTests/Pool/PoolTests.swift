@@ -5,7 +5,7 @@ import Testing
 @testable import Postgres
 
 @Suite("Pool") struct PoolTests {
-    @Test("never more connections than allowed, and whoever asks first is served first")
+    @Test("never more connections than allowed, and callers get connections in the order of their requests")
     func order() {
         var pool = PoolState<String>(limit: 1)
         guard case .open = pool.request(waiter: 1) else { return #expect(Bool(false), "expected to open") }
@@ -23,13 +23,13 @@ import Testing
         }
     }
 
-    @Test("who gave up is passed over; a closed pool serves nobody and closes what comes back")
+    @Test("a cancelled caller is skipped; a closed pool serves no caller and closes returned connections")
     func givingUp() {
         var pool = PoolState<String>(limit: 1)
         _ = pool.request(waiter: 1)
         _ = pool.request(waiter: 2)
-        let answers = [pool.gaveUp(2), pool.gaveUp(2)]
-        #expect(answers == [true, false])
+        let replies = [pool.gaveUp(2), pool.gaveUp(2)]
+        #expect(replies == [true, false])
         guard case .keep = pool.released("a", isBroken: false) else { return #expect(Bool(false), "expected to keep") }
         let closed = pool.close()
         #expect(closed.connections == ["a"])
@@ -45,7 +45,7 @@ import Testing
         guard case .give("a", to: 2) = pool.released("a", isBroken: false) else {
             return #expect(Bool(false), "expected waiter 2 to be served")
         }
-        // 2 has been served, 3 opens the second one, for 4 there is no room.
+        // 2 has its connection, 3 opens the second one, and 4 must wait.
         guard case .wait = pool.insist(2), case .open = pool.insist(3), case .wait = pool.insist(4),
             case .wait = pool.request(waiter: 5)
         else { return #expect(Bool(false), "expected to open a second one, and no third") }
@@ -70,7 +70,7 @@ import Testing
         else { return #expect(Bool(false), "expected to open a new one") }
     }
 
-    @Test("where many wait, further connections are opened at once, until the next sweep")
+    @Test("if many callers wait, more connections are opened immediately, until the next sweep")
     func busy() {
         var pool = PoolState<String>(limit: 3, eager: 1)
         _ = pool.request(waiter: 1)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test("connections that nobody needed between two sweeps are closed, but for one")
+    @Test("connections that are idle between two sweeps are closed, except one")
     func sweep() {
         var pool = PoolState<String>(limit: 3)
         for waiter in 1...3 { _ = pool.request(waiter: UInt64(waiter)) }
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test("nobody waits for a pool that was closed meanwhile", .timeLimit(.minutes(1)))
+    @Test("no caller waits for a closed pool", .timeLimit(.minutes(1)))
     func closedWhileWaiting() async throws {
         try await withTestDatabase { _, configuration in
             for round in 0..<30 {
@@ -113,7 +113,7 @@ import Testing
                     logger: Logger(label: "test"))
                 try await pool.withConnection { _ in
                     let waiting = (0..<20).map { _ in Task { try await pool.query("select 1") } }
-                    // Some sleep by then, some have only just asked, some ask later.
+                    // Some wait already, some have just asked, and some ask later.
                     for _ in 0..<round { await Task.yield() }
                     await pool.close()
                     for task in waiting {
@@ -144,7 +144,9 @@ import Testing
         }
     }
 
-    @Test("who waits longer than the limit is told so, and who is cancelled leaves the line", arguments: [1, 50])
+    @Test(
+        "a caller that waits longer than the limit gets an error, and a cancelled caller leaves the queue",
+        arguments: [1, 50])
     func waitLimit(milliseconds: Int) async throws {
         try await withTestDatabase { _, configuration in
             let pool = Database(
@@ -184,7 +186,7 @@ import Testing
         }
     }
 
-    @Test("a read-only server's idle connections leave the pool, and their places are free")
+    @Test("a read-only server's idle connections leave the pool, and their slots are free")
     func dropIdle() {
         var pool = PoolState<String>(limit: 2)
         _ = (pool.request(waiter: 1), pool.request(waiter: 2))
@@ -197,13 +199,13 @@ import Testing
         guard case .wait = pool.request(waiter: 5) else { return #expect(Bool(false), "expected no room for a third") }
     }
 
-    @Test("pauses grow, are drawn by lot, and begin small again after a success")
+    @Test("delays grow, are random, and begin small again after a success")
     func backoff() {
         var backoff = Backoff(first: .milliseconds(100), cap: .seconds(1))
         var random = SystemRandomNumberGenerator()
-        let pauses = (0..<10).map { _ in backoff.next(using: &random) }
-        #expect(pauses[0] >= .milliseconds(50) && pauses[0] <= .milliseconds(100))
-        #expect(pauses[9] >= .milliseconds(500) && pauses[9] <= .seconds(1))
+        let delays = (0..<10).map { _ in backoff.next(using: &random) }
+        #expect(delays[0] >= .milliseconds(50) && delays[0] <= .milliseconds(100))
+        #expect(delays[9] >= .milliseconds(500) && delays[9] <= .seconds(1))
         backoff.reset()
         #expect(backoff.next(using: &random) <= .milliseconds(100))
     }

@@ -9,18 +9,18 @@ import Testing
             ReadinessCheck("database") {}, ReadinessCheck("schema") { throw NotReady("it lacks 0007\nof this") },
             ReadinessCheck("worker") {},
         ]
-        let answer = await Readiness(checks: checks).answer()
-        #expect(!answer.isReady)
-        #expect(answer.text == "ok database\nfailed schema: it lacks 0007 of this\nok worker\n")
-        #expect(await Readiness(checks: [checks[0]]).answer() == .init(isReady: true, text: "ok database\n"))
+        let report = await Readiness(checks: checks).report()
+        #expect(!report.isReady)
+        #expect(report.text == "ok database\nfailed schema: it lacks 0007 of this\nok worker\n")
+        #expect(await Readiness(checks: [checks[0]]).report() == .init(isReady: true, text: "ok database\n"))
     }
 
-    @Test("a check that gives no answer has failed once its time is over")
+    @Test("a check without a result has failed once its time is over")
     func hangs() async {
         let checks = [ReadinessCheck("database") { try await Task.sleep(for: .seconds(60)) }]
         let start = ContinuousClock.now
-        let answer = await Readiness(checks: checks, limit: .milliseconds(50)).answer()
-        #expect(answer == .init(isReady: false, text: "failed database: no answer within 0.05 seconds\n"))
+        let report = await Readiness(checks: checks, limit: .milliseconds(50)).report()
+        #expect(report == .init(isReady: false, text: "failed database: no result within 0.05 seconds\n"))
         #expect(ContinuousClock.now - start < .seconds(5))
     }
 }

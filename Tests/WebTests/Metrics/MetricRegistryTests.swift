@@ -10,7 +10,7 @@ import Testing
         return page.text
     }
 
-    @Test("counts from many tasks add up, under whatever order of labels")
+    @Test("counts from many tasks add up, with any order of labels")
     func counters() async {
         let registry = MetricRegistry()
         await withTaskGroup { group in
@@ -26,7 +26,7 @@ import Testing
         #expect(text(registry) == "# TYPE ends_total counter\nends_total{kind=\"b\",queue=\"a\"} 16000\n")
     }
 
-    @Test("a gauge says what was set last, and goes up and down")
+    @Test("a gauge has the last value, and increments and decrements")
     func gauges() {
         let registry = MetricRegistry()
         let meter = Meter(label: "running", factory: registry)

@@ -1,6 +1,6 @@
 -- 0005_operations: the tables of the audit, statistics, maintenance, locks, the database's identity and the apps.
 --
--- Why     Operators want to know who did what and why, and how many jobs there are. A look must not count all jobs.
+-- Why     Operators want to know who did what and why, and how many jobs there are, without counting all jobs.
 -- Locks   Nothing: all objects are new.
 -- Before  No version was released before this one.
 create table errand.action (

@@ -32,7 +32,7 @@ struct Contender: Sendable {
         try .open(log, .writeOnly, options: [.create, .append], permissions: .ownerReadWrite)
     }
 
-    /// Runs the program to its end; answers what it printed.
+    /// Runs the program to its end; returns what it printed.
     func call(_ arguments: [String], on url: String) async throws -> Data {
         let errors = try openLog()
         let result = try await Subprocess.run(
@@ -72,11 +72,11 @@ extension Contender {
 
     func setUp(on url: String) async throws { _ = try await call(["setup"], on: url) }
 
-    /// Seconds that the enqueueing took by itself.
+    /// The seconds of the enqueueing alone.
     func enqueue(_ jobs: Int, _ options: [String] = [], on url: String) async throws -> Double {
-        struct Answer: Decodable { let seconds: Double }
+        struct Reply: Decodable { let seconds: Double }
         let call = ["enqueue", "--jobs", "\(jobs)"] + options
-        return try Self.decode(Answer.self, from: await self.call(call, on: url), of: name).seconds
+        return try Self.decode(Reply.self, from: await self.call(call, on: url), of: name).seconds
     }
 
     struct Produced: Decodable {

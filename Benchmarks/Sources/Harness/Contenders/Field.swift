@@ -8,7 +8,8 @@ struct Field: Sendable {
     /// - Parameters:
     ///   - root: the checkout.
     ///   - programs: the folder of `errand-contender`.
-    ///   - before: the folder of `errand-contender` and `errand` as another commit has them, if one is to be compared with.
+    ///   - before: the folder of `errand-contender` and `errand` as another commit has them, if one is to be compared
+    ///     with.
     ///   - log: where standard error of all goes.
     init(root: FilePath, programs: FilePath, before: FilePath?, log: FilePath) {
         let errand = programs.appending("errand-contender").string
@@ -38,9 +39,9 @@ struct Field: Sendable {
     }
 
     /// Jobs that a peer drains in a second, about: it is given no more than it can do in some seconds.
-    static func pace(of name: String) -> Double { own.contains(name) ? .infinity : paces[name] ?? 500 }
+    static func throughput(of name: String) -> Double { own.contains(name) ? .infinity : throughputs[name] ?? 500 }
 
-    private static let paces: [String: Double] = [
+    private static let throughputs: [String: Double] = [
         "pgqueuer": 13_000, "awa": 6_500, "oban": 1_300, "chancy": 2_500, "procrastinate": 250, "absurd": 500,
     ]
 

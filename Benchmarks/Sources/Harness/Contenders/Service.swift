@@ -10,16 +10,16 @@ struct Service: Sendable {
     /// - Parameters:
     ///   - arguments: its subcommand and what follows.
     ///   - environment: what is set for it beside DATABASE_URL.
-    init(_ arguments: [String], of contender: Contender, in arena: Arena, environment: [String: String] = [:]) {
+    init(_ arguments: [String], of contender: Contender, in context: RunContext, environment: [String: String] = [:]) {
         let settings = environment.map { "\($0)=\($1)" }.sorted()
         // `env` becomes the program: the process is the same.
         program = Contender(
-            name: "errand", command: ["/usr/bin/env"] + settings + [arena.programs.appending("errand").string],
+            name: "errand", command: ["/usr/bin/env"] + settings + [context.programs.appending("errand").string],
             log: contender.log)
         self.arguments = arguments
     }
 
-    /// Runs it to its end, for a command that does one thing.
+    /// Runs a command until it exits.
     func run(on url: String) async throws {
         try await program.run(arguments, on: url) { _ in
         } line: { _ in
@@ -28,7 +28,7 @@ struct Service: Sendable {
 
     /// Runs `body` beside it, with its process, and ends it gently after.
     ///
-    /// - Throws: what `body` throws; a ``BenchError`` where the program fails before `body` is done.
+    /// - Throws: what `body` throws; a ``BenchError`` if the program fails before `body` is done.
     func running<T: Sendable>(on url: String, _ body: @escaping @Sendable (Int) async throws -> T) async throws -> T {
         let (started, continuation) = AsyncStream.makeStream(of: Int.self)
         return try await withThrowingTaskGroup(of: T?.self) { group in

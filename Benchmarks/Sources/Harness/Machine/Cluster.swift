@@ -41,7 +41,7 @@ struct Cluster: Sendable {
 
 // MARK: - Databases
 extension Cluster {
-    /// An empty database of that name, whatever was there before; answers its URL.
+    /// Replaces the database of that name with an empty one; returns its URL.
     func freshDatabase(_ name: String) async throws -> String {
         try await drop(name)
         try await admin.execute(Statement("create database \(name)"))
@@ -96,7 +96,8 @@ extension Cluster {
 
     /// Microseconds of CPU of all of the server's processes so far, those that have ended included.
     ///
-    /// One that ends just now is either still there or on its parent's account: it is looked at until nobody ended meanwhile.
+    /// One that ends just now is either still there or on its parent's account: it is looked at until nobody ended
+    /// meanwhile.
     var processorTime: Double {
         for _ in 0..<100 {
             let before = ProcessFigures(of: postmaster)

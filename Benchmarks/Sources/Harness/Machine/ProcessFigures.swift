@@ -12,10 +12,10 @@ struct ProcessFigures: Sendable {
 
     private static let tick = 1_000_000 / Double(sysconf(Int32(_SC_CLK_TCK)))
 
-    /// nil where there is no such process.
+    /// nil if there is no such process.
     init?(of id: Int) {
         guard let stat = try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8),
-            // The name stands in brackets and may hold anything.
+            // The name is in brackets and may have any characters.
             let nameEnd = stat.lastIndex(of: ")")
         else { return nil }
         let fields = stat[nameEnd...].dropFirst(2).split(separator: " ").map { Double($0) ?? 0 }

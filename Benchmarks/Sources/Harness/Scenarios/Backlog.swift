@@ -13,13 +13,13 @@ struct Backlog: Scenario {
     let isRepeated = false
     var seconds: Double { lengths.contains(10_000_000) ? 400 : 45 }
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
         let result = try await Subprocess.run(
-            .path(arena.root.appending("Benchmarks/Backlog/backlog.sh")),
+            .path(context.root.appending("Benchmarks/Backlog/backlog.sh")),
             arguments: Arguments(lengths.map(String.init)),
             environment: .inherit.updating(["BATCHES": "20"]), output: .string(limit: 1 << 20),
             error: .string(limit: 1 << 20))
-        // It ends with 1 where its own bound isn't kept: that is a result too.
+        // It ends with 1 if its own bound isn't kept: that is a result too.
         let rows = Self.rows(of: result.standardOutput)
         guard rows.count == lengths.count else { throw BenchError("backlog.sh: \(result.standardError)") }
         return rows

@@ -1,7 +1,7 @@
 import Benchmark
 import Errand
 
-/// A line of jobs, enqueued and vacuumed before, worked off by some worker processes.
+/// A queue of jobs, enqueued and vacuumed before, drained by some worker processes.
 struct Drain: Scenario {
     let workers: Int
     /// Microseconds of CPU that each job burns in its handler.
@@ -17,21 +17,21 @@ struct Drain: Scenario {
     var about: String {
         var jobs = burns > 0 ? "jobs of \(burns) us of CPU" : "no-op jobs"
         if let bytes { jobs += " with payloads of \(bytes) bytes" }
-        return "\(jobs) in line, worked off by \(workers) worker process\(workers == 1 ? "" : "es")"
+        return "\(jobs) in the queue, worked off by \(workers) worker process\(workers == 1 ? "" : "es")"
     }
     var baselines: Set<String> { bytes == nil ? ["c"] : [] }
     var seconds: Double { 7 }
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
         let most = bytes != nil ? 30_000 : burns > 0 ? 10_000 : 200_000
-        let jobs = arena.jobs(most, for: contender, processorTime: Double(burns))
-        return try await arena.withDatabase(for: contender) { place in
-            _ = try await contender.enqueue(jobs, bytes.map { ["--bytes", "\($0)"] } ?? [], on: place.url)
+        let jobs = context.jobs(most, for: contender, processorTime: Double(burns))
+        return try await context.withDatabase(for: contender) { runDatabase in
+            _ = try await contender.enqueue(jobs, bytes.map { ["--bytes", "\($0)"] } ?? [], on: runDatabase.url)
             // As old as a real backlog: statistics are there, and pages are logged whole when they change.
-            try await place.database.execute("vacuum analyze")
-            try await arena.cluster.checkpoint()
+            try await runDatabase.database.execute("vacuum analyze")
+            try await context.cluster.checkpoint()
             let draining = Draining(
-                contender: contender, cluster: arena.cluster, place: place, workers: workers,
+                contender: contender, cluster: context.cluster, runDatabase: runDatabase, workers: workers,
                 arguments: burns > 0 ? ["--handler-us", "\(burns)"] : [])
             return ["": try await draining.run(jobs)]
         }

@@ -1,22 +1,22 @@
 import Benchmark
 import Errand
 
-/// How a line of jobs is worked off and timed; the same for all contenders.
+/// How a queue of jobs is drained and timed; the same for all contenders.
 struct Draining {
     let contender: Contender
     let cluster: Cluster
-    let place: Place
+    let runDatabase: RunDatabase
     var workers = 1
     var arguments: [String] = []
 
-    /// Works off what is in line.
+    /// Drains the queue.
     ///
-    /// Timed is from the first handler's begin to the moment when no job is unfinished. The server's log is read once the
-    /// workers have left.
+    /// Timed is from the first handler's begin to the moment when no job is unfinished. The server's log is read once
+    /// the workers have left.
     func run(_ jobs: Int) async throws -> Values {
         let before = try await cluster.written()
-        var values = try await Crew.with(
-            workers, of: contender, on: place.url, arguments: arguments, waitsForReady: false
+        var values = try await WorkerGroup.with(
+            workers, of: contender, on: runDatabase.url, arguments: arguments, waitsForReady: false
         ) { crew in
             let first = try await crew.first()
             let (server, worker) = (cluster.processorTime, crew.processorTime)
@@ -39,7 +39,7 @@ struct Draining {
     /// Asking costs the server more than a claim does, since what is left of ended jobs is in the way: it isn't asked
     /// until all handlers are about to have begun, as far as the workers' own count tells.
     func end(
-        of jobs: Int, in crew: Crew, since first: ContinuousClock.Instant
+        of jobs: Int, in crew: WorkerGroup, since first: ContinuousClock.Instant
     ) async throws -> ContinuousClock.Instant {
         let (clock, limit) = (ContinuousClock(), Duration.seconds(120))
         var (last, changed) = (0, clock.now)
@@ -47,12 +47,12 @@ struct Draining {
             try crew.check()
             let ran = crew.ran
             if ran != last { (last, changed) = (ran, clock.now) }
-            let pace = Double(ran) / max((changed - first) / .seconds(1), 0.05)
-            let isNearEnd = Double(ran) + pace * 0.15 >= Double(jobs)
+            let throughput = Double(ran) / max((changed - first) / .seconds(1), 0.05)
+            let isNearEnd = Double(ran) + throughput * 0.15 >= Double(jobs)
             let isStill = clock.now - changed > .seconds(2)
             if isNearEnd || isStill {
                 let asked = clock.now
-                if try await !place.database.query(Statement(contender.unfinished)).scalar(Bool.self) {
+                if try await !runDatabase.database.query(Statement(contender.unfinished)).scalar(Bool.self) {
                     return clock.now
                 }
                 try await Task.sleep(for: max(.milliseconds(isStill ? 250 : 4), clock.now - asked))

@@ -1,6 +1,6 @@
 import Benchmark
 
-/// Jobs enqueued one a transaction, as fast as the clients go.
+/// Jobs enqueued one per transaction, as fast as the clients can.
 struct Enqueue: Scenario {
     let name: String
     let about: String
@@ -13,18 +13,19 @@ struct Enqueue: Scenario {
     let baselines: Set<String>
     var seconds: Double { 4 }
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        try await arena.withDatabase(for: contender) { place in
-            let written = try await arena.cluster.written()
-            let (produced, server, worker) = try await Crew.with(
-                workers, of: contender, on: place.url, arguments: workerArguments
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
+        try await context.withDatabase(for: contender) { runDatabase in
+            let written = try await context.cluster.written()
+            let (produced, server, worker) = try await WorkerGroup.with(
+                workers, of: contender, on: runDatabase.url, arguments: workerArguments
             ) { crew in
-                let (server, worker) = (arena.cluster.processorTime, crew.processorTime)
+                let (server, worker) = (context.cluster.processorTime, crew.processorTime)
                 let produced = try await contender.produce(
-                    clients: clients, seconds: arena.isFull ? 20 : 2, isTransactional: isTransactional, on: place.url)
-                return (produced, arena.cluster.processorTime - server, crew.processorTime - worker)
+                    clients: clients, seconds: context.isFull ? 20 : 2, isTransactional: isTransactional,
+                    on: runDatabase.url)
+                return (produced, context.cluster.processorTime - server, crew.processorTime - worker)
             }
-            let after = try await arena.cluster.written()
+            let after = try await context.cluster.written()
             let jobs = Double(max(produced.jobs, 1))
             var values = Latencies(microseconds: produced.latency_us).values
             values[.rate] = jobs / produced.seconds
@@ -45,10 +46,10 @@ struct EnqueueBulk: Scenario {
     let baselines: Set<String> = ["bare", "c"]
     let seconds = 4.0
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        let jobs = Field.own.contains(contender.name) ? 200_000 : arena.jobs(30_000, for: contender)
-        return try await arena.withDatabase(for: contender) { place in
-            ["": try await arena.cost(of: jobs, by: contender, [], on: place.url)]
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
+        let jobs = Field.own.contains(contender.name) ? 200_000 : context.jobs(30_000, for: contender)
+        return try await context.withDatabase(for: contender) { runDatabase in
+            ["": try await context.cost(of: jobs, by: contender, [], on: runDatabase.url)]
         }
     }
 }
@@ -62,15 +63,15 @@ struct EnqueueMany: Scenario {
     var name: String { "enqueue-many-\(batch)" }
     var about: String { "many jobs by errand.enqueue_many, \(batch) in a call" }
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        try await arena.withDatabase(for: contender) { place in
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
+        try await context.withDatabase(for: contender) { runDatabase in
             let options = ["--sql", "--batch", "\(batch)"]
-            return ["": try await arena.cost(of: 100_000, by: contender, options, on: place.url)]
+            return ["": try await context.cost(of: 100_000, by: contender, options, on: runDatabase.url)]
         }
     }
 }
 
-extension Arena {
+extension RunContext {
     /// What it costs to enqueue so many jobs.
     fileprivate func cost(
         of jobs: Int, by contender: Contender, _ options: [String], on url: String

@@ -9,20 +9,22 @@ struct Footprint: Scenario {
     let isRepeated = false
     let seconds = 5.0
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        let jobs = arena.jobs(arena.isFull ? 200_000 : 50_000, for: contender)
-        return try await arena.withDatabase(for: contender) { place in
-            let (before, disk) = (try await arena.cluster.written(), try await arena.cluster.bytes(of: place.name))
-            _ = try await contender.enqueue(jobs, on: place.url)
-            let draining = Draining(contender: contender, cluster: arena.cluster, place: place)
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
+        let jobs = context.jobs(context.isFull ? 200_000 : 50_000, for: contender)
+        return try await context.withDatabase(for: contender) { runDatabase in
+            let (before, disk) = (
+                try await context.cluster.written(), try await context.cluster.bytes(of: runDatabase.name)
+            )
+            _ = try await contender.enqueue(jobs, on: runDatabase.url)
+            let draining = Draining(contender: contender, cluster: context.cluster, runDatabase: runDatabase)
             _ = try await draining.run(jobs)
-            let after = try await arena.cluster.written()
+            let after = try await context.cluster.written()
             let count = Double(jobs)
             return [
                 "": [
                     .log: (after.bytes - before.bytes) / count,
                     .pageImages: (after.pageImages - before.pageImages) / count * 1000,
-                    .disk: (try await arena.cluster.bytes(of: place.name) - disk) / count,
+                    .disk: (try await context.cluster.bytes(of: runDatabase.name) - disk) / count,
                 ]
             ]
         }

@@ -8,12 +8,12 @@ struct Idle: Scenario {
     let isRepeated = false
     let seconds = 36.0
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        try await arena.withDatabase(for: contender) { place in
-            try await Crew.with(1, of: contender, on: place.url) { crew in
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
+        try await context.withDatabase(for: contender) { runDatabase in
+            try await WorkerGroup.with(1, of: contender, on: runDatabase.url) { crew in
                 // Its start is over by then.
                 try await Task.sleep(for: .seconds(3))
-                let share = try await Share(of: crew, on: arena.cluster, place)
+                let share = try await Share(of: crew, on: context.cluster, runDatabase)
                 try await Task.sleep(for: .seconds(30))
                 let values = try await share.soFar().merging(crew.memory) { $1 }
                 return ["": values]
@@ -24,17 +24,17 @@ struct Idle: Scenario {
 
 /// How much of a core the workers and the server take from its creation on, and how many transactions they end.
 struct Share {
-    private let crew: Crew
+    private let crew: WorkerGroup
     private let cluster: Cluster
-    private let place: Place
+    private let runDatabase: RunDatabase
     private let start = ContinuousClock.now
     private let transactions: Double
     private let server: Double
     private let worker: Double
 
-    init(of crew: Crew, on cluster: Cluster, _ place: Place) async throws {
-        (self.crew, self.cluster, self.place) = (crew, cluster, place)
-        transactions = try await cluster.transactions(of: place.name)
+    init(of crew: WorkerGroup, on cluster: Cluster, _ runDatabase: RunDatabase) async throws {
+        (self.crew, self.cluster, self.runDatabase) = (crew, cluster, runDatabase)
+        transactions = try await cluster.transactions(of: runDatabase.name)
         (server, worker) = (cluster.processorTime, crew.processorTime)
     }
 
@@ -43,7 +43,8 @@ struct Share {
         return [
             .workerShare: (crew.processorTime - worker) / microseconds * 100,
             .serverShare: (cluster.processorTime - server) / microseconds * 100,
-            .queries: (try await cluster.transactions(of: place.name) - transactions) / (microseconds / 1_000_000),
+            .queries: (try await cluster.transactions(of: runDatabase.name) - transactions) / (microseconds / 1_000_000)
+            ,
         ]
     }
 }

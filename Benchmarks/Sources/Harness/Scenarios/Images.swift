@@ -2,9 +2,11 @@ import Benchmark
 import Foundation
 import SystemPackage
 
-/// Photos of 12 megapixels, one and two at a time, by Errand and by the tools that people use instead; by ../../../Images/tools.py.
+/// Photos of 12 megapixels, one and two at a time, by Errand and by the tools that people use instead; by
+/// ../../../Images/tools.py.
 ///
-/// A job is a photo here. Errand's processes run already, as in a worker; `/folder` is `errand image compress` as a whole.
+/// A job is a photo here. Errand's processes run already, as in a worker; `/folder` is `errand image compress` as a
+/// whole.
 struct Images: Scenario {
     let name = "images"
     let about = "JPEGs of 12 megapixels brought below 500,000 bytes, one and two at a time; a job is a photo"
@@ -17,18 +19,18 @@ struct Images: Scenario {
     /// A result has fewer bytes.
     private static let limit = 500_000
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        let photos = try await Photos.made(in: arena)
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
+        let photos = try await Photos.made(in: context)
         let figures = { (tool: String, atOnce: Int) in
             let out = FileManager.default.temporaryDirectory.appendingPathComponent("errand-bench-\(UUID())").path
             defer { try? FileManager.default.removeItem(atPath: out) }
-            let answer = try await arena.python(
+            let reply = try await context.python(
                 "tools.py",
                 [
-                    tool, "compress", photos.folder.string, out, "--errand", arena.programs.string,
-                    "--at-once", "\(atOnce)", "--passes", arena.isFull ? "1" : "2",
+                    tool, "compress", photos.folder.string, out, "--errand", context.programs.string,
+                    "--at-once", "\(atOnce)", "--passes", context.isFull ? "1" : "2",
                 ])
-            return try JSONDecoder().decode(ImageFigures.self, from: Data(answer.utf8))
+            return try JSONDecoder().decode(ImageFigures.self, from: Data(reply.utf8))
         }
         var outcome: [String: ImageFigures] = [:]
         for (part, atOnce) in [("/one", 1), ("/two", 2)] { outcome[part] = try await figures(contender.name, atOnce) }

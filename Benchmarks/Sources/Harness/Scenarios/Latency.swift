@@ -13,12 +13,12 @@ struct Latency: Scenario {
     var about: String { "from the call of an enqueue to the start of its job, at \(rate)/s, one worker" }
     var seconds: Double { duration + 4 }
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        try await arena.withDatabase(for: contender) { place in
-            try await Crew.with(1, of: contender, on: place.url, arguments: ["--latencies"]) { crew in
-                let share = try await Share(of: crew, on: arena.cluster, place)
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
+        try await context.withDatabase(for: contender) { runDatabase in
+            try await WorkerGroup.with(1, of: contender, on: runDatabase.url, arguments: ["--latencies"]) { crew in
+                let share = try await Share(of: crew, on: context.cluster, runDatabase)
                 let produced = try await contender.produce(
-                    seconds: arena.isFull ? duration * 4 : duration, rate: rate, on: place.url)
+                    seconds: context.isFull ? duration * 4 : duration, rate: rate, on: runDatabase.url)
                 var values = try await share.soFar()
                 try await crew.waitUntil(ran: produced.jobs, atMost: .seconds(20))
                 // Workers tell ten times a second.

@@ -8,12 +8,12 @@ struct Photos: Sendable {
     let names: [String]
 
     /// Makes those that aren't there yet: 8, in a full run 40.
-    static func made(in arena: Arena) async throws -> Photos {
-        let count = arena.isFull ? 40 : 8
-        let folder = arena.root.appending(".errand/bench-photos/\(count)")
+    static func made(in context: RunContext) async throws -> Photos {
+        let count = context.isFull ? 40 : 8
+        let folder = context.root.appending(".errand/bench-photos/\(count)")
         var names = try names(in: folder)
         if names.count != count {
-            try await arena.python("make-photos.py", [folder.string, "\(count)", "12"])
+            try await context.python("make-photos.py", [folder.string, "\(count)", "12"])
             names = try self.names(in: folder)
         }
         return Photos(folder: folder, names: names)
@@ -26,8 +26,8 @@ struct Photos: Sendable {
     }
 }
 
-extension Arena {
-    /// A program of ../../../Images; answers what it prints.
+extension RunContext {
+    /// A program of ../../../Images; returns what it prints.
     @discardableResult
     func python(_ program: String, _ arguments: [String]) async throws -> String {
         let result = try await Subprocess.run(

@@ -16,22 +16,23 @@ struct Pinned: Scenario {
     let isRepeated = false
     var seconds: Double { duration / .seconds(1) * 2 + 15 }
 
-    private struct Answer: Decodable {
+    private struct Reply: Decodable {
         let before: ErrandFigures
         let pinned: ErrandFigures
     }
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        try await arena.withDatabase(for: contender) { place in
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
+        try await context.withDatabase(for: contender) { runDatabase in
             let load = ["--jobs", "20000", "--skip-idle", "--pinned", "\(duration.components.seconds)"]
             let offered = rate.map { ["--rate", "\($0)"] } ?? []
-            let answer = try await arena.errandBench(load + offered, of: contender, on: place.url, as: Answer.self)
-            return ["/before": answer.before.values, "/held": answer.pinned.values]
+            let reply = try await context.errandBench(
+                load + offered, of: contender, on: runDatabase.url, as: Reply.self)
+            return ["/before": reply.before.values, "/held": reply.pinned.values]
         }
     }
 }
 
-/// The same load beside a transaction of somebody else that has written and doesn't end.
+/// The same load beside an open transaction of another session that has written.
 struct LongWriter: Scenario {
     let name = "long-writer"
     let about = "a steady load before and beside a transaction that has written and stays open; times are of claims"
@@ -39,38 +40,38 @@ struct LongWriter: Scenario {
     let isRepeated = false
     let seconds = 20.0
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        try await arena.withDatabase(for: contender) { place in
-            let load = ["--jobs", arena.isFull ? "2000000" : "300000", "--skip-idle"]
-            let before = try await arena.errandBench(load, of: contender, on: place.url, as: ErrandFigures.self)
-            let during = try await place.holding("select pg_current_xact_id()") {
-                try await arena.errandBench(load, of: contender, on: place.url, as: ErrandFigures.self)
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
+        try await context.withDatabase(for: contender) { runDatabase in
+            let load = ["--jobs", context.isFull ? "2000000" : "300000", "--skip-idle"]
+            let before = try await context.errandBench(load, of: contender, on: runDatabase.url, as: ErrandFigures.self)
+            let during = try await runDatabase.holding("select pg_current_xact_id()") {
+                try await context.errandBench(load, of: contender, on: runDatabase.url, as: ErrandFigures.self)
             }
             return ["/before": before.values, "/held": during.values]
         }
     }
 }
 
-/// Portions of jobs, enqueued and worked off one after the other while a session holds an old snapshot.
+/// Batches of jobs, enqueued and drained one after the other while a session holds an old snapshot.
 struct Held: Scenario {
     let name = "held"
-    let about = "portions of jobs enqueued and worked off while an old snapshot is held: the first and the last one"
+    let about = "batches of jobs enqueued and run while an old snapshot is held: the first and the last one"
     let peers = Peers.leading
     let baselines: Set<String> = ["c"]
     let isRepeated = false
     let seconds = 15.0
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        let jobs = arena.jobs(arena.isFull ? 100_000 : 40_000, for: contender)
-        return try await arena.withDatabase(for: contender) { place in
-            try await place.holding("select count(*) from pg_class") {
-                var portions: [Values] = []
-                for _ in 0..<(arena.isFull ? 10 : 3) {
-                    _ = try await contender.enqueue(jobs, on: place.url)
-                    let draining = Draining(contender: contender, cluster: arena.cluster, place: place)
-                    portions.append(try await draining.run(jobs))
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
+        let jobs = context.jobs(context.isFull ? 100_000 : 40_000, for: contender)
+        return try await context.withDatabase(for: contender) { runDatabase in
+            try await runDatabase.holding("select count(*) from pg_class") {
+                var batches: [Values] = []
+                for _ in 0..<(context.isFull ? 10 : 3) {
+                    _ = try await contender.enqueue(jobs, on: runDatabase.url)
+                    let draining = Draining(contender: contender, cluster: context.cluster, runDatabase: runDatabase)
+                    batches.append(try await draining.run(jobs))
                 }
-                return ["/first": portions[0], "/last": portions[portions.count - 1]]
+                return ["/first": batches[0], "/last": batches[batches.count - 1]]
             }
         }
     }

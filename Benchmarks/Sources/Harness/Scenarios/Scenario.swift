@@ -1,6 +1,6 @@
 import Benchmark
 
-/// One thing to measure. It measures one contender at a time, in a database made for that run.
+/// A measurement. It measures one contender at a time, in a new database.
 protocol Scenario: Sendable {
     /// What it is called by `make bench SCENARIO=…` and in the table. `drain` chooses `drain-1`, `drain-2`, …
     var name: String { get }
@@ -9,7 +9,7 @@ protocol Scenario: Sendable {
     var peers: Peers { get }
     /// Which of the baselines take part: `c`, `bare`, `untriggered`, and the tools of `images`.
     var baselines: Set<String> { get }
-    /// False where one round is enough: what it counts doesn't vary, or it has rounds of its own.
+    /// False if one round is enough: what it counts doesn't vary, or it has rounds of its own.
     var isRepeated: Bool { get }
     /// Whether Errand of another commit can take part: where all that runs is the contender's own program.
     var comparesCommits: Bool { get }
@@ -17,7 +17,7 @@ protocol Scenario: Sendable {
     var seconds: Double { get }
 
     /// Measures one contender once; more than one result is told apart by what is appended to the scenario's name.
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values]
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values]
 }
 
 extension Scenario {
@@ -87,7 +87,7 @@ extension [any Scenario] {
             Pinned(duration: pinned, rate: 10_000),
             LongWriter(),
             Held(),
-            Memory(portions: isFull ? 10 : 4, portion: isFull ? 100_000 : 50_000),
+            Memory(batches: isFull ? 10 : 4, batch: isFull ? 100_000 : 50_000),
             Idle(),
             SchedulerTicks(schedules: 10_000, duration: isFull ? 120 : 30),
             Images(),

@@ -3,8 +3,8 @@ import Errand
 
 /// How late the ticks of many schedules are enqueued by one process `errand scheduler`, as the ledger of ticks has it.
 ///
-/// Half of the schedules are cron, one a minute each, spread over the seconds; the others tick every 10 to 60 s, spread over
-/// the milliseconds. So each second begins with a bunch, and between them ticks come one by one.
+/// Half of the schedules are cron, once a minute, spread over the seconds. The others tick every 10 to 60 s, spread
+/// over the milliseconds. So each second begins with a bunch, and between them ticks come one by one.
 struct SchedulerTicks: Scenario {
     let schedules: Int
     /// Seconds.
@@ -14,35 +14,36 @@ struct SchedulerTicks: Scenario {
     let comparesCommits = false
     let isRepeated = false
     var about: String { "\(schedules) schedules and one scheduler: from each tick to its enqueue, for \(duration) s" }
-    /// It has put nothing in line before, nor read its schedules.
+    /// It has enqueued nothing before, nor read its schedules.
     private let warmUp = 10
     var seconds: Double { Double(duration + warmUp) + Double(schedules) / 500 }
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        try await arena.withDatabase(for: contender) { place in
-            try await place.database.execute(Statement(Self.put, [schedules]))
-            try await place.database.execute("vacuum analyze")
-            try await arena.cluster.checkpoint()
-            return try await Service(["scheduler"], of: contender, in: arena).running(on: place.url) { process in
-                ["": try await measure(process, in: arena, place)]
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
+        try await context.withDatabase(for: contender) { runDatabase in
+            try await runDatabase.database.execute(Statement(Self.put, [schedules]))
+            try await runDatabase.database.execute("vacuum analyze")
+            try await context.cluster.checkpoint()
+            return try await Service(["scheduler"], of: contender, in: context).running(on: runDatabase.url) {
+                process in
+                ["": try await measure(process, in: context, runDatabase)]
             }
         }
     }
 
-    private func measure(_ process: Int, in arena: Arena, _ place: Place) async throws -> Values {
+    private func measure(_ process: Int, in context: RunContext, _ runDatabase: RunDatabase) async throws -> Values {
         try await Task.sleep(for: .seconds(warmUp))
-        let (clock, begin) = (ContinuousClock(), try await Self.now(in: place))
+        let (clock, begin) = (ContinuousClock(), try await Self.now(in: runDatabase))
         let start = clock.now
-        let (server, scheduler) = (arena.cluster.processorTime, Service.processorTime(of: process))
+        let (server, scheduler) = (context.cluster.processorTime, Service.processorTime(of: process))
         try await Task.sleep(for: .seconds(duration))
-        let end = try await Self.now(in: place)
+        let end = try await Self.now(in: runDatabase)
         let microseconds = (clock.now - start) / .microseconds(1)
-        let serverCost = arena.cluster.processorTime - server
+        let serverCost = context.cluster.processorTime - server
         let schedulerCost = Service.processorTime(of: process) - scheduler
         // The latest ticks count too, however late they are.
-        try await Self.waitUntilSettled(before: end, in: place)
+        try await Self.waitUntilRecorded(before: end, in: runDatabase)
 
-        let latenesses = try await place.database.query(Statement(Self.latenesses, [begin, end])).column(
+        let latenesses = try await runDatabase.database.query(Statement(Self.latenesses, [begin, end])).column(
             0, as: Int.self)
         guard !latenesses.isEmpty else { throw BenchError("errand scheduler: no tick within \(duration) s") }
         var values = Latencies(microseconds: latenesses).values
@@ -54,14 +55,14 @@ struct SchedulerTicks: Scenario {
     }
 
     /// Microseconds since 1970 by the database, which is the clock of ticks.
-    private static func now(in place: Place) async throws -> Int {
-        try await place.database.query("select (extract(epoch from clock_timestamp()) * 1000000)::bigint")
+    private static func now(in runDatabase: RunDatabase) async throws -> Int {
+        try await runDatabase.database.query("select (extract(epoch from clock_timestamp()) * 1000000)::bigint")
             .scalar(Int.self)
     }
 
-    private static func waitUntilSettled(before end: Int, in place: Place) async throws {
+    private static func waitUntilRecorded(before end: Int, in runDatabase: RunDatabase) async throws {
         let limit = ContinuousClock.now + .seconds(60)
-        while try await place.database.query(Statement(unsettled, [end])).scalar(Bool.self) {
+        while try await runDatabase.database.query(Statement(unrecorded, [end])).scalar(Bool.self) {
             guard .now < limit else { throw BenchError("errand scheduler: more than 60 s behind") }
             try await Task.sleep(for: .milliseconds(500))
         }
@@ -78,8 +79,8 @@ struct SchedulerTicks: Scenario {
         from generate_series(1, $1::int) as n
         """
 
-    /// Whether a tick before $1 isn't settled: the scheduler says of each schedule when it ticks next.
-    private static let unsettled = """
+    /// Whether a tick before $1 isn't recorded: the scheduler says of each schedule when it ticks next.
+    private static let unrecorded = """
         select exists (
             select from errand.schedule_status
             where next_tick is null or next_tick < to_timestamp($1::bigint / 1000000.0))

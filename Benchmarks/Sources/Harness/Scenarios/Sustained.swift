@@ -13,11 +13,12 @@ struct Sustained: Scenario {
     var about: String { "\(rate) jobs a second for \(duration) s; times are from due to claimed, of each job" }
     var seconds: Double { Double(duration + 10) }
 
-    func run(_ contender: Contender, in arena: Arena) async throws -> [String: Values] {
-        try await arena.withDatabase(for: contender) { place in
+    func run(_ contender: Contender, in context: RunContext) async throws -> [String: Values] {
+        try await context.withDatabase(for: contender) { runDatabase in
             let load = ["--rate", "\(rate)", "--jobs", "\(rate * duration)", "--skip-idle"]
-            var values = try await arena.errandBench(load, of: contender, on: place.url, as: ErrandFigures.self).values
-            let rows = try await place.database.query(Statement(Self.waits))
+            var values = try await context.errandBench(load, of: contender, on: runDatabase.url, as: ErrandFigures.self)
+                .values
+            let rows = try await runDatabase.database.query(Statement(Self.waits))
             guard let row = rows.first else { throw BenchError("errand bench: no job has ended") }
             let (p50, p99, longest) = try row.decode(Double.self, Double.self, Double.self)
             values.merge([.p50: p50, .p99: p99, .longest: longest]) { $1 }

@@ -4,16 +4,16 @@ import Foundation
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Check all that a deployment needs, and say how to fix what is wrong.",
+        abstract: "Check what a deployment needs, and say how to fix each problem.",
         discussion: """
             errand doctor --as worker || exit
 
-            Run it where the process will run, before it does, with its settings and as its user. It changes nothing, but for a \
-            file that it writes, reads and removes where photos are kept. Takes some seconds.
+            Run it before the process, on the same host, with its settings and as its user. It changes nothing except for a \
+            file that it writes, reads and removes in the photo store. Takes some seconds.
 
-            FAIL: the process would not do its work here. warn: it would, but somebody should look. \
-            Exits with the code of the first check that fails: 69 where something is unreachable, 78 where something is set up \
-            wrongly, 1 else. Warnings alone end with 0, or with 1 where --strict is given.
+            FAIL: the process would not work here. warn: it would, but an operator should check. \
+            Exits with the code of the first failed check: 69 if something is unreachable, 78 if something is configured \
+            wrongly, otherwise 1. With warnings only it exits with 0, or with 1 if --strict is given.
             """)
 
     @Option(
@@ -24,13 +24,13 @@ struct DoctorCommand: AsyncParsableCommand {
     @Flag(help: "Print a JSON array of {\"check\", \"result\", \"detail\", \"fix\"}.")
     var json = false
 
-    @Flag(help: "End with 1 also where there are warnings only.")
+    @Flag(help: "Exit with 1 also for warnings.")
     var strict = false
 
     func run() async throws {
-        let checkup = Checkup(environment: try Environment.load(), role: role)
+        let diagnostics = Diagnostics(environment: try Environment.load(), role: role)
         var findings: [Finding] = []
-        for check in checkup.checks { findings += await check() }
+        for check in diagnostics.checks { findings += await check() }
         try show(findings)
         if let first = findings.first(where: { $0.result == .failed }) { throw ExitCode(first.code) }
         if strict && findings.contains(where: { $0.result == .warning }) { throw ExitCode(Failure.failed) }
@@ -42,22 +42,22 @@ struct DoctorCommand: AsyncParsableCommand {
         for finding in findings {
             let head = "\(finding.result.word)  \(finding.check.padded(to: width))  "
             let indent = String(repeating: " ", count: head.columns)
-            let detail = finding.detail.printable.wrapped(to: TextTable.screen - head.columns)
+            let detail = finding.detail.printable.wrapped(to: TextTable.terminalWidth - head.columns)
             print(head + detail.joined(separator: "\n" + indent))
             if let fix = finding.fix {
-                let lines = "fix: \(fix)".printable.wrapped(to: TextTable.screen - head.columns)
+                let lines = "fix: \(fix)".printable.wrapped(to: TextTable.terminalWidth - head.columns)
                 print(indent + lines.joined(separator: "\n" + indent))
             }
         }
     }
 }
 
-/// What one check has found.
+/// The result of one check.
 struct Finding: Encodable, Sendable {
     enum Result: String, Encodable {
         case ok, warning, failed
 
-        /// For people, all of one width.
+        /// The word for people, all of one width.
         var word: String {
             switch self {
             case .ok: "ok  "
@@ -70,9 +70,9 @@ struct Finding: Encodable, Sendable {
     let check: String
     let result: Result
     let detail: String
-    /// What to do where it isn't ok.
+    /// How to fix it.
     let fix: String?
-    /// How the program ends where this is the first that isn't ok.
+    /// The program's exit code if this is the first finding that isn't ok.
     let code: Int32
 
     enum CodingKeys: CodingKey { case check, result, detail, fix }

@@ -1,6 +1,6 @@
 import ArgumentParser
 
-/// As what a host, its settings and its database user are examined.
+/// The role for which a host, its settings and its database user are checked.
 enum DoctorRole: String, CaseIterable, ExpressibleByArgument {
     /// `errand run`: worker, scheduler and web in one process.
     case run
@@ -14,12 +14,12 @@ enum DoctorRole: String, CaseIterable, ExpressibleByArgument {
 
     var runsJobs: Bool { self == .run || self == .worker }
     var runsSchedules: Bool { self == .run || self == .scheduler }
-    /// A process that changes rows by itself, and so waits in a copy.
+    /// A process that changes rows by itself, and so waits on a database copy.
     var isService: Bool { runsJobs || runsSchedules }
     var needsWrites: Bool { self != .web && self != .monitor }
     var seesWhatRuns: Bool { self != .web && self != .api }
 
-    /// The function that it has to be allowed to call, and the role that may.
+    /// The function that the role must be allowed to call, and the database role with that right.
     var right: (verb: String, function: String, role: String) {
         switch self {
         case .run, .worker, .scheduler: ("work", "claim_v1", "errand_worker")

@@ -2,14 +2,14 @@ import ArgumentParser
 import Foundation
 import Postgres
 
-/// A job that was to be changed: its state before and after.
+/// The state of a job before and after a change.
 struct ChangedJob: Encodable {
     let job_id: Int64
     let was: String?
     let now: String?
     var run_at: String?
 
-    /// How many more jobs match the filter of a dry run than it shows.
+    /// How many more jobs match the filter than one call changes.
     let beyond: Int
 
     enum CodingKeys: CodingKey { case job_id, was, now, run_at }
@@ -20,7 +20,7 @@ struct ChangedJob: Encodable {
         (job_id, self.was, self.now, run_at, self.beyond) = (id, was, now, due?.description, beyond)
     }
 
-    /// Prints them. Where an id belongs to no job the command ends with 1; what stays as it was is said on standard error.
+    /// Prints the jobs. If an id has no job, the command exits with 1. Unchanged jobs are reported on standard error.
     static func show(_ jobs: [ChangedJob], asJSON: Bool) throws {
         let found = jobs.filter { $0.was != nil }
         if asJSON || !found.isEmpty { try list(found, asJSON: asJSON) }
@@ -33,7 +33,7 @@ struct ChangedJob: Encodable {
         }
     }
 
-    /// Prints what a filter has found; of a dry run also how many more jobs match than one call changes.
+    /// Prints the jobs of a filter. For a dry run it also says how many more jobs match than one call changes.
     static func show(_ jobs: [ChangedJob], asJSON: Bool, isDryRun: Bool) throws {
         try list(jobs, asJSON: asJSON)
         guard isDryRun, let beyond = jobs.first?.beyond else { return }
@@ -42,10 +42,10 @@ struct ChangedJob: Encodable {
         writeError("errand: nothing was changed: --no-dry-run does it to \(them)\(more)")
     }
 
-    /// When they are due is of use where they are spread over time.
+    /// The column DUE is shown if jobs are spread over time.
     private static func list(_ jobs: [ChangedJob], asJSON: Bool) throws {
         if asJSON { return print(try Command.json(jobs)) }
-        if jobs.isEmpty { return print("no such job is on record") }
+        if jobs.isEmpty { return print("no such job exists") }
         let isSpread = jobs.contains { $0.run_at != nil }
         var table = TextTable(head: ["JOB", "WAS", "NOW"] + (isSpread ? ["DUE"] : []))
         for job in jobs {
@@ -55,11 +55,11 @@ struct ChangedJob: Encodable {
     }
 }
 
-/// Ids, or a filter; not both, and no option of the one with the other.
+/// Checks that there are either ids or a filter, with matching options.
 ///
 /// - Parameters:
-///   - ofIDs: the option that was given and that only ids have.
-///   - ofFilter: the option that was given and that only a filter has.
+///   - ofIDs: a given option that is only for ids.
+///   - ofFilter: a given option that is only for a filter.
 private func checkChoice(_ ids: [Int64], _ filter: JobFilter, ofIDs: String? = nil, ofFilter: String?) throws {
     guard ids.isEmpty != filter.fields.isEmpty else {
         throw ValidationError(
@@ -73,21 +73,21 @@ private func checkChoice(_ ids: [Int64], _ filter: JobFilter, ofIDs: String? = n
 }
 
 extension JobFilter {
-    /// How many jobs it changes where nobody says.
+    /// How many jobs it changes by default.
     fileprivate static let mostJobs = 10_000
 }
 
 struct RetryJobs: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "retry",
-        abstract: "Put failed and cancelled jobs back in line, with all their attempts to spend again.",
+        abstract: "Make failed and cancelled jobs available again, with all their attempts.",
         discussion: """
             errand job retry 4711 4712 --reason 'the bucket is back'
             errand job retry --kind image_compression --error NoSuchBucket --per-minute 600
             errand job retry --kind image_compression --error NoSuchBucket --per-minute 600 --no-dry-run
 
-            Calls errand.retry, or errand.retry_where, which only shows what it would do unless told otherwise. A scheduled job \
-            is brought forward; one that is in line, runs or succeeded stays as it is.
+            Calls errand.retry or errand.retry_where. With a filter it is a dry run by default. A scheduled job \
+            is brought forward; one that is available, running or succeeded stays as it is.
             """)
 
     @Argument(help: "The jobs' ids.")
@@ -96,19 +96,19 @@ struct RetryJobs: AsyncParsableCommand {
     @OptionGroup var filter: JobFilter
 
     @Option(
-        help: "With ids: when they are due: a time, or 10m from now. Default: now.", transform: Moment.init(argument:))
+        help: "With ids: the due time, such as 10m from now. Default: now.", transform: Moment.init(argument:))
     var at: Moment?
 
-    @Option(help: "With a filter: so many jobs are due in each minute.")
+    @Option(help: "With a filter: how many jobs become due per minute.")
     var perMinute: Int?
 
-    @Option(help: "With a filter: so many jobs at most, 1 to 100000. Default: 10000.")
+    @Option(help: "With a filter: the most jobs to change, 1 to 100000. Default: 10000.")
     var maxJobs: Int?
 
-    @Option(help: "Why: kept on record.")
+    @Option(help: "The reason, for the audit.")
     var reason: String?
 
-    @Flag(inversion: .prefixedNo, help: "With a filter: only show what would be done. Default: --dry-run.")
+    @Flag(inversion: .prefixedNo, help: "With a filter: only show what would change. Default: --dry-run.")
     var dryRun: Bool?
 
     @Flag(help: "Print a JSON array of {\"job_id\", \"was\", \"now\", \"run_at\"}.")
@@ -158,13 +158,13 @@ struct RetryJobs: AsyncParsableCommand {
 struct CancelJobs: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "cancel",
-        abstract: "End jobs that have not ended yet. A running one is told to stop within a second.",
+        abstract: "Cancel jobs that have not ended. A running one is asked to stop within a second.",
         discussion: """
             errand job cancel 4711 --reason 'wrong customer'
             errand job cancel --kind newsletter --reason 'wrong text'
             errand job cancel --kind newsletter --reason 'wrong text' --no-dry-run
 
-            Calls errand.cancel, or errand.cancel_where, which only shows what it would do unless told otherwise.
+            Calls errand.cancel or errand.cancel_where. With a filter it is a dry run by default.
             """)
 
     @Argument(help: "The jobs' ids.")
@@ -172,13 +172,13 @@ struct CancelJobs: AsyncParsableCommand {
 
     @OptionGroup var filter: JobFilter
 
-    @Option(help: "With a filter: so many jobs at most, 1 to 100000. Default: 10000.")
+    @Option(help: "With a filter: the most jobs to change, 1 to 100000. Default: 10000.")
     var maxJobs: Int?
 
-    @Option(help: "Why: kept on record, and with the jobs.")
+    @Option(help: "The reason, for the audit and the jobs.")
     var reason: String
 
-    @Flag(inversion: .prefixedNo, help: "With a filter: only show what would be done. Default: --dry-run.")
+    @Flag(inversion: .prefixedNo, help: "With a filter: only show what would change. Default: --dry-run.")
     var dryRun: Bool?
 
     @Flag(help: "Print a JSON array of {\"job_id\", \"was\", \"now\"}.")
@@ -222,13 +222,13 @@ struct CancelJobs: AsyncParsableCommand {
 struct DiscardJobs: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "discard",
-        abstract: "Give up failed jobs: they leave the failures, and the history keeps them as cancelled.",
+        abstract: "Discard failed jobs: they move to the history as cancelled.",
         discussion: "Calls errand.discard. Jobs that haven't failed stay as they are.")
 
     @Argument(help: "The jobs' ids.")
     var ids: [Int64]
 
-    @Option(help: "Why: kept on record, and with the jobs.")
+    @Option(help: "The reason, for the audit and the jobs.")
     var reason: String
 
     @Flag(help: "Print a JSON array of {\"job_id\", \"was\", \"now\"}.")

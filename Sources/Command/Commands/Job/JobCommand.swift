@@ -22,7 +22,7 @@ struct JobCommand: AsyncParsableCommand {
     ]
 }
 
-/// Which jobs: options that mean the same in each command that takes them.
+/// Options that select jobs, the same in each command.
 struct JobFilter: ParsableArguments {
     @Option(help: "Jobs of this queue.", completion: .queues)
     var queue: String?
@@ -45,7 +45,7 @@ struct JobFilter: ParsableArguments {
     @Option(help: "Jobs whose last error holds this text.")
     var error: String?
 
-    /// As errand.cancel_where and errand.retry_where take it; empty where no option is given.
+    /// The filter for errand.cancel_where and errand.retry_where; empty if no option is given.
     var fields: [String: String] {
         let all = [
             "queue": queue, "kind": kind, "state": state, "tag": tag, "unique_key": uniqueKey, "limit_key": limitKey,
@@ -61,7 +61,7 @@ struct JobFilter: ParsableArguments {
             "--state: expected one of \(JobCommand.states.joined(separator: ", ")), got '\(state.printable)'\(near)")
     }
 
-    /// Says on standard error that nothing has the queue or kind that was asked for, and what was most likely meant.
+    /// Reports an unknown queue or kind on standard error, with the most similar name.
     func hintAtNames(on connection: Connection) async throws {
         if let queue {
             let known = try await QueueCommand.names(on: connection)

@@ -5,12 +5,12 @@ import Postgres
 struct ListJobs: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Show jobs, the newest first; all options must hold.",
+        abstract: "Show jobs, the newest first. Options are combined with AND.",
         discussion: """
             errand job list --state failed --error NoSuchBucket --count 100 --json
 
-            Reads the view errand.job_status. TIME (UTC) is when a job is due, was started, or has ended. Where millions of jobs \
-            have ended, --state spares their reading.
+            Reads the view errand.job_status. TIME (UTC) is when a job is due, was started, or has ended. With millions of ended \
+            jobs, --state makes the query faster.
             """)
 
     @OptionGroup var filter: JobFilter
@@ -50,7 +50,7 @@ struct ListJobs: AsyncParsableCommand {
 
     func run() async throws {
         let lines = try await Environment.load().withConnection { connection in
-            // The state as a constant lets the planner leave out the tables that can't have it.
+            // With the state as a constant the planner skips tables that can't have it.
             let rows = try await connection.query(
                 Statement(
                     """
@@ -71,7 +71,7 @@ struct ListJobs: AsyncParsableCommand {
             if rows.isEmpty { try await filter.hintAtNames(on: connection) }
             return try rows.map(Self.line)
         }
-        try show(lines, asJSON: json, none: "no such job is on record")
+        try show(lines, asJSON: json, none: "no such job exists")
     }
 
     private static func line(_ row: Row) throws -> Line {

@@ -5,16 +5,16 @@ import Postgres
 struct ShowJob: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
-        abstract: "Show all that is on record of a job: its options, its attempts, its progress, its output, its log.",
+        abstract: "Show a job: its options, attempts, progress, output and log.",
         discussion: "Reads the view errand.job_status. `errand job explain` says why it isn't running.")
 
     @Argument(help: "The job's id.")
     var id: Int64
 
-    @Flag(help: "Print a JSON object: the view's columns, null where they don't apply.")
+    @Flag(help: "Print a JSON object: the view's columns, null if they don't apply.")
     var json = false
 
-    /// An ended attempt that did not succeed, as the view has it.
+    /// A failed attempt, as the view has it.
     struct Attempt: Decodable, Listed {
         let attempt: Int
         let outcome: String?
@@ -30,7 +30,7 @@ struct ShowJob: AsyncParsableCommand {
     func run() async throws {
         let (document, fields, attempts, log) = try await Environment.load().withConnection { connection in
             try await connection.execute("set time zone 'UTC'")
-            // The server writes the document: numbers stay as they are in a payload, however long.
+            // The server writes the document, so that long numbers of a payload are unchanged.
             let rows = try await connection.query(
                 Statement(
                     """
@@ -72,7 +72,7 @@ struct ShowJob: AsyncParsableCommand {
             "there is no job \(id) (any more); ended jobs stay for 7 days, failed ones for 30")
     }
 
-    /// What a reader asks first comes first.
+    /// The order of fields, the most important first.
     private static let order = [
         "id", "kind", "queue", "state", "reason", "parked_for", "priority", "attempt", "max_attempts", "crashes",
         "created_at", "run_at", "started_at", "finished_at", "not_after", "worker_id", "unique_key", "limit_key",
@@ -88,9 +88,9 @@ struct ShowJob: AsyncParsableCommand {
 struct ExplainJob: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
-        abstract: "Say why a job isn't running, or how it ended: each reason with what mends it.",
+        abstract: "Say why a job isn't running, or how it ended: each reason with its fix.",
         discussion:
-            "Calls errand.explain. What stops it first comes first; codes are listed in that function's comment.")
+            "Calls errand.explain. The first line is the first obstacle; codes are listed in that function's comment.")
 
     @Argument(help: "The job's id.")
     var id: Int64
@@ -118,8 +118,8 @@ struct ExplainJob: AsyncParsableCommand {
         if json { return print(try Command.json(lines)) }
         for line in lines {
             let text = "\(line.rank). \(line.code): \(line.detail)".printable
-            print(text.wrapped(to: TextTable.screen - 3).joined(separator: "\n   "))
-            // To be pasted: it stays in one line.
+            print(text.wrapped(to: TextTable.terminalWidth - 3).joined(separator: "\n   "))
+            // Hints stay in one line, so that they can be pasted.
             if let hint = line.hint { print("   \(hint.printable)") }
         }
     }

@@ -22,10 +22,10 @@ struct QueueCommand: AsyncParsableCommand {
 struct ListQueues: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Show all queues: what waits, runs and fails in each, and whether it is paused.",
+        abstract: "Show all queues: waiting, running and failed jobs, and whether each is paused.",
         discussion: """
-            Reads the view errand.queue_status. Where hundreds of jobs wait, their number is that of the last count (~). OLDEST: how \
-            long the job that waits longest has been due. DONE and ERRORS: within the last 5 minutes.
+            Reads the view errand.queue_status. With hundreds of waiting jobs, their number is an estimate (~). OLDEST: how \
+            long the longest-waiting job has been due. DONE and ERRORS: within the last 5 minutes.
             """)
 
     @Flag(help: "Print a JSON array.")
@@ -85,7 +85,7 @@ struct ListQueues: AsyncParsableCommand {
                     paused_until: until?.description, paused_by: by, paused_reason: reason)
             }
         }
-        try show(lines, asJSON: json, none: "there are no queues: no job was enqueued, and no worker has started")
+        try show(lines, asJSON: json, none: "there are no queues: no job has been enqueued, and no worker has started")
     }
 }
 
@@ -100,18 +100,18 @@ private struct Done: Encodable {
 struct PauseQueue: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Let nothing be claimed from a queue until it is resumed. What runs already goes on.")
+        abstract: "Pause a queue: no job of it is claimed until it is resumed. Running jobs go on.")
 
     @Argument(help: "The queue's name.", completion: .queues)
     var name: String
 
-    @Option(help: "Why: shown to everybody who wonders.")
+    @Option(help: "The reason, shown in the status.")
     var reason: String
 
-    @Option(help: "When the pause ends by itself: a time, or 2h from now.", transform: Moment.init(argument:))
+    @Option(help: "When the pause ends: a time, or 2h from now.", transform: Moment.init(argument:))
     var until: Moment?
 
-    @Flag(help: "Also a queue that no job and no worker has used so far.")
+    @Flag(help: "Also a queue that no job and no worker has used yet.")
     var unused = false
 
     @Flag(help: "Print {\"queue\", \"done\"}.")
@@ -142,7 +142,7 @@ struct ResumeQueue: AsyncParsableCommand {
     @Argument(help: "The queue's name.", completion: .queues)
     var name: String
 
-    @Option(help: "Why: kept on record.")
+    @Option(help: "The reason, for the audit.")
     var reason: String?
 
     @Flag(help: "Print {\"queue\", \"done\"}.")

@@ -5,7 +5,7 @@ import Postgres
 struct ListSchedules: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Show all schedules: their last tick, their next one, and what is wrong with them.",
+        abstract: "Show all schedules: last tick, next tick and problems.",
         discussion: "Reads the view errand.schedule_status. Times are in UTC.")
 
     @Flag(help: "Print a JSON array.")
@@ -59,7 +59,7 @@ struct ListSchedules: AsyncParsableCommand {
 struct ScheduleTicks: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ticks",
-        abstract: "Show the last ticks of a schedule and what became of each.",
+        abstract: "Show the last ticks of a schedule with their outcomes.",
         discussion: "Reads the view errand.schedule_ticks, which holds a week. The newest comes first.")
 
     @Argument(help: "The schedule's name.", completion: .schedules)

@@ -6,22 +6,22 @@ import Postgres
 struct PreviewSchedule: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "preview",
-        abstract: "Show when a schedule ticks next: one that is stored, or a cron expression without any database.",
+        abstract: "Show the next ticks of a stored schedule, or of a cron expression without a database.",
         discussion: """
             errand schedule preview --cron '30 2 * * *' --time-zone Europe/Paris --after 2026-10-24T00:00:00Z --json
             errand schedule preview --cron 'every 90 s' --count 3
             errand schedule preview quote_of_the_day
 
-            A note says what is particular about a tick where clocks change.
+            Ticks near a change of clocks have a note.
             """)
 
     @Argument(help: "The name of a stored schedule.", completion: .schedules)
     var name: String?
 
-    @Option(help: "A cron expression of five or six fields, @daily and its kin, or 'every 30 s'.")
+    @Option(help: "A cron expression of five or six fields, @daily and the like, or 'every 30 s'.")
     var cron: String?
 
-    @Option(help: "With --cron: whose clock, as an IANA name.")
+    @Option(help: "With --cron: the time zone, as an IANA name.")
     var timeZone = "UTC"
 
     @Option(help: "From when on, such as 2026-10-24T00:00:00Z. Default: now.")
@@ -61,7 +61,7 @@ struct PreviewSchedule: AsyncParsableCommand {
         print(table)
     }
 
-    /// Nil where `--after` isn't given, or is no time.
+    /// Nil if `--after` isn't given, or is no time.
     private var start: Timestamp? {
         after.flatMap { try? Date($0, strategy: .iso8601) }.map { Timestamp($0) }
     }

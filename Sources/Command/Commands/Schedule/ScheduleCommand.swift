@@ -11,16 +11,16 @@ struct ScheduleCommand: AsyncParsableCommand {
             errand schedule preview --cron '30 2 * * *' --time-zone Europe/Paris
             errand schedule run quote_of_the_day --reason 'the first one had a typo'
 
-            Schedules are put by the program or, from SQL, by errand.schedule_put.
+            Schedules are defined by the program or, in SQL, by errand.schedule_put.
             """,
         subcommands: [
             ListSchedules.self, PreviewSchedule.self, ScheduleTicks.self, RunSchedule.self, PauseSchedule.self,
             ResumeSchedule.self, DropSchedule.self,
         ])
 
-    /// Runs `body` with a connection where a schedule has this name.
+    /// Runs `body` with a connection, if a schedule has this name.
     ///
-    /// - Throws: ``Failure`` with the name that was most likely meant where none has.
+    /// - Throws: ``Failure`` with the most similar name if none has.
     static func withSchedule<T: Sendable>(_ name: String, _ body: (Connection) async throws -> T) async throws -> T {
         try await Environment.load().withConnection { connection in
             let known = try await connection.query("select name from errand.schedule_status").column(0, as: String.self)
@@ -33,19 +33,19 @@ struct ScheduleCommand: AsyncParsableCommand {
 struct RunSchedule: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "run",
-        abstract: "Put a job of a schedule in line now, beside its ticks; also while it is paused.",
-        discussion: "Prints the job's id. The job is on record in errand.schedule_ticks, with the reason.")
+        abstract: "Enqueue a job of a schedule now, beside its ticks; also while it is paused.",
+        discussion: "Prints the job's id. errand.schedule_ticks records the job with the reason.")
 
     @Argument(help: "The schedule's name.", completion: .schedules)
     var name: String
 
-    @Option(help: "Why: kept on record.")
+    @Option(help: "The reason, for the audit.")
     var reason: String
 
     @Flag(help: "Print {\"schedule\", \"job_id\"}.")
     var json = false
 
-    struct Answer: Encodable {
+    struct Response: Encodable {
         let schedule: String
         let job_id: Int64
     }
@@ -55,7 +55,7 @@ struct RunSchedule: AsyncParsableCommand {
             try await connection.query(Statement("select errand.schedule_run_now($1, $2)", [name, reason]))
                 .scalar(Int64.self)
         }
-        print(try json ? Command.json(Answer(schedule: name, job_id: id)) : "\(id)")
+        print(try json ? Command.json(Response(schedule: name, job_id: id)) : "\(id)")
     }
 }
 
@@ -70,12 +70,12 @@ private struct Done: Encodable {
 struct PauseSchedule: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
-        abstract: "Let a schedule enqueue nothing until it is resumed. Its jobs in line stay there.")
+        abstract: "Pause a schedule: it enqueues nothing until it is resumed. Its enqueued jobs stay.")
 
     @Argument(help: "The schedule's name.", completion: .schedules)
     var name: String
 
-    @Option(help: "Why: shown in errand.schedule_status.")
+    @Option(help: "The reason, shown in errand.schedule_status.")
     var reason: String
 
     @Flag(help: "Print {\"schedule\", \"done\"}.")
@@ -110,8 +110,8 @@ struct ResumeSchedule: AsyncParsableCommand {
 struct DropSchedule: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "drop",
-        abstract: "Remove a schedule. Its jobs in line and the record of its ticks stay.",
-        discussion: "One that the program defines comes back at the program's next start: pause that instead.")
+        abstract: "Remove a schedule. Its enqueued jobs and recorded ticks stay.",
+        discussion: "A schedule that the program defines comes back at its next start: pause it instead.")
 
     @Argument(help: "The schedule's name.", completion: .schedules)
     var name: String

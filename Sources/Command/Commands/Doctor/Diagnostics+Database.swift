@@ -1,0 +1,161 @@
+import Errand
+import Foundation
+import Postgres
+
+extension Diagnostics {
+    /// The checks that need the database. If it can't be reached, that is the only finding.
+    @Sendable func checkDatabase() async -> [Finding] {
+        do {
+            let configuration = try environment.database()
+            let connection = try await Connection.connect(configuration, logger: environment.logger)
+            let findings = await checkDatabase(connection, configuration)
+            await connection.close()
+            return findings
+        } catch {
+            let failure = Failure(error) ?? Failure(code: Failure.failed, "\(error)")
+            let fix =
+                failure.code == Failure.misconfigured
+                ? "set DATABASE_URL, such as postgresql://user@host:5432/database"
+                : "start PostgreSQL, or correct DATABASE_URL, the network or pg_hba.conf"
+            return [.fail("database", failure.message, fix: fix, code: failure.code)]
+        }
+    }
+
+    private func checkDatabase(_ connection: Connection, _ configuration: PostgresConfiguration) async -> [Finding] {
+        var findings = [await checkServer(connection, configuration), await checkTransport(connection)]
+        let writes = role.needsWrites ? await checkWrites(connection) : nil
+        if let writes { findings.append(writes) }
+        let schema = await checkSchema(connection)
+        findings.append(schema)
+        let hasSchema = schema.result == .ok
+        // Without a schema there are no rights, and nothing runs.
+        if hasSchema, role.isService { findings.append(await checkHome(connection)) }
+        if hasSchema { findings += await checkRights(connection) }
+        if role.isService { findings.append(await checkClock(connection)) }
+        // LISTEN needs a server that takes writes.
+        if role.runsJobs, writes?.result == .ok { findings.append(await checkWakeups(configuration)) }
+        if hasSchema, role.seesWhatRuns { findings += await checkRunning(connection) }
+        return findings
+    }
+
+    private func checkServer(_ connection: Connection, _ configuration: PostgresConfiguration) async -> Finding {
+        let version = await connection.serverVersion / 10_000
+        guard (14...18).contains(version) else {
+            return .fail(
+                "database", "PostgreSQL \(version)", fix: "expected PostgreSQL 14 to 18: move the database there")
+        }
+        return .ok("database", "PostgreSQL \(version) at \(configuration)")
+    }
+
+    /// For another host, only `verify-full` ensures that it is the right server and that nobody listens.
+    private func checkTransport(_ connection: Connection) async -> Finding {
+        guard let transport = await connection.transport else {
+            return .warn("tls", "the connection was lost", fix: "see the server's log")
+        }
+        return Self.finding(of: transport)
+    }
+
+    static func finding(of transport: Transport) -> Finding {
+        if transport.isLocal { return .ok("tls", "not needed: the server is on this host") }
+        if transport.sslMode == "verify-full" { return .ok("tls", "the server's certificate and name are verified") }
+        return .warn(
+            "tls", "\(transport.host) is another host, and sslmode is \(transport.sslMode): others may read along",
+            fix: "add sslmode=verify-full to DATABASE_URL, and sslrootcert=FILE with the authority of its certificate")
+    }
+
+    private func checkWrites(_ connection: Connection) async -> Finding {
+        do {
+            guard let reason = try await connection.readOnlyReason() else {
+                return .ok("writes", "the server accepts writes")
+            }
+            return .fail(
+                "writes", reason,
+                fix: "let DATABASE_URL name the primary; of several hosts, the one that accepts writes is chosen")
+        } catch {
+            return .fail("writes", "\(error)", fix: "see the server's log", code: Failure.unreachable)
+        }
+    }
+
+    private func checkSchema(_ connection: Connection) async -> Finding {
+        do {
+            let newer = try await environment.migrator().require(on: connection)
+            let mayRead = try await connection.query(
+                """
+                select case
+                    when has_schema_privilege('errand', 'usage') then has_table_privilege('errand.migration', 'select')
+                    else false
+                end
+                """
+            ).scalar(Bool.self)
+            guard mayRead else { return .ok("schema", "not checked: this user lacks the right") }
+            if let newer { return .ok("schema", "of errand \(newer), on which this program can run") }
+            let version = try await connection.query("select errand.schema_version()").scalar(Int.self)
+            return .ok("schema", "version \(version), as this program needs it")
+        } catch let error as PostgresError where error.sqlState == "42501" {
+            return .fail(
+                "schema", error.detail, fix: "grant \(role.right.role) to the user of DATABASE_URL")
+        } catch let error as PostgresError where error.code == .schema {
+            return .fail("schema", error.detail, fix: error.hint ?? "run `errand migrate` of the newest version")
+        } catch {
+            let failure = Failure(error) ?? Failure(code: Failure.failed, "\(error)")
+            return .fail("schema", failure.message, fix: "run `errand migrate`", code: failure.code)
+        }
+    }
+
+    /// A copy claims and schedules nothing until it is adopted.
+    private func checkHome(_ connection: Connection) async -> Finding {
+        do {
+            let original = try await connection.query("select errand.copy_of()").scalar(String?.self)
+            guard let original else { return .ok("home", "this database is no copy of another") }
+            return .fail(
+                "home", "nothing is claimed or scheduled here: this database is a copy of \(original)",
+                fix: "when the original runs no jobs any more: select errand.adopt('…')")
+        } catch  where error.sqlState == "42501" {
+            return .ok("home", "not checked: this user lacks the right")
+        } catch {
+            return .fail("home", "\(error)", fix: "see the server's log", code: Failure.failed)
+        }
+    }
+
+    /// Compares this host's clock with the server's, within half a round trip.
+    private func checkClock(_ connection: Connection) async -> Finding {
+        do {
+            let before = Date()
+            let server = try await connection.query("select clock_timestamp()").scalar(Timestamp.self)
+            let took = Date().timeIntervalSince(before)
+            let skew = server.date.timeIntervalSince(before) - took / 2
+            let text = String(format: "%.0f ms from the server's, give or take %.0f", skew * 1000, took * 500)
+            guard abs(skew) > 1 + took / 2 else { return .ok("clock", text) }
+            return .fail(
+                "clock", text, fix: "let both hosts keep time by NTP (chrony): more than 1 s apart, ticks come late",
+                code: Failure.failed)
+        } catch {
+            return .fail("clock", "\(error)", fix: "see the server's log", code: Failure.unreachable)
+        }
+    }
+
+    /// Behind a transaction pooler everything but wake-ups works, so that is no failure.
+    private func checkWakeups(_ configuration: PostgresConfiguration) async -> Finding {
+        let name = "wake-ups"
+        let database = Database(configuration: configuration, maximumConnections: 1, logger: environment.logger)
+        do {
+            let connection = try await database.makeConnection()
+            let isDelivered = try await connection.listenIsDelivered(from: database)
+            await connection.close()
+            await database.close()
+            if isDelivered { return .ok(name, "NOTIFY is delivered: no pooler drops it") }
+            let poll = environment.settings.value(.pollInterval)?.text ?? "-"
+            let detail = "NOTIFY is not delivered: a pooler drops it, and workers poll every \(poll)"
+            if environment.settings.value(.listen)?.text == "false" { return .ok(name, detail) }
+            return .warn(
+                name, detail,
+                fix: "give workers a DATABASE_URL past the pooler, or set ERRAND_LISTEN=false if polling is intended")
+        } catch {
+            await database.close()
+            let isRefused = error.code == .connectionLost
+            return .fail(
+                name, "\(error)", fix: isRefused ? "allow this user three connections" : "see the server's log",
+                code: Failure.unreachable)
+        }
+    }
+}

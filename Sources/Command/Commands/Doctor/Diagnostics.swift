@@ -1,0 +1,189 @@
+import Errand
+import ErrandImages
+import ErrandPush
+import ErrandStorage
+import Foundation
+import Jobs
+import Postgres
+import Web
+
+/// The checks of `errand doctor`. None throws: each error is a finding.
+struct Diagnostics: Sendable {
+    let environment: Environment
+    let role: DoctorRole
+
+    var checks: [@Sendable () async -> [Finding]] {
+        var checks: [@Sendable () async -> [Finding]] = [checkDatabase]
+        if role.runsSchedules { checks.append(checkZones) }
+        // A malformed ERRAND_APPS is a finding of the database checks.
+        let apps = (try? environment.jobApps()) ?? []
+        if role.runsJobs {
+            if apps.contains(.media) { checks.append(checkStorage) }
+            if apps.contains(.activity) { checks.append(checkPushes) }
+            if apps.contains(.media) { checks.append(checkImages) }
+        }
+        if role.isService || role == .web { checks.append(checkAddress) }
+        return checks
+    }
+}
+
+// MARK: - This host
+extension Diagnostics {
+    @Sendable private func checkZones() async -> [Finding] {
+        do {
+            _ = try Zone(named: "Europe/Paris")
+            return [.ok("time zones", "tzdata \(Zone.dataVersion ?? "of an unknown version")")]
+        } catch {
+            return [.fail("time zones", "\(error)", fix: "apt-get install tzdata")]
+        }
+    }
+
+    @Sendable private func checkStorage() async -> [Finding] {
+        let name = "storage"
+        let store: any ObjectStore
+        do {
+            if case .folder(let path) = try environment.settings.storageLocation(),
+                !FileManager.default.fileExists(atPath: path)
+            {
+                return [Self.finding(ofMissingFolder: path)]
+            }
+            store = try environment.settings.objectStore(environment.storeIdentity)
+        } catch {
+            return [.fail(name, "\(error)", fix: "set ERRAND_STORAGE to a folder, or STORAGE_URL: docs/storage.md")]
+        }
+        let finding = await finding(of: store, name)
+        await store.stop()
+        return [finding]
+    }
+
+    /// A disk that isn't mounted, or a new store: the doctor only checks whether this user could create it.
+    private static func finding(ofMissingFolder path: String) -> Finding {
+        var above = URL(fileURLWithPath: path).standardized
+        var isFolder: ObjCBool = false
+        repeat {
+            above.deleteLastPathComponent()
+        } while above.path != "/" && !FileManager.default.fileExists(atPath: above.path)
+        let exists = FileManager.default.fileExists(atPath: above.path, isDirectory: &isFolder)
+        guard exists, isFolder.boolValue, FileManager.default.isWritableFile(atPath: above.path) else {
+            return .fail(
+                "storage", "\(path): it doesn't exist, and this user can't create it in \(above.path)",
+                fix: "make it a folder of this user, or name another in ERRAND_STORAGE")
+        }
+        return .warn(
+            "storage", "\(path) doesn't exist: jobs that need it wait",
+            fix: "mount its disk; `errand storage init` creates a new one")
+    }
+
+    private func finding(of store: any ObjectStore, _ name: String) async -> Finding {
+        let url = environment.settings.value(.storageURL)
+        let root = url == nil ? environment.settings.value(.storage)?.text ?? "" : "the store of STORAGE_URL"
+        do {
+            try await store.check()
+            let key = try ObjectKey("errand-doctor-\(ProcessInfo.processInfo.processIdentifier)")
+            let bytes = Array("errand doctor".utf8)
+            try await store.put(bytes, at: key)
+            let isSame = try await store.get(key) == bytes
+            try await store.delete(key)
+            guard isSame else { throw StorageError(.failed, "read other bytes than were written") }
+            return .ok(name, "\(root) can be written to and read from")
+        } catch let error as StorageError where error.code == .wrongStore {
+            return .fail(
+                name, error.detail,
+                fix: "mount its disk, or correct STORAGE_URL; `errand storage init` sets up a new one")
+        } catch {
+            let fix =
+                url == nil
+                ? "make it a folder of this user with room left, or name another in ERRAND_STORAGE"
+                : "docs/storage.md says what a bucket has to allow"
+            return .fail(name, "\(root): \(error)", fix: fix)
+        }
+    }
+
+    /// Whether the address for health and metrics is free. Only `errand web` fails if it isn't.
+    @Sendable private func checkAddress() async -> [Finding] {
+        let name = "address"
+        do {
+            guard let address = try environment.settings.webAddress(isWeb: role == .run || role == .web) else {
+                return [.ok(name, "health and metrics are not served")]
+            }
+            do {
+                try await address.tryListening()
+                return [.ok(name, "\(address) is free")]
+            } catch {
+                let fix = "unless Errand runs here already: let ERRAND_WEB_ADDRESS name a free address, or off"
+                return [
+                    role == .web
+                        ? .fail(name, "\(address): \(error)", fix: fix)
+                        : .warn(name, "\(address): \(error)", fix: fix)
+                ]
+            }
+        } catch {
+            return [.fail(name, "\(error)", fix: "set ERRAND_WEB_ADDRESS to host:port, or off")]
+        }
+    }
+
+    /// Shows where pushes would go, and sends none.
+    @Sendable private func checkPushes() async -> [Finding] {
+        let name = "pushes"
+        do {
+            let service = try environment.settings.pushService(environment.logger)
+            await service.stop()
+            return switch service.route {
+            case .apns: [.ok(name, "to Apple's server `\(environment.settings.value(.apnsServer)?.text ?? "")`")]
+            case .log: [.ok(name, "to the log and no device, as ERRAND_PUSH says")]
+            case .none:
+                [
+                    .warn(
+                        name, "no key is set: no push is sent, and jobs with pushes wait",
+                        fix: "set APNS_KEY, APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC; or ERRAND_PUSH=log to try out")
+                ]
+            }
+        } catch {
+            return [.fail(name, "\(error)", fix: "docs/settings.md says what each setting of APNs has to be")]
+        }
+    }
+
+    /// Compresses a small photo of each input format, and makes one result of each output format.
+    @Sendable private func checkImages() async -> [Finding] {
+        let pool = ImageProcessPool(.init(processes: 1), logger: environment.logger)
+        var reads: [String] = []
+        var writes: [String] = []
+        var findings: [Finding] = []
+        for format in ImageFormat.allCases {
+            do {
+                _ = try await pool.compress(SamplePhoto.bytes(format))
+                reads.append(format.rawValue)
+            } catch let error as ImageError where error.code == .unavailable {
+                await pool.stop()
+                return [
+                    .fail(
+                        "image program", error.detail,
+                        fix: "put errand-image beside errand, and apt-get install libvips42", code: Failure.unreachable
+                    )
+                ]
+            } catch {
+                findings.append(Self.lack(of: format.rawValue, "read", error))
+            }
+        }
+        for format in ImageRequest.Format.allCases {
+            var request = ImageRequest()
+            request.format = format
+            do {
+                _ = try await pool.compress(SamplePhoto.bytes(.png), as: request)
+                writes.append(format.rawValue)
+            } catch {
+                findings.append(Self.lack(of: format.rawValue, "written", error))
+            }
+        }
+        await pool.stop()
+        let list = "reads \(reads.joined(separator: ", ")); writes \(writes.joined(separator: ", "))"
+        return [.ok("image program", "errand-image starts")]
+            + (findings.isEmpty ? [.ok("image formats", list)] : findings)
+    }
+
+    private static func lack(of format: String, _ verb: String, _ error: any Error) -> Finding {
+        .fail(
+            "image formats", "\(format) can't be \(verb): \(error)",
+            fix: "apt-get install libvips42 libheif1, with its plugins where the distribution splits them off")
+    }
+}

@@ -1,0 +1,87 @@
+import Dispatch
+import Foundation
+import Logging
+import Postgres
+import Synchronization
+
+/// Handles SIGTERM and SIGINT: the first requests a graceful stop, a later one an immediate stop; see ``StopRequests``.
+enum StopSignals {
+    private static let state = Mutex((requests: StopRequests(), waiters: [CheckedContinuation<Void, Never>]()))
+    /// Signals are handled and the stop is enforced on this queue, even if handlers block all of Swift's shared
+    /// threads.
+    private static let queue = DispatchQueue(label: "errand.stopping")
+
+    /// Runs `serve`. Signals stop it, first gracefully, then by cancellation.
+    ///
+    /// - Parameter limit: how long the stop may take. After that, or 2 s after a later signal, the process exits with
+    ///   1.
+    static func run(within limit: Duration, _ serve: @escaping @Sendable () async throws -> Void) async throws {
+        let start = AsyncStream<Void>.makeStream()
+        let serving = Task {
+            // Not before the signal handlers are installed.
+            for await _ in start.stream { break }
+            try await serve()
+        }
+        var sources: [any DispatchSourceSignal] = []
+        for number in [SIGTERM, SIGINT] {
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler { heard(serving, limit: limit) }
+            sources.append(source)
+            await withCheckedContinuation { continuation in
+                source.setRegistrationHandler { continuation.resume() }
+                source.resume()
+            }
+        }
+        defer { sources.forEach { $0.cancel() } }
+        start.continuation.yield()
+        do {
+            try await serving.value
+        } catch  where wasCancelled(by: error) {
+            // Stopped before it began to serve.
+        }
+    }
+
+    /// Returns at the first signal.
+    static func requested() async {
+        await withCheckedContinuation { continuation in
+            let isRequested = state.withLock { state in
+                if !state.requests.isRequested { state.waiters.append(continuation) }
+                return state.requests.isRequested
+            }
+            if isRequested { continuation.resume() }
+        }
+    }
+
+    /// Handles a signal. A later one, or one before serving began, stops the work immediately.
+    private static func heard(_ serving: Task<Void, any Error>, limit: Duration) {
+        let (step, waiters) = state.withLock { state in
+            defer { state.waiters = [] }
+            return (state.requests.heard(at: .now), state.waiters)
+        }
+        guard step != .ignored else { return }
+        waiters.forEach { $0.resume() }
+        if step == .atOnce || waiters.isEmpty { serving.cancel() }
+        let timeout = step == .graceful ? limit : .seconds(2)
+        queue.asyncAfter(deadline: .now() + timeout / .seconds(1)) {
+            LogWriter.standardError.write(
+                "errand: running work did not end within \(timeout) of the signal; its leases expire\n")
+            LogWriter.standardError.flush(within: .seconds(1))
+            _exit(Failure.failed)
+        }
+    }
+
+    /// Exits with 1 immediately: a worker that hangs can't release its jobs. They run elsewhere after its
+    /// lease expires.
+    static func end(becauseOf standstill: String, _ logger: Logger) {
+        logger.critical(
+            "this worker stands still and exits: its jobs run elsewhere after its lease expires",
+            metadata: ["reason": "\(standstill)"])
+        LogWriter.standardError.flush(within: .seconds(1))
+        _exit(Failure.failed)
+    }
+
+    private static func wasCancelled(by error: any Error) -> Bool {
+        let isCancellation = error is CancellationError || (error as? PostgresError)?.code == .cancelled
+        return isCancellation && state.withLock { $0.requests.isRequested }
+    }
+}

@@ -1,0 +1,103 @@
+import CoreMetrics
+import Errand
+import Logging
+import Postgres
+import Web
+
+/// The web server of a process: collects the metrics of the other services, and serves them.
+struct WebServer: Sendable {
+    let address: Web.Address
+    private let isWeb: Bool
+    private let configuration: PostgresConfiguration
+    private let migrator: Migrator
+    private let registry = MetricRegistry()
+    private let logger: Logger
+
+    /// Makes this process collect metrics, so it must come before services with metrics. Once per process.
+    ///
+    /// - Parameter isWeb: whether it serves the whole queue's metrics, and listens at the default address. If every
+    ///   worker served them, sums over workers would count them many times.
+    /// - Returns: nil if it must not listen.
+    init?(_ environment: Environment, isWeb: Bool) throws {
+        guard let address = try environment.settings.webAddress(isWeb: isWeb) else { return nil }
+        self.address = address
+        self.isWeb = isWeb
+        configuration = try environment.database()
+        migrator = try environment.migrator()
+        logger = environment.logger
+        MetricsSystem.bootstrap(registry)
+    }
+
+    /// Serves until its task is cancelled. If the address can't be used, it retries, with one warning: jobs run without
+    /// monitoring.
+    func serve(for worker: Worker?) async {
+        var backoff = Backoff(first: .seconds(1), cap: .seconds(30))
+        var level = Logger.Level.warning
+        while !Task.isCancelled {
+            do {
+                try await listen(for: worker)
+            } catch {
+                logger.log(
+                    level: level, "can't serve health and metrics: let ERRAND_WEB_ADDRESS name a free address, or off",
+                    metadata: ["address": "\(address)", "error": "\(error)"])
+                level = .debug
+                try? await Task.sleep(for: backoff.next())
+            }
+        }
+    }
+
+    /// Listens and answers until a graceful shutdown or the end of its task.
+    ///
+    /// - Throws: ``ListenError`` if it can't listen at its address.
+    func listen(for worker: Worker? = nil) async throws {
+        // Its own connections: monitoring must not wait for the monitored services.
+        let database = Database(
+            configuration: configuration, maximumConnections: 2, waitLimit: .seconds(2), logger: logger)
+        var checks = [
+            ReadinessCheck("database") { _ = try await database.query("select 1") },
+            ReadinessCheck("schema") {
+                do {
+                    try await database.withConnection { try await migrator.require(on: $0) }
+                } catch let failure as Failure {
+                    throw NotReady(failure.message)
+                }
+            },
+        ]
+        if isWeb {
+            checks.append(
+                ReadinessCheck("metrics") {
+                    let right = "select has_function_privilege('errand.metrics()', 'execute'), current_user::text"
+                    let (mayRead, user) = try await database.query(Statement(right))[0].decode(Bool.self, String.self)
+                    guard mayRead else {
+                        throw NotReady("\(user) may not read them: have `grant errand_monitor to \"\(user)\"` run")
+                    }
+                })
+        }
+        if let worker {
+            checks.append(
+                ReadinessCheck("worker") {
+                    guard worker.isRegistered else { throw NotReady("it has no lease, and claims nothing") }
+                })
+        }
+        do {
+            try await Web(
+                address: address, queue: isWeb ? database : nil, registry: registry, checks: checks, logger: logger
+            )
+            .run()
+        } catch {
+            await database.close()
+            throw error
+        }
+        await database.close()
+    }
+}
+
+extension Settings {
+    /// The address of the web server; nil if it is off.
+    ///
+    /// - Parameter isWeb: whether it serves the whole queue's metrics, and so listens at the default address.
+    func webAddress(isWeb: Bool) throws -> Web.Address? {
+        if !isWeb, case .fallback? = value(.webAddress)?.origin { return nil }
+        return try value(.webAddress) { text -> Web.Address?? in text == "off" ? .some(nil) : Web.Address(text) }
+    }
+}
