@@ -177,6 +177,12 @@ private struct Maintenance: MaintenanceTask {
     let database: Database
     let logger: Logger
     let name = "maintain"
+    private var backoff = Backoff(first: .milliseconds(200), cap: .seconds(60))
+
+    init(database: Database, logger: Logger) {
+        self.database = database
+        self.logger = logger
+    }
 
     /// Partitions come first: without the partition of its day, a completed job would stay in the default partition.
     mutating func once() async throws -> Duration {
@@ -185,26 +191,29 @@ private struct Maintenance: MaintenanceTask {
         let pruned = try await database.query("select errand.prune_v1()").scalar(Int.self)
         let ticks = try await database.query("select errand.prune_ticks_v1()").scalar(Int.self)
         logger.debug("maintained", metadata: ["records_pruned": "\(pruned)", "ticks_pruned": "\(ticks)"])
-        guard isDone else { return MaintainPlan.again }
+        guard isDone else { return Share.delay(after: .now - called, atLeast: backoff.next()) }
+        backoff.reset()
         return MaintainPlan.maintained(removed: max(pruned, ticks), took: .now - called)
     }
 
-    /// Each step is a transaction of its own, so that completions never wait for more than one of them. Returns false
-    /// if another session reads the history or changes the same partition. Then the step changed nothing and blocked
-    /// nobody.
+    /// Returns false if another session reads the history, or creates or drops partitions. Then the last step changed
+    /// nothing, and blocked others for 40 ms at most.
     private func changePartitions() async throws -> Bool {
         do {
-            try await database.execute("select errand.make_partitions_v1()")
+            try await makePartitions()
             while try await database.query("select errand.drop_partition_v1()").scalar(Bool.self) {}
             return true
-        } catch  where Self.statesOfOthers.contains(error.sqlState) {
+        } catch where error.sqlState == "55P03" {
             return false
         }
     }
 
-    /// Lock not available, or a partition that another process has just made (duplicate table, unique violation) or
-    /// dropped (undefined table).
-    private static let statesOfOthers: Set<String?> = ["55P03", "42P07", "23505", "42P01"]
+    /// Each day is a transaction of its own, so that completions never wait for more than one of them.
+    private func makePartitions() async throws(PostgresError) {
+        for day in 0...MaintainPlan.daysAhead {
+            try await database.execute(Statement("select errand.make_partitions_v1($1::int4)", [day]))
+        }
+    }
 
     mutating func failed() {}
 }

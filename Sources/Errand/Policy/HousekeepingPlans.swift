@@ -101,8 +101,8 @@ enum StatisticsPlan {
 /// When partitions are made and dropped, and old records pruned.
 enum MaintainPlan {
     static let interval: Duration = .seconds(3600)
-    /// After the lock of the history was not available.
-    static let again: Duration = .seconds(60)
+    /// The days after today that have partitions. Completions go on for as long if maintenance fails.
+    static let daysAhead = 3
     /// While there is more to prune than one call takes.
     static let more: Duration = .seconds(1)
     /// The most records of one sort that a call prunes.

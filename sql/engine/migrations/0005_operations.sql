@@ -120,8 +120,8 @@ comment on column errand.maintenance_task.name is
 comment on column errand.maintenance_task.done_by is 'application_name of the program';
 comment on column errand.maintenance_task.note is 'the result';
 
--- errand.try_lock, errand.lock_limits and errand.lock_claims lock these tables, which stay empty. A table lock needs a
--- right to the table and no transaction id. Any session could hold an advisory lock.
+-- errand.try_lock, errand.lock_limits, errand.lock_claims and the functions of partitions lock these tables, which stay
+-- empty. A table lock needs a right to the table and no transaction id. Any session could hold an advisory lock.
 create table errand.promote_lock ();
 create table errand.release_lock ();
 create table errand.rescue_lock ();
@@ -129,6 +129,7 @@ create table errand.isolate_lock ();
 create table errand.statistics_lock ();
 create table errand.limits_lock ();
 create table errand.claims_lock ();
+create table errand.partitions_lock ();
 comment on table errand.promote_lock is 'Empty. Locked by the session that promotes due scheduled jobs';
 comment on table errand.release_lock is 'Empty. Locked by the session that releases parked jobs';
 comment on table errand.rescue_lock is 'Empty. Locked by the session that rescues the jobs of lost workers';
@@ -136,6 +137,7 @@ comment on table errand.isolate_lock is 'Empty. Locked by the session that relea
 comment on table errand.statistics_lock is 'Empty. Locked by the session that refreshes the statistics';
 comment on table errand.limits_lock is 'Empty. Locked by the session that admits jobs under limits and rates';
 comment on table errand.claims_lock is 'Empty. Locked by the session that makes a large claim';
+comment on table errand.partitions_lock is 'Empty. Locked by the session that creates or drops partitions';
 
 create table errand.home (
     system_identifier bigint not null,

@@ -7,7 +7,8 @@
 -- short transaction, and an interrupted run continues where it stopped.
 --
 -- Detaching locks the whole history for a moment. Raises 55P03 if a session reads the history for longer than 40 ms,
--- because completions would wait behind the lock. Raises ER422 for less than a day.
+-- because completions would wait behind the lock, or if another session creates or drops partitions. Raises ER422 for
+-- less than a day.
 create or replace function errand.drop_partition_v1(keep_history int default 7) returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
@@ -21,6 +22,7 @@ begin
         raise exception 'drop_partition_v1: keep_history: expected at least 1 day, got %', keep_history
             using errcode = 'ER422';
     end if;
+    lock table errand.partitions_lock in share update exclusive mode;
     select relname, relispartition into part, is_attached
     from pg_class
     where relnamespace = 'errand'::regnamespace and relkind = 'r' and relname ~ '^history_\d{8}$'

@@ -3,7 +3,8 @@
 --
 -- Days are days in UTC. Jobs are enqueued and completed meanwhile: a table is created alone and then attached. That
 -- locks only the default partition, for as long as its scan takes; it is empty as a rule. Raises 55P03 and changes
--- nothing if a session reads one of the tables as a whole for longer than 40 ms: call it again later.
+-- nothing if another session creates or drops partitions, or reads one of the tables as a whole, for longer than 40 ms:
+-- call it again later.
 --
 -- If maintenance comes late, jobs of today have ended in history_default. Those stay there and are deleted row by row
 -- when their time is over. The partition has the rest of the day, from the next full hour on. If payload_default holds
@@ -18,6 +19,7 @@ declare
     begins timestamptz;
     made int := 0;
 begin
+    lock table errand.partitions_lock in share update exclusive mode;
     for part_day in select now()::date + ahead from generate_series(0, days_ahead) as ahead loop
         part := 'history_' || to_char(part_day, 'YYYYMMDD');
         continue when to_regclass('errand.' || part) is not null;
