@@ -35,15 +35,16 @@ public struct Housekeeping: Service {
 
     /// Runs until `stop` is raised, then finishes running statements.
     func run(until stop: Signal) async {
-        let stops = (0..<6).map { _ in Signal() }
+        let stops = (0..<7).map { _ in Signal() }
         let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
         await withTaskGroup { group in
             group.addTask { await run(Promotion(database: own), until: stops[0]) }
             group.addTask { await run(Rescue(database: own, logger: logger), until: stops[1]) }
-            group.addTask { await run(Maintenance(database: own, logger: logger), until: stops[2]) }
-            group.addTask { await run(Statistics(database: own), until: stops[3]) }
-            group.addTask { await run(Isolation(database: own), until: stops[4]) }
-            group.addTask { await run(Release(database: own), until: stops[5]) }
+            group.addTask { await run(Partitions(database: own), until: stops[2]) }
+            group.addTask { await run(Pruning(database: own, logger: logger), until: stops[3]) }
+            group.addTask { await run(Statistics(database: own), until: stops[4]) }
+            group.addTask { await run(Isolation(database: own), until: stops[5]) }
+            group.addTask { await run(Release(database: own), until: stops[6]) }
             await stop.wait()
             for stop in stops { stop.raise() }
         }
@@ -173,34 +174,24 @@ private struct Statistics: MaintenanceTask {
     mutating func failed() {}
 }
 
-private struct Maintenance: MaintenanceTask {
+private struct Partitions: MaintenanceTask {
     let database: Database
-    let logger: Logger
-    let name = "maintain"
+    let name = "partitions"
     private var backoff = Backoff(first: .milliseconds(200), cap: .seconds(60))
 
-    init(database: Database, logger: Logger) {
-        self.database = database
-        self.logger = logger
-    }
+    init(database: Database) { self.database = database }
 
-    /// Partitions come first: without the partition of its day, a completed job would stay in the default partition.
     mutating func once() async throws -> Duration {
-        let called = ContinuousClock.now
-        let isDone = try await changePartitions()
-        let pruned = try await database.query("select errand.prune_v1()").scalar(Int.self)
-        let ticks = try await database.query("select errand.prune_ticks_v1()").scalar(Int.self)
-        logger.debug("maintained", metadata: ["records_pruned": "\(pruned)", "ticks_pruned": "\(ticks)"])
-        guard isDone else { return Share.delay(after: .now - called, atLeast: backoff.next()) }
+        guard try await change() else { return backoff.next() }
         backoff.reset()
-        return MaintainPlan.maintained(removed: max(pruned, ticks), took: .now - called)
+        return MaintainPlan.interval
     }
 
     /// Returns false if another session reads the history, or creates or drops partitions. Then the last step changed
     /// nothing, and blocked others for 40 ms at most.
-    private func changePartitions() async throws -> Bool {
+    private func change() async throws -> Bool {
         do {
-            try await makePartitions()
+            try await create()
             while try await database.query("select errand.drop_partition_v1()").scalar(Bool.self) {}
             return true
         } catch where error.sqlState == "55P03" {
@@ -209,10 +200,26 @@ private struct Maintenance: MaintenanceTask {
     }
 
     /// Each day is a transaction of its own, so that completions never wait for more than one of them.
-    private func makePartitions() async throws(PostgresError) {
+    private func create() async throws(PostgresError) {
         for day in 0...MaintainPlan.daysAhead {
             try await database.execute(Statement("select errand.make_partitions_v1($1::int4)", [day]))
         }
+    }
+
+    mutating func failed() {}
+}
+
+private struct Pruning: MaintenanceTask {
+    let database: Database
+    let logger: Logger
+    let name = "prune"
+
+    mutating func once() async throws -> Duration {
+        let called = ContinuousClock.now
+        let pruned = try await database.query("select errand.prune_v1()").scalar(Int.self)
+        let ticks = try await database.query("select errand.prune_ticks_v1()").scalar(Int.self)
+        logger.debug("pruned", metadata: ["records": "\(pruned)", "ticks": "\(ticks)"])
+        return MaintainPlan.pruned(max(pruned, ticks), took: .now - called)
     }
 
     mutating func failed() {}

@@ -108,9 +108,9 @@ enum MaintainPlan {
     /// The most records of one sort that a call prunes.
     static let batch = 10_000
 
-    /// The delay after a call that removed that many records of its biggest sort.
-    static func maintained(removed: Int, took: Duration) -> Duration {
-        Share.delay(after: took, atLeast: removed >= batch ? more : interval)
+    /// The delay after a call that pruned that many records of its biggest sort.
+    static func pruned(_ count: Int, took: Duration) -> Duration {
+        Share.delay(after: took, atLeast: count >= batch ? more : interval)
     }
 }
 

@@ -69,9 +69,9 @@ import Testing
 
     @Test("maintenance comes hourly, and takes 2 % of the time while there is more to prune")
     func maintenance() {
-        #expect(MaintainPlan.maintained(removed: 9_999, took: .seconds(1)) == .seconds(3600))
-        #expect(MaintainPlan.maintained(removed: 10_000, took: .milliseconds(10)) == .seconds(1))
-        #expect(MaintainPlan.maintained(removed: 10_000, took: .seconds(10)) == .seconds(490))
+        #expect(MaintainPlan.pruned(9_999, took: .seconds(1)) == .seconds(3600))
+        #expect(MaintainPlan.pruned(10_000, took: .milliseconds(10)) == .seconds(1))
+        #expect(MaintainPlan.pruned(10_000, took: .seconds(10)) == .seconds(490))
     }
 
     @Test("an outage logs a line every ten seconds")

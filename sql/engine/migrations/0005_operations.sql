@@ -116,7 +116,7 @@ comment on table errand.maintenance_task is 'The last run of each maintenance ta
 comment on column errand.maintenance_task.done_at is 'start of the last run';
 comment on column errand.maintenance_task.took_ms is 'how long it took';
 comment on column errand.maintenance_task.name is
-    'statistics, rescue, maintain, or schedule (a scheduler read the schedules)';
+    'statistics, rescue, prune, or schedule (a scheduler read the schedules)';
 comment on column errand.maintenance_task.done_by is 'application_name of the program';
 comment on column errand.maintenance_task.note is 'the result';
 

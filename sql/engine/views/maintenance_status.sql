@@ -8,13 +8,13 @@ select
     maintenance_task.done_by,
     maintenance_task.note,
     maintenance_task.done_at < now() - case maintenance_task.name
-        when 'maintain' then interval '3 hours' when 'schedule' then interval '1 minute' else interval '5 minutes'
+        when 'prune' then interval '3 hours' when 'schedule' then interval '1 minute' else interval '5 minutes'
     end as is_late
 from errand.maintenance_task;
 comment on view errand.maintenance_status is
     'The last run of each maintenance task, who did it, how long it took, and its result';
 comment on column errand.maintenance_status.task is
-    'statistics, rescue, maintain, or schedule (a scheduler read the schedules)';
+    'statistics, rescue, prune, or schedule (a scheduler read the schedules)';
 comment on column errand.maintenance_status.done_at is 'start of the last run';
 comment on column errand.maintenance_status.silent_for is 'how long ago that is';
 comment on column errand.maintenance_status.took_ms is 'how long it took';

@@ -180,7 +180,7 @@ begin
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);
-    perform errand.record_maintenance_task('maintain', began, format('%s records removed', total));
+    perform errand.record_maintenance_task('prune', began, format('%s records removed', total));
     return most;
 end
 $$;
