@@ -42,12 +42,6 @@ package struct IdlePollingPolicy {
     /// The shortest time between two lowerings of the flag.
     package static let lowerDelay: Duration = .milliseconds(100)
 
-    /// The delay between two probes while the flag is up and jobs come. They find nothing. But the server process of a
-    /// connection that has slept for 50 ms claims 0.3 ms slower than one whose code and data are in the CPU's caches.
-    package static let warmDelay: Duration = .milliseconds(20)
-    /// The longest time between the last two claims that returned jobs, and since the last one, while jobs come.
-    package static let warmSpan: Duration = .milliseconds(100)
-
     /// How many wake-ups within ``span`` the flag stays up for.
     package static let wakeUps = 50.0
     package static let span: Duration = .milliseconds(500)
@@ -67,8 +61,6 @@ package struct IdlePollingPolicy {
     /// The probe interval without wake-ups; twice as long with them.
     private let interval: Duration
     private var lastWork: Duration?
-    /// When the claim before the last one returned jobs.
-    private var earlierWork: Duration?
     private var lastWake: Duration?
     private var lastProbe: Duration?
     /// The flag is up: each enqueue sends a NOTIFY.
@@ -91,7 +83,6 @@ package struct IdlePollingPolicy {
 
     /// A claim returned jobs.
     package mutating func worked(at now: Duration) {
-        earlierWork = lastWork
         lastWork = now
         firstUnservedWake = nil
         soonProbes = Double(Self.emptyProbes)
@@ -135,7 +126,7 @@ package struct IdlePollingPolicy {
         let longest = interval * (listens ? 2 : 1)
         let delay =
             if arms {
-                min(armedDelay, isWarm(at: now) ? Self.warmDelay : longest)
+                min(armedDelay, longest)
             } else if isBusy {
                 Self.busyDelay
             } else if isQuiet {
@@ -154,11 +145,6 @@ package struct IdlePollingPolicy {
         armedDelay = arms && isArmed ? min(armedDelay * 2, longest) : Self.shortDelay
         isArmed = arms
         return .probe(arms: arms)
-    }
-
-    private func isWarm(at now: Duration) -> Bool {
-        guard let lastWork, let earlierWork else { return false }
-        return max(lastWork - earlierWork, now - lastWork) <= Self.warmSpan
     }
 
     private func soonProbes(at now: Duration) -> Double {
