@@ -194,7 +194,8 @@ private struct Partitions: MaintenanceTask {
             try await create()
             while try await database.query("select errand.drop_partition_v1()").scalar(Bool.self) {}
             return true
-        } catch where error.sqlState == "55P03" {
+        } catch {
+            guard error.sqlState == "55P03" else { throw error }
             return false
         }
     }
