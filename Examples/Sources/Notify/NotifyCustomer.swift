@@ -23,12 +23,11 @@ public struct NotifyCustomerHandler: JobHandler {
         do {
             _ = try await pushes.send(push, at: .now, by: .now + .seconds(30))
             return .done
-        } catch  where error.code == .tokenGone {
-            return .cancel(reason: "the device's token is invalid")
-        } catch  where error.isUnreachable {
-            return .park(dependency: "apns", reason: "\(error)")
-        } catch  where error.isPermanent {
-            return .fail(reason: "\(error)")
+        } catch {
+            if error.code == .tokenGone { return .cancel(reason: "the device's token is invalid") }
+            if error.isUnreachable { return .park(dependency: "apns", reason: "\(error)") }
+            if error.isPermanent { return .fail(reason: "\(error)") }
+            throw error
         }
     }
 }
