@@ -49,11 +49,14 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
+        // How tasks wait for each other.
+        .target(name: "Waiting", swiftSettings: strict),
+
         // The database.
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "Postgres",
-            dependencies: ["CLibpq", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["CLibpq", "Waiting", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict),
 
         // The schemas: a folder of SQL is a module.
@@ -77,6 +80,7 @@ let package = Package(
         .target(
             name: "ErrandImages",
             dependencies: [
+                "Waiting",
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "Logging", package: "swift-log"),
@@ -125,7 +129,7 @@ let package = Package(
         .target(
             name: "Errand",
             dependencies: [
-                "EngineSchema", "Postgres",
+                "EngineSchema", "Postgres", "Waiting",
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
@@ -135,7 +139,8 @@ let package = Package(
         .target(
             name: "ErrandTestKit",
             dependencies: [
-                "AppSchemas", "EngineSchema", "Errand", "Postgres", .product(name: "Logging", package: "swift-log"),
+                "AppSchemas", "EngineSchema", "Errand", "Postgres", "Waiting",
+                .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
 
@@ -176,6 +181,7 @@ let package = Package(
             swiftSettings: strict),
 
         // A mirror of each target, and the program as a whole.
+        .testTarget(name: "WaitingTests", dependencies: ["Waiting"], swiftSettings: strict),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "ErrandTestKit"], swiftSettings: strict),
         .testTarget(
             name: "SchemaTests", dependencies: ["AppSchemas", "EmbedSQL", "EngineSchema", "ErrandTestKit", "Postgres"],

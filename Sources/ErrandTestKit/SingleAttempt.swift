@@ -2,6 +2,7 @@ import Errand
 import Logging
 import Postgres
 import Synchronization
+import Waiting
 
 /// One attempt of one job without a worker, for tests of handlers.
 ///

@@ -15,19 +15,20 @@ from words import house_words
 
 # The folders of modules, each with the modules of ours that it may import.
 MODULES = {
-    "Sources/Postgres": {"CLibpq"},
+    "Sources/Waiting": set(),
+    "Sources/Postgres": {"CLibpq", "Waiting"},
     "sql/engine": {"Postgres"},
     "sql/apps": {"Postgres"},
     "Sources/EmbedSQL": set(),
     "Sources/EmbedSQLPlugin": set(),
-    "Sources/ErrandImages": set(),
+    "Sources/ErrandImages": {"Waiting"},
     "Sources/ImageProcess": {"CSandbox", "CVips", "ErrandImages"},
     "Sources/Outbound": set(),
     "Sources/ErrandStorage": {"Outbound"},
     "Sources/ErrandPush": {"Outbound"},
-    "Sources/Errand": {"EngineSchema", "Postgres"},
+    "Sources/Errand": {"EngineSchema", "Postgres", "Waiting"},
     "Sources/Web": {"Errand", "Postgres"},
-    "Sources/ErrandTestKit": {"AppSchemas", "EngineSchema", "Errand", "Postgres"},
+    "Sources/ErrandTestKit": {"AppSchemas", "EngineSchema", "Errand", "Postgres", "Waiting"},
     "jobs": {"Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
     "Sources/Command": {
         "AppSchemas", "CProcess", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Jobs",
@@ -36,19 +37,18 @@ MODULES = {
 OURS = {
     "AppSchemas", "CLibpq", "CProcess", "CSandbox", "CVips", "CVipsSystem", "Command", "EmbedSQL", "EngineSchema",
     "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit", "ImageProcess", "Jobs", "Outbound",
-    "Postgres", "Web"}
+    "Postgres", "Waiting", "Web"}
 
 # The folders of the engine, lowest first, each with the folders below it that it may use.
 ENGINE = Path("Sources/Errand")
 LAYERS = {
     "Policy": set(),
-    "Waiting": set(),
-    "Job": {"Policy", "Waiting"},
+    "Job": {"Policy"},
     "Queue": {"Policy", "Job"},
     "Telemetry": {"Policy", "Job", "Queue"},
-    "Housekeeping": {"Policy", "Waiting", "Queue"},
-    "Worker": {"Policy", "Waiting", "Job", "Queue", "Telemetry", "Housekeeping"},
-    "Scheduler": {"Policy", "Waiting", "Job", "Queue", "Telemetry"},
+    "Housekeeping": {"Policy", "Queue"},
+    "Worker": {"Policy", "Job", "Queue", "Telemetry", "Housekeeping"},
+    "Scheduler": {"Policy", "Job", "Queue", "Telemetry"},
 }
 
 # The folders whose code may use C types, and those whose code may read the environment.

@@ -115,7 +115,10 @@ struct Serving {
             Duration(setting: text).flatMap { $0 * 3 <= lease ? $0 : nil }
         }
         worker.grace = try settings.value(.grace) { Duration(setting: $0) }
-        if settings.value(.memory) != nil { worker.memory = try settings.value(.memory, parseBytes) }
+        // A HEIC of 48 megapixels takes 544 MB beside usual photos, and two of them never decode at the same time.
+        worker.memory =
+            settings.value(.memory) == nil
+            ? (512 + 64 * ProcessInfo.processInfo.activeProcessorCount) << 20 : try settings.value(.memory, parseBytes)
         worker.name = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
         worker.version = ErrandCommand.version
         return worker

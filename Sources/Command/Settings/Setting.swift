@@ -68,7 +68,7 @@ extension Setting {
     ) { Duration(setting: $0) != nil }
     static let memory = Setting(
         "errand.memory", "ERRAND_MEMORY", nil, expected: "a size such as 512MB or 2GB",
-        "memory that running jobs may take together, as declared by them; unset: no budget"
+        "memory that running jobs may take together, as declared by them; unset: 512MB, and 64MB for each processor"
     ) { parseBytes($0) != nil }
     static let noopCrash = Setting(
         "errand.noop.crash", "ERRAND_NOOP_CRASH", "refuse", expected: "refuse or allow",

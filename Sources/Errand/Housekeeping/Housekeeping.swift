@@ -1,6 +1,7 @@
 import Logging
 import Postgres
 import ServiceLifecycle
+import Waiting
 
 /// Maintains the queue: makes scheduled and parked jobs available, rescues jobs of lost workers, deletes old rows, and
 /// refreshes the statistics of the operators' views.

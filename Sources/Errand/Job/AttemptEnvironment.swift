@@ -1,6 +1,7 @@
 import Logging
 import Postgres
 import Tracing
+import Waiting
 
 /// The parts of a worker that its attempts use.
 package final class AttemptEnvironment: Sendable {
@@ -8,7 +9,8 @@ package final class AttemptEnvironment: Sendable {
     package let database: Database
     package let handlers: Handlers
     let logger: Logger
-    let memory: MemoryBudget
+    /// In bytes.
+    let memory: AsyncSemaphore
     package let progress = ProgressBuffer()
     let commits: any CommitTickets
     /// Nil if nobody collects traces.
@@ -20,7 +22,7 @@ package final class AttemptEnvironment: Sendable {
     ) {
         self.database = database
         self.handlers = handlers
-        self.memory = MemoryBudget(bytes: memory)
+        self.memory = AsyncSemaphore(permits: memory)
         self.commits = commits
         tracer = InstrumentationSystem.tracerIfAny
         self.logger = logger

@@ -1,5 +1,6 @@
 import Logging
 import Postgres
+import Waiting
 
 /// The attempt that is running, and the worker that runs it.
 public struct JobContext: Sendable {

@@ -1,6 +1,7 @@
 import Logging
 import Postgres
 import ServiceLifecycle
+import Waiting
 
 /// Enqueues the jobs of schedules when they are due.
 ///

@@ -1,5 +1,6 @@
 import Logging
 import Postgres
+import Waiting
 
 /// The loop of a scheduler: reads the schedules, records the due ticks, and returns when to go on.
 ///

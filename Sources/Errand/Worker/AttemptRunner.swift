@@ -1,4 +1,5 @@
 import Synchronization
+import Waiting
 
 /// Runs the attempts of a worker: begins them, stops them, and hands each completion to its queue.
 ///

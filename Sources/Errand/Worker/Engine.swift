@@ -1,5 +1,6 @@
 import Logging
 import Postgres
+import Waiting
 
 /// The services of a running worker, from start to stop.
 struct Engine {

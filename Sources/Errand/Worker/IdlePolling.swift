@@ -1,6 +1,7 @@
 import Logging
 import Postgres
 import Synchronization
+import Waiting
 
 /// Probes all sleeping queues with one statement; see ``IdlePollingPolicy``.
 struct IdlePolling {

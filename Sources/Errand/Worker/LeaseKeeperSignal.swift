@@ -1,4 +1,5 @@
 import Synchronization
+import Waiting
 
 /// Wakes the lease keeper, which checks running attempts ten times a second, and rests while nothing runs.
 final class LeaseKeeperSignal: Sendable {

@@ -1,6 +1,7 @@
 import Logging
 import Postgres
 import Synchronization
+import Waiting
 
 /// Makes the round trips of one queue, over two connections.
 ///

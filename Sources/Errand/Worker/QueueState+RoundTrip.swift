@@ -1,4 +1,5 @@
 import Synchronization
+import Waiting
 
 /// The steps of a round trip. ``RoundTrip`` calls them in this order.
 extension QueueState {

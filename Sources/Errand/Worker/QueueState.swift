@@ -1,4 +1,5 @@
 import Synchronization
+import Waiting
 
 /// The state of one queue of a worker: its claims, its slots and its completions.
 ///

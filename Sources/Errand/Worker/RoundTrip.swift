@@ -1,6 +1,7 @@
 import Logging
 import Postgres
 import Synchronization
+import Waiting
 
 /// Writes completions and claims jobs in one pipeline and one commit. Only this type combines the two.
 struct RoundTrip {

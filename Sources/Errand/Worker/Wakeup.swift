@@ -2,6 +2,7 @@ import CoreMetrics
 import Logging
 import Postgres
 import Synchronization
+import Waiting
 
 /// Listens for wake-ups and cancellations on a connection of its own. Both are hints: polls and heartbeats find
 /// everything without them.

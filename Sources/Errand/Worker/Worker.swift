@@ -1,6 +1,7 @@
 import Logging
 import Postgres
 import ServiceLifecycle
+import Waiting
 
 /// Claims jobs, runs them, and writes their outcomes, until it is stopped. It also runs ``Housekeeping``.
 ///

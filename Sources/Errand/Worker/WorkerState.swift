@@ -1,6 +1,7 @@
 import Logging
 import Postgres
 import Synchronization
+import Waiting
 
 /// The state that the services of one worker share.
 final class WorkerState: Sendable {

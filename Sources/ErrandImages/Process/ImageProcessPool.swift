@@ -1,6 +1,7 @@
 import FoundationEssentials
 import Logging
 import SystemPackage
+import Waiting
 
 #if canImport(Glibc)
 import Glibc
@@ -39,16 +40,14 @@ public actor ImageProcessPool {
     private let metrics = ImageMetrics()
     private var idle: [ImageProcessHandle] = []
     private var busy = 0
-    private var admission: Admission
-    private var callers: [Int: CheckedContinuation<Void, any Error>] = [:]
-    private var lastNumber = 0
+    private let places: AsyncSemaphore
     private var isStopped = false
 
     /// Starts no process. From then on, this process ignores SIGPIPE.
     public init(_ configuration: Configuration = Configuration(), logger: Logger) {
         self.configuration = configuration
         self.logger = logger
-        admission = Admission(permits: configuration.processes)
+        places = AsyncSemaphore(permits: configuration.processes)
         // A process that dies while a photo is written to it must not kill this one.
         signal(SIGPIPE, SIG_IGN)
     }
@@ -57,6 +56,9 @@ public actor ImageProcessPool {
 // MARK: - Compressing
 extension ImageProcessPool {
     /// The peak memory of compressing a photo, in bytes, estimated from its header. The estimate is rather high.
+    ///
+    /// The pool bounds how many photos it compresses at the same time, not how large they are. A handler bounds their
+    /// memory with `JobContext.withMemory`: a HEIC of 48 megapixels takes 544 MB, a usual photo 64 MB.
     public static func memory(for photo: [UInt8]) -> Int { (64 << 20) + MemoryDemand.bytes(for: photo) }
 
     /// Compresses a photo that is in memory.
@@ -77,16 +79,17 @@ extension ImageProcessPool {
         }
         _ = try ImageFormat(of: photo)
         let executable = try path()
-        let permit = try await enter(needsMuchMemory: MemoryDemand.bytes(for: photo) > MemoryDemand.much)
-        defer { release(permit) }
-        let start = ContinuousClock.now
-        do {
-            let result = try await compress(photo, as: request, with: executable)
-            metrics?.finished(nil, took: .now - start)
-            return result
-        } catch {
-            metrics?.finished(error, took: .now - start)
-            throw error
+        if isStopped { throw ImageError(.unavailable, "the pool has been stopped") }
+        return try await places.with(1) {
+            let start = ContinuousClock.now
+            do {
+                let result = try await compress(photo, as: request, with: executable)
+                metrics?.finished(nil, took: .now - start)
+                return result
+            } catch {
+                metrics?.finished(error, took: .now - start)
+                throw error
+            }
         }
     }
 
@@ -183,35 +186,5 @@ extension ImageProcessPool {
         let count = buffer.withUnsafeMutableBytes { readlink("/proc/self/exe", $0.baseAddress!, $0.count) }
         return FilePath(String(decoding: buffer.prefix(max(0, count)), as: UTF8.self))
             .removingLastComponent().appending("errand-image").string
-    }
-}
-
-// MARK: - Places
-extension ImageProcessPool {
-    private func enter(needsMuchMemory: Bool) async throws -> Admission.Permit {
-        if isStopped { throw ImageError(.unavailable, "the pool has been stopped") }
-        lastNumber += 1
-        let permit = Admission.Permit(number: lastNumber, needsMuchMemory: needsMuchMemory)
-        if admission.request(permit) { return permit }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { (caller: CheckedContinuation<Void, any Error>) in
-                if Task.isCancelled, admission.cancelWait(permit.number) {
-                    caller.resume(throwing: CancellationError())
-                } else {
-                    callers[permit.number] = caller
-                }
-            }
-        } onCancel: {
-            Task { await self.cancelWait(permit.number) }
-        }
-        return permit
-    }
-
-    private func release(_ permit: Admission.Permit) {
-        for next in admission.release(permit) { callers.removeValue(forKey: next.number)?.resume() }
-    }
-
-    private func cancelWait(_ number: Int) {
-        if admission.cancelWait(number) { callers.removeValue(forKey: number)?.resume(throwing: CancellationError()) }
     }
 }

@@ -1,4 +1,4 @@
-/// Estimates whether decoding a photo takes so much memory that it should run alone.
+/// Estimates the memory that decoding a photo takes.
 ///
 /// Measured: a decoder of baseline JPEG or PNG holds a few rows, one of progressive JPEG all coefficients (3 to 4 bytes
 /// a pixel), one of HEIC and AVIF several whole pictures (about 10 bytes a pixel).
@@ -16,7 +16,4 @@ enum MemoryDemand {
         default: 0
         }
     }
-
-    /// Above this, photos are decoded one at a time.
-    static let much = 200 << 20
 }

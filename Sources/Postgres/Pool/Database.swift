@@ -1,5 +1,6 @@
 import Logging
 import Synchronization
+import Waiting
 
 /// A database, through a pool of connections to it.
 ///

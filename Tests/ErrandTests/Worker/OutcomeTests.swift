@@ -158,24 +158,6 @@ import Testing
         }
     }
 
-    @Test("attempts wait for memory in order of arrival, and the largest runs alone")
-    func memory() {
-        var queue = MemoryQueue(budget: 100)
-        #expect(queue.arrive(1, bytes: 60) == [1])
-        #expect(queue.arrive(2, bytes: 60) == [])
-        #expect(queue.arrive(3, bytes: 10) == [], "nobody overtakes")
-        #expect(queue.leave(bytes: 60) == [2, 3])
-        #expect(queue.arrive(4, bytes: 1000) == [])
-        #expect(queue.arrive(5, bytes: 1) == [])
-        #expect(queue.leave(bytes: 60) == [])
-        #expect(queue.leave(bytes: 10) == [4])
-        #expect(queue.giveUp(4) == nil)
-        #expect(queue.leave(bytes: 1000) == [5])
-        #expect(queue.arrive(6, bytes: 100) == [])
-        #expect(queue.giveUp(6) == [])
-        #expect(queue.taken == 1)
-    }
-
     @Test("attempts run only within the worker's memory budget, and one that is stopped releases its memory")
     func memoryOfAttempts() async throws {
         let most = Mutex((now: 0, most: 0))

@@ -1,6 +1,6 @@
-import Postgres
 import Synchronization
 import Testing
+import Waiting
 
 @Suite("Tasks that wait for a value") struct WaitersTests {
     @Test("a value that comes before its task has gone to sleep is there when it does, once")

@@ -1,4 +1,3 @@
-import Postgres
 import Synchronization
 
 /// Wakes one waiter. Raises without a waiter are remembered as one.

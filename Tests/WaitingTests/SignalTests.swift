@@ -1,6 +1,6 @@
 import Testing
 
-@testable import Errand
+@testable import Waiting
 
 @Suite("A signal") struct SignalTests {
     @Test("signals without a waiter are kept as one")

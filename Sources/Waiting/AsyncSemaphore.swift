@@ -1,10 +1,9 @@
-import Postgres
 import Synchronization
 
-/// The memory that a worker's attempts may take together, as declared by them.
-final class MemoryBudget: Sendable {
+/// Bounds what tasks use together: memory, or processes. First come, first served.
+package final class AsyncSemaphore: Sendable {
     private struct State {
-        var queue: MemoryQueue
+        var permits: Permits
         /// Woken with true to go on, with false to give up.
         var waiters = Waiters<Bool>()
 
@@ -15,21 +14,24 @@ final class MemoryBudget: Sendable {
 
     private let state: Mutex<State>
 
-    /// - Parameter bytes: nil is no budget: no attempt waits.
-    init(bytes: Int?) { state = Mutex(State(queue: MemoryQueue(budget: bytes ?? .max))) }
+    /// - Parameter permits: how many there are; nil is no bound: no task waits.
+    package init(permits: Int?) { state = Mutex(State(permits: Permits(permits ?? .max))) }
 
-    /// Runs `body` once `bytes` are free.
+    /// Runs `body` once `count` permits are free, and holds them until it ends. A task that needs more than there are
+    /// runs alone.
     ///
     /// - Throws: what `body` throws; a `CancellationError` if the task was cancelled before.
-    func with<T: Sendable>(_ bytes: Int, _ body: () async throws -> T) async throws -> T {
-        guard bytes > 0 else { return try await body() }
+    package func with<T>(
+        _ count: Int, isolation: isolated (any Actor)? = #isolation, _ body: () async throws -> T
+    ) async throws -> T {
+        guard count > 0 else { return try await body() }
         let (id, admitted) = state.withLock { state in
             let id = state.waiters.add()
-            return (id, state.admit(state.queue.arrive(id, bytes: bytes)))
+            return (id, state.admit(state.permits.arrive(id, needs: count)))
         }
         resume(admitted)
         guard await isAdmitted(id) else { throw CancellationError() }
-        defer { resume(state.withLock { $0.admit($0.queue.leave(bytes: bytes)) }) }
+        defer { resume(state.withLock { $0.admit($0.permits.leave(count)) }) }
         return try await body()
     }
 
@@ -44,10 +46,10 @@ final class MemoryBudget: Sendable {
         }
     }
 
-    /// A waiter that is already admitted releases its memory when its body ends.
+    /// A waiter that is already admitted releases its permits when its body ends.
     private func giveUp(_ id: UInt64) {
         let (leaver, others) = state.withLock { state in
-            guard let admitted = state.queue.giveUp(id) else {
+            guard let admitted = state.permits.giveUp(id) else {
                 return (nil as Waiters<Bool>.Continuation?, [] as [Waiters<Bool>.Continuation])
             }
             return (state.waiters.wake(id, with: false), state.admit(admitted))
@@ -61,25 +63,24 @@ final class MemoryBudget: Sendable {
     }
 }
 
-/// Decides which waiters get memory of a budget: first come, first served. A need above the whole budget is admitted
-/// alone.
-struct MemoryQueue {
-    let budget: Int
+/// Decides which waiters get permits: first come, first served. A need above all permits is admitted alone.
+struct Permits {
+    let count: Int
     private(set) var taken = 0
     private var inside = 0
-    private var waiting: [(waiter: UInt64, bytes: Int)] = []
+    private var waiting: [(waiter: UInt64, need: Int)] = []
 
-    init(budget: Int) { self.budget = budget }
+    init(_ count: Int) { self.count = count }
 
-    /// A waiter requests memory. Returns the waiters that are admitted now.
-    mutating func arrive(_ waiter: UInt64, bytes: Int) -> [UInt64] {
-        waiting.append((waiter, bytes))
+    /// A waiter requests permits. Returns the waiters that are admitted now.
+    mutating func arrive(_ waiter: UInt64, needs need: Int) -> [UInt64] {
+        waiting.append((waiter, need))
         return admitted()
     }
 
-    /// Memory is released. Returns the waiters that are admitted now.
-    mutating func leave(bytes: Int) -> [UInt64] {
-        taken -= bytes
+    /// Permits are released. Returns the waiters that are admitted now.
+    mutating func leave(_ need: Int) -> [UInt64] {
+        taken -= need
         inside -= 1
         return admitted()
     }
@@ -93,8 +94,8 @@ struct MemoryQueue {
 
     private mutating func admitted() -> [UInt64] {
         var admitted: [UInt64] = []
-        while let first = waiting.first, inside == 0 || first.bytes <= budget - taken {
-            taken += first.bytes
+        while let first = waiting.first, inside == 0 || first.need <= count - taken {
+            taken += first.need
             inside += 1
             admitted.append(first.waiter)
             waiting.removeFirst()
