@@ -25,10 +25,10 @@ public struct ArchiveReceiptHandler: JobHandler {
             // Idempotent: a second attempt finds the same bytes.
             try await store.putOnce(Array(job.text.utf8), at: key, type: ContentType(rawValue: "text/plain"))
             return .done
-        } catch  where error.isUnreachable {
-            return .park(dependency: "storage", reason: "\(error)")
-        } catch  where error.isPermanent {
-            return .fail(reason: "\(error)")
+        } catch {
+            if error.isUnreachable { return .park(dependency: "storage", reason: "\(error)") }
+            if error.isPermanent { return .fail(reason: "\(error)") }
+            throw error
         }
     }
 }
