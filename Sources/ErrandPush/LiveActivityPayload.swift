@@ -63,30 +63,15 @@ public struct LiveActivityPayload: Sendable, Hashable {
             #""content-state":\#(String(decoding: contentState, as: UTF8.self))"#,
         ]
         if let attributes {
-            fields.append(#""attributes-type":\#(Self.quoted(attributes.type))"#)
+            fields.append(#""attributes-type":\#(JSONText.quoted(attributes.type))"#)
             fields.append(#""attributes":\#(String(decoding: attributes.json, as: UTF8.self))"#)
         }
         if let alert {
             fields.append(
-                #""alert":{"title":\#(Self.quoted(alert.title)),"body":\#(Self.quoted(alert.body)),"sound":"default"}"#)
+                #""alert":{"title":\#(JSONText.quoted(alert.title)),"body":\#(JSONText.quoted(alert.body)),"sound":"default"}"#
+            )
         }
         if let dismissal { fields.append(#""dismissal-date":\#(dismissal)"#) }
         return Array(#"{"aps":{\#(fields.joined(separator: ","))}}"#.utf8)
-    }
-
-    /// A text as JSON has it: control characters, quotes and backslashes escaped.
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
-        for scalar in text.unicodeScalars {
-            switch scalar {
-            case "\"": quoted += "\\\""
-            case "\\": quoted += "\\\\"
-            case _ where scalar.value < 0x20:
-                let hex = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
-            default: quoted.unicodeScalars.append(scalar)
-            }
-        }
-        return quoted + "\""
     }
 }

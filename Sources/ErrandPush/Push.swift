@@ -18,7 +18,8 @@ public struct Push: Sendable, Hashable {
         case liveActivity = "liveactivity"
     }
 
-    /// The device's token, in hexadecimal digits. No log line and no error shows the whole token.
+    /// The device's token: hexadecimal digits at Apple, a registration token at Google. No log line and no error shows
+    /// the whole token.
     public var deviceToken: String
     /// Apple's push type.
     public var kind: Kind
@@ -28,9 +29,10 @@ public struct Push: Sendable, Hashable {
     public var expiration: Int64
     /// Of waiting pushes with the same id, the device gets the last one. At most 64 bytes. Default none.
     public var collapseID: String?
-    /// The `apns-id`, which Apple's console shows.
+    /// The `apns-id`, which Apple's console shows. Google has none.
     public var id: UUID
-    /// JSON, at most 4,096 bytes.
+    /// A JSON object, at most 4,096 bytes: the whole body at Apple, the message without its token at Google. See
+    /// ``NotificationPayload``.
     public var payload: [UInt8]
 
     /// A push to one device. All times are absolute.
@@ -55,7 +57,7 @@ extension Push: CustomStringConvertible {
     public var description: String { "push \(id) (\(kind.rawValue)) to \(shownToken)" }
 }
 
-/// Sends pushes: ``APNsService`` to Apple, ``PushLog`` to the log.
+/// Sends pushes: ``APNsService`` to Apple, ``FCMService`` to Google, ``PushLog`` to the log.
 public protocol PushService: Sendable {
     /// Where pushes go.
     var route: PushRoute { get }
@@ -79,6 +81,8 @@ public protocol PushService: Sendable {
 public enum PushRoute: String, Sendable, Hashable {
     /// To Apple.
     case apns
+    /// To Google.
+    case fcm
     /// To the log, and to no device.
     case log
     /// Nowhere: no credentials are set.

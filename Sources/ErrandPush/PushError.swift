@@ -16,6 +16,8 @@ public struct PushError: Error, OutboundError, Sendable, Hashable {
         public static let unreachable = Code(name: "unreachable")
         /// Too many pushes for this one device, for now.
         public static let deviceBusy = Code(name: "too many for one device")
+        /// Too many pushes in all, for now.
+        public static let quotaExceeded = Code(name: "quota exceeded")
         /// The service asks for fewer provider tokens, for now.
         public static let tooManyTokens = Code(name: "too many provider tokens")
         /// The service can't serve the request now.
@@ -32,21 +34,27 @@ public struct PushError: Error, OutboundError, Sendable, Hashable {
     public let code: Code
     /// The HTTP status. Nil if no response came.
     public let status: Int?
-    /// Apple's reason, such as `BadDeviceToken`, or what went wrong. It holds no token and no key.
+    /// The service's reason, such as `BadDeviceToken`, or what went wrong. It holds no token and no key.
     public let reason: String
     /// Since when the token is invalid, where the service says so.
     public let since: Date?
+    /// How long the service wants to be left alone, where it says so.
+    public let retryAfter: Duration?
 
     /// - Parameters:
     ///   - code: what kind of failure it was.
     ///   - status: the HTTP status; nil if no response came.
     ///   - reason: one line without tokens and keys.
     ///   - since: since when the token is invalid.
-    public init(_ code: Code, status: Int? = nil, reason: String, since: Date? = nil) {
+    ///   - retryAfter: how long the service wants to be left alone.
+    public init(
+        _ code: Code, status: Int? = nil, reason: String, since: Date? = nil, retryAfter: Duration? = nil
+    ) {
         self.code = code
         self.status = status
         self.reason = reason
         self.since = since
+        self.retryAfter = retryAfter
     }
 
     /// Whether nothing could be sent.

@@ -26,11 +26,12 @@ struct PushCertificate: Sendable {
         process.waitUntilExit()
     }
 
-    func serverContext() throws -> NIOSSLContext {
+    /// - Parameter protocols: what the server offers (ALPN).
+    func serverContext(_ protocols: [String]) throws -> NIOSSLContext {
         var configuration = TLSConfiguration.makeServerConfiguration(
             certificateChain: try NIOSSLCertificate.fromPEMFile(path).map { .certificate($0) },
             privateKey: .privateKey(try NIOSSLPrivateKey(file: key, format: .pem)))
-        configuration.applicationProtocols = ["h2"]
+        configuration.applicationProtocols = protocols
         return try NIOSSLContext(configuration: configuration)
     }
 }

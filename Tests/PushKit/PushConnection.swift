@@ -67,8 +67,7 @@ final class PushConnection: ChannelInboundHandler {
         _ response: PushResponse, of request: PushRequest, on id: HTTP2StreamID, _ context: ChannelHandlerContext
     ) {
         switch response {
-        case .accepted: reply(200, nil, nil, to: request, on: id, context)
-        case .status(let status, let reason, let since): reply(status, reason, since, to: request, on: id, context)
+        case .accepted, .status, .reply: reply(server.reply(response, to: request), to: request, on: id, context)
         case .after(let pause, let later):
             let bound = NIOLoopBound((self, context), eventLoop: context.eventLoop)
             context.eventLoop.scheduleTask(in: .nanoseconds(Int64(pause / .nanoseconds(1)))) {
@@ -95,25 +94,20 @@ final class PushConnection: ChannelInboundHandler {
     }
 
     private func reply(
-        _ status: Int, _ reason: String?, _ since: Date?, to request: PushRequest, on id: HTTP2StreamID,
-        _ context: ChannelHandlerContext
+        _ reply: PushReply, to request: PushRequest, on id: HTTP2StreamID, _ context: ChannelHandlerContext
     ) {
-        server.record(request, status: status)
-        if status == 200, !hasAccepted {
+        server.record(request, status: reply.status)
+        if reply.status == 200, !hasAccepted {
             hasAccepted = true
             // Before the response: async-http-client 1.37 sets a second timer for a connection that is idle when it
             // hears of more streams, and stops at that in debug builds.
             let more = HTTP2Setting(parameter: .maxConcurrentStreams, value: server.options.streams)
             send(.rootStream, .settings(.settings([more])), context)
         }
-        var headers: HPACKHeaders = [":status": "\(status)"]
-        headers.add(name: "apns-id", value: request.headers["apns-id"] ?? "")
-        let body = reason.map { reason in
-            let timestamp = since.map { #","timestamp":\#(Int($0.timeIntervalSince1970 * 1000))"# } ?? ""
-            return #"{"reason":"\#(reason)"\#(timestamp)}"#
-        }
-        send(id, .headers(.init(headers: headers, endStream: body == nil)), context)
-        if let body {
+        var headers: HPACKHeaders = [":status": "\(reply.status)"]
+        for header in reply.headers { headers.add(name: header.name, value: header.value) }
+        send(id, .headers(.init(headers: headers, endStream: reply.body == nil)), context)
+        if let body = reply.body {
             send(id, .data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)), context)
         }
     }

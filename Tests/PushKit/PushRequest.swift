@@ -12,8 +12,15 @@ package struct PushRequest: Sendable {
     package let headers: [String: String]
     package let body: [UInt8]
 
-    /// The device's token: the end of the path.
-    package var token: String { headers[":path"].map { String($0.split(separator: "/").last ?? "") } ?? "" }
+    /// The device's token: the end of Apple's path, and in Google's message.
+    package var token: String {
+        message?["token"] as? String ?? headers[":path"].map { String($0.split(separator: "/").last ?? "") } ?? ""
+    }
+
+    /// Google's message.
+    package var message: [String: Any]? {
+        (try? JSONSerialization.jsonObject(with: Data(body)) as? [String: Any])?["message"] as? [String: Any]
+    }
 
     /// The provider token as sent.
     package var bearer: String { String((headers["authorization"] ?? "").dropFirst("bearer ".count)) }
@@ -46,11 +53,11 @@ package struct PushRequest: Sendable {
         return parts.count == 3 ? Self.object(parts[1]) ?? [:] : [:]
     }
 
-    private static func object(_ text: String) -> [String: Any]? {
+    static func object(_ text: String) -> [String: Any]? {
         data(text).flatMap { try? JSONSerialization.jsonObject(with: $0) as? [String: Any] }
     }
 
-    private static func data(_ text: String) -> Data? {
+    static func data(_ text: String) -> Data? {
         let plain = text.replacing("-", with: "+").replacing("_", with: "/")
         return Data(base64Encoded: plain + String(repeating: "=", count: (4 - plain.count % 4) % 4))
     }
@@ -62,6 +69,8 @@ package indirect enum PushResponse: Sendable {
     case accepted
     /// Another status, with a reason and, for an invalid token, since when.
     case status(Int, String, since: Date? = nil)
+    /// A status, with this body and these headers.
+    case reply(Int, String, headers: [String: String] = [:])
     /// Later.
     case after(Duration, PushResponse)
     /// The connection is ended in good order: earlier requests get their response, this one was not processed.

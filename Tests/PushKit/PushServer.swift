@@ -1,15 +1,15 @@
-import Crypto
 import Foundation
 import NIOCore
+import NIOHTTP1
 import NIOHTTP2
 import NIOPosix
 import NIOSSL
 import Synchronization
 
-/// A stub of APNs: a real HTTP/2 server with TLS on loopback that responds by script and records requests.
+/// A stub of APNs or FCM: a real server with TLS on loopback that responds by script and records requests.
 ///
-/// Like Apple, it accepts only provider tokens of its own key, and one request at a time until the first one was
-/// accepted.
+/// Like Apple and Google, it accepts only its own tokens. By default it is Apple's: over HTTP/2, with one request at a
+/// time until the first one was accepted.
 package final class PushServer: Sendable {
     package struct Options: Sendable {
         /// Concurrent requests of a connection before the first accepted one, and after it.
@@ -41,19 +41,28 @@ package final class PushServer: Sendable {
 
     package let port: Int
     let options: Options
-    private let key = P256.Signing.PrivateKey()
+    private let apple: AppleDialect
+    private let dialect: any PushDialect
     private let script: @Sendable (PushRequest) -> PushResponse
     private let tls: NIOSSLContext
     private let group = MultiThreadedEventLoopGroup.singleton
     private let state = Mutex(State())
 
     /// Starts to listen on a free port.
+    ///
+    /// - Parameters:
+    ///   - google: makes it Google's; nil is Apple's.
+    ///   - options: how it treats connections.
+    ///   - script: what it responds to pushes with a valid token.
     package init(
-        options: Options = Options(), _ script: @escaping @Sendable (PushRequest) -> PushResponse = { _ in .accepted }
+        google: GoogleDialect? = nil, options: Options = Options(),
+        _ script: @escaping @Sendable (PushRequest) -> PushResponse = { _ in .accepted }
     ) async throws {
+        apple = AppleDialect()
+        dialect = google ?? apple
         self.options = options
         self.script = script
-        tls = try PushCertificate.shared.get().serverContext()
+        tls = try PushCertificate.shared.get().serverContext(dialect.protocols)
         let box = Weak()
         let listener = try await Self.bootstrap(group, tls, box).bind(host: "127.0.0.1", port: 0).get()
         port = listener.localAddress?.port ?? 0
@@ -68,7 +77,7 @@ package final class PushServer: Sendable {
     }
 
     /// The key's text, as Apple's .p8 file has it.
-    package var pem: String { key.pemRepresentation }
+    package var pem: String { apple.pem }
     /// The file of its certificate's authority.
     package var authorities: String { get throws { try PushCertificate.shared.get().path } }
     /// Its address.
@@ -78,6 +87,8 @@ package final class PushServer: Sendable {
     package var receipts: [Receipt] { state.withLock(\.receipts) }
     /// The requests that were accepted.
     package var accepted: [PushRequest] { receipts.filter { $0.status == 200 }.map(\.request) }
+    /// The accepted messages of a Google's server, in the order of their responses.
+    package var messages: [PushRequest] { accepted.filter { $0.message != nil } }
     /// The number of connections so far.
     package var connections: Int { state.withLock(\.connections) }
     /// The number of open connections.
@@ -112,6 +123,11 @@ package final class PushServer: Sendable {
                     guard let server = server.value else { return }
                     let handlers = channel.pipeline.syncOperations
                     try handlers.addHandler(NIOSSLServerHandler(context: tls))
+                    guard server.dialect.protocols == ["h2"] else {
+                        try handlers.configureHTTPServerPipeline()
+                        try handlers.addHandler(PlainPushConnection(number: server.connected(channel), of: server))
+                        return
+                    }
                     try handlers.addHandler(
                         NIOHTTP2Handler(
                             mode: .server,
@@ -156,10 +172,17 @@ extension PushServer {
             return state.requests
         }
         let request = PushRequest(number: number, connection: connection, at: Date(), headers: headers, body: body)
-        guard request.isSigned(by: key.publicKey, id: Self.keyID, team: Self.team) else {
-            return (request, .status(403, "InvalidProviderToken"))
+        return (request, dialect.response(to: request) ?? script(request))
+    }
+
+    /// A response on the wire.
+    func reply(_ response: PushResponse, to request: PushRequest) -> PushReply {
+        switch response {
+        case .status(let status, let reason, let since): dialect.reply(status, reason, since, to: request)
+        case .reply(let status, let body, let headers):
+            PushReply(status: status, headers: headers.map { ($0.key, $0.value) }, body: body)
+        default: dialect.reply(200, nil, nil, to: request)
         }
-        return (request, script(request))
     }
 
     func record(_ request: PushRequest, status: Int) {

@@ -17,9 +17,10 @@ public struct NotifyCustomerHandler: JobHandler {
     public init(pushes: any PushService) { self.pushes = pushes }
 
     public func run(_ job: NotifyCustomer, in context: JobContext) async throws -> Outcome {
+        let payload = try NotificationPayload(body: "Your order is on its way")
         let push = Push(
             to: job.deviceToken, kind: .alert, expiration: Int64(Date.now.timeIntervalSince1970) + 3_600,
-            payload: Array(#"{"aps":{"alert":"Your order is on its way"}}"#.utf8))
+            payload: payload.bytes(for: pushes.route))
         do {
             _ = try await pushes.send(push, at: .now, by: .now + .seconds(30))
             return .done
@@ -36,4 +37,10 @@ public struct NotifyCustomerHandler: JobHandler {
 public func openAPNs(keyFile: String, id: String, team: String, topic: String) throws -> any PushService {
     let key = try APNsKey(pem: try String(contentsOfFile: keyFile, encoding: .utf8), id: id, team: team)
     return try APNsService(APNsConfiguration(server: "production", topic: topic, key: key))
+}
+
+/// Google's server, with the JSON file of a service account.
+public func openFCM(accountFile: String) throws -> any PushService {
+    let account = try FCMServiceAccount(json: try String(contentsOfFile: accountFile, encoding: .utf8))
+    return try FCMService(FCMConfiguration(account: account))
 }

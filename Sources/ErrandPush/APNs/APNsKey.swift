@@ -28,16 +28,12 @@ public struct APNsKey: Sendable {
     ///
     /// - Parameter time: when it was issued, in unix seconds; Apple takes it for an hour.
     func token(issuedAt time: Int64) throws(PushError) -> String {
-        let head = Self.base64URL(Data(#"{"alg":"ES256","kid":"\#(id)"}"#.utf8))
-        let claims = Self.base64URL(Data(#"{"iss":"\#(team)","iat":\#(time)}"#.utf8))
+        let head = Data(#"{"alg":"ES256","kid":"\#(id)"}"#.utf8).base64URL
+        let claims = Data(#"{"iss":"\#(team)","iat":\#(time)}"#.utf8).base64URL
         guard let signature = try? key.signature(for: Data("\(head).\(claims)".utf8)) else {
             throw PushError(.misconfigured, reason: "the push key can't sign")
         }
-        return "\(head).\(claims).\(Self.base64URL(signature.rawRepresentation))"
-    }
-
-    private static func base64URL(_ data: Data) -> String {
-        data.base64EncodedString().replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+        return "\(head).\(claims).\(signature.rawRepresentation.base64URL)"
     }
 }
 

@@ -130,6 +130,7 @@ extension Diagnostics {
             await service.stop()
             return switch service.route {
             case .apns: [.ok(name, "to Apple's server `\(environment.settings.value(.apnsServer)?.text ?? "")`")]
+            case .fcm: [.ok(name, "to Google")]
             case .log: [.ok(name, "to the log and no device, as ERRAND_PUSH says")]
             case .none:
                 [
