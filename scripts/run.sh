@@ -26,6 +26,8 @@ if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
     exec scripts/cluster.sh with .errand/run scripts/run.sh
 fi
 echo "    took $((EPOCHSECONDS - ${ERRAND_RUN_BEGAN:-$EPOCHSECONDS})) s"
+# The program refuses a variable that it doesn't know.
+unset ERRAND_RUN_BEGAN
 
 export DATABASE_URL=$ERRAND_CLUSTER_URL
 export ERRAND_STORAGE=$PWD/.errand/storage
