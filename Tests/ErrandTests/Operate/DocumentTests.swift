@@ -34,7 +34,7 @@ import Testing
         }
         let counts = Dictionary(uniqueKeysWithValues: results)
         #expect(counts["docs/operations.md"] ?? 0 >= 6)
-        #expect(counts["docs/apps.md"] ?? 0 >= 6)
+        #expect(counts["docs/apps/events.md"] ?? 0 >= 6)
         for job in ["ActivityEnd", "EventPurge", "ImageCompression", "InviteExpiry", "ObjectRemoval", "UploadRetry"] {
             #expect(counts["jobs/\(job)/README.md"] != nil)
         }
@@ -132,7 +132,7 @@ extension Document {
                 "select errand.enqueue('image_compression', unique_key => 'photo/17')",
                 "select errand.pause('images', 'storage is being moved')",
             ]
-        case "docs/apps.md":
+        case "docs/apps/quotes.md":
             // The database is a copy of one that may be days old.
             ["select quotes.rotate_v1()"]
         case "docs/handlers.md":
