@@ -16,7 +16,9 @@ for group in "$@"; do
     case $group in
         build) packages+=(pkg-config libpq-dev libvips-dev) ;;
         database) packages+=(postgresql) ;;
-        test) packages+=(pgbouncer imagemagick libvips-tools libimage-exiftool-perl libheif-examples webp mate-backgrounds) ;;
+        test)
+            packages+=(pgbouncer imagemagick libvips-tools libimage-exiftool-perl libheif-examples webp mate-backgrounds)
+            packages+=(fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji) ;;
         s3) packages+=(python3 python3-venv openssl) ;;
         bench)
             packages+=(python3 python3-venv gcc libc6-dev libvips-tools imagemagick jpegoptim)

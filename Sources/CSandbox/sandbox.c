@@ -128,7 +128,27 @@ static struct sock_filter filter[] = {
     DENY(EPERM),
 };
 
-enum { FILTER_LENGTH = sizeof filter / sizeof filter[0], OWN_PROCESS = FILTER_LENGTH - 4 };
+/* More allowed system calls, for a process that may read files. They follow the load of the number. */
+static const struct sock_filter reading[] = {
+    ALLOW(newfstatat), ALLOW(statx), ALLOW(statfs), ALLOW(fstatfs), ALLOW(faccessat), ALLOW(faccessat2),
+    ALLOW(readlinkat), ALLOW(getdents64), ALLOW(pread64), ALLOW(fcntl), ALLOW(getcwd), ALLOW(getuid), ALLOW(geteuid),
+    ALLOW(getgid), ALLOW(getegid),
+#ifdef SYS_access
+    ALLOW(access), ALLOW(readlink), ALLOW(stat), ALLOW(lstat),
+#endif
+    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 4),
+    LOAD(args[2]),
+    BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, O_WRONLY | O_RDWR | O_CREAT | O_TRUNC, 1, 0),
+    VERDICT(SECCOMP_RET_ALLOW),
+    DENY(EACCES),
+};
+
+enum {
+    FILTER_LENGTH = sizeof filter / sizeof filter[0],
+    READING_LENGTH = sizeof reading / sizeof reading[0],
+    OWN_PROCESS = FILTER_LENGTH - 4,
+    AFTER_NUMBER = 4
+};
 
 static int drop_capabilities(void) {
     struct __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
@@ -139,13 +159,18 @@ static int drop_capabilities(void) {
     return syscall(SYS_capset, &header, none) == 0 ? 0 : errno;
 }
 
-int sandbox_lock(void) {
+int sandbox_lock(int may_read_files) {
     int failure = 0;
     if ((failure = limit(RLIMIT_FSIZE, 0)) != 0) return failure;
     if ((failure = drop_capabilities()) != 0) return failure;
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
     filter[OWN_PROCESS].k = (uint32_t)getpid();
-    struct sock_fprog program = {FILTER_LENGTH, filter};
+    static struct sock_filter whole[FILTER_LENGTH + READING_LENGTH];
+    size_t more = may_read_files ? READING_LENGTH : 0;
+    memcpy(whole, filter, AFTER_NUMBER * sizeof filter[0]);
+    memcpy(whole + AFTER_NUMBER, reading, more * sizeof reading[0]);
+    memcpy(whole + AFTER_NUMBER + more, filter + AFTER_NUMBER, sizeof filter - AFTER_NUMBER * sizeof filter[0]);
+    struct sock_fprog program = {(unsigned short)(FILTER_LENGTH + more), whole};
     /* TSYNC: the filter applies to the running threads of libvips too. */
     return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0 ? 0 : errno;
 }

@@ -182,6 +182,43 @@ CVipsImage *cvips_shrink(CVipsImage *image, int width, int height) {
     return into_memory(&smaller) == 0 ? smaller : NULL;
 }
 
+CVipsImage *cvips_gradient(int width, int height, const double top[3], const double bottom[3]) {
+    VipsImage *image = vips_image_new_memory();
+    vips_image_init_fields(image, width, height, 3, VIPS_FORMAT_UCHAR, VIPS_CODING_NONE, VIPS_INTERPRETATION_sRGB, 1, 1);
+    if (vips_image_write_prepare(image) != 0) {
+        g_object_unref(image);
+        return NULL;
+    }
+    for (int y = 0; y < height; y++) {
+        double share = height > 1 ? (double)y / (height - 1) : 0;
+        uint8_t *pixel = VIPS_IMAGE_ADDR(image, 0, y);
+        for (int x = 0; x < width; x++)
+            for (int band = 0; band < 3; band++)
+                *pixel++ = (uint8_t)(top[band] + (bottom[band] - top[band]) * share + 0.5);
+    }
+    return image;
+}
+
+CVipsImage *cvips_text(const char *markup, const char *font, int width, int breaks_words) {
+    VipsImage *image = NULL;
+    /* At 72 dots per inch a point is a pixel. */
+    if (vips_text(&image, markup, "font", font, "width", width, "align", VIPS_ALIGN_CENTRE, "dpi", 72, "rgba", TRUE,
+                  "wrap", breaks_words ? VIPS_TEXT_WRAP_WORD_CHAR : VIPS_TEXT_WRAP_WORD, NULL) != 0)
+        return NULL;
+    return into_memory(&image) == 0 ? image : NULL;
+}
+
+CVipsImage *cvips_put(CVipsImage *below, CVipsImage *above, int x, int y) {
+    static const double unused[3] = {0, 0, 0};
+    VipsImage *image = NULL;
+    if (vips_composite2(below, above, &image, VIPS_BLEND_MODE_OVER, "x", x, "y", y, NULL) != 0) return NULL;
+    return to_plain_srgb(&image, unused) == 0 && into_memory(&image) == 0 ? image : NULL;
+}
+
+int cvips_fill(CVipsImage *image, int x, int y, int width, int height, const double colour[3]) {
+    return vips_draw_rect(image, (double *)colour, 3, x, y, width, height, "fill", TRUE, NULL);
+}
+
 int cvips_width(CVipsImage *image) { return vips_image_get_width(image); }
 int cvips_height(CVipsImage *image) { return vips_image_get_height(image); }
 uint8_t *cvips_pixels(CVipsImage *image) { return (uint8_t *)vips_image_get_data(image); }

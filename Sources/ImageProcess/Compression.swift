@@ -41,42 +41,13 @@ struct Compression {
         }
         let needsSRGB = header.has_profile != 0 || header.is_cmyk != 0
         let source = upright(header)
-        var picture = try decode(format, header, to: source.within(request.maxEdge), toSRGB: needsSRGB)
+        let picture = try decode(format, header, to: source.within(request.maxEdge), toSRGB: needsSRGB)
         if let kept = unchangedBytes(format, header) {
-            return (report(kept, picture, format, header, quality: nil, encodes: 0), kept)
+            return (report(kept.count, picture.size, format, header, quality: nil, encodes: 0), kept)
         }
 
-        var encodes = 0
-        for rung in SizeLadder(from: picture.size.edge, qualities: request.effectiveQualities) {
-            if rung.edge < picture.size.edge { picture = try picture.shrunk(to: source.within(rung.edge)) }
-            if let (bytes, quality) = try fit(picture, rung.qualities, &encodes) {
-                return (report(bytes, picture, format, header, quality: quality, encodes: encodes), bytes)
-            }
-        }
-        throw ImageError(.cannotFit, "no size has fewer than \(request.maxBytes) bytes")
-    }
-
-    /// The best quality at which the picture fits at its size, or nil if none of the rung's does.
-    private func fit(
-        _ picture: borrowing Picture, _ qualities: ClosedRange<Int>, _ encodes: inout Int
-    ) throws(ImageError) -> ([UInt8], Int)? {
-        let forecast = request.format == .jpeg ? picture.forecast(qualities, limit: request.maxBytes) : nil
-        var search = QualitySearch(limit: request.maxBytes, qualities: qualities, forecast: forecast)
-        var results: [Int: [UInt8]] = [:]
-        while true {
-            switch search.step {
-            case .encode(let quality):
-                let bytes = try picture.encoded(as: request.format, quality: quality)
-                encodes += 1
-                results[quality] = bytes
-                search.record(quality: quality, bytes: bytes.count)
-            case .keep(let quality):
-                let shown = request.format == .jpeg ? JPEGLevel(quality).quality : quality
-                return results[quality].map { ($0, shown) }
-            case .doesNotFit:
-                return nil
-            }
-        }
+        let encoded = try Encoding(request: request).run(picture, of: source)
+        return (report(encoded, format, header), encoded.bytes)
     }
 
     private func decode(
@@ -130,13 +101,16 @@ struct Compression {
         withUnsafeBytes(of: header.loader) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
 
+    private func report(_ encoded: Encoding.Result, _ format: ImageFormat, _ header: CVipsHeader) -> ImageReport {
+        report(
+            encoded.bytes.count, encoded.size, format, header, quality: encoded.quality, encodes: encoded.encodes)
+    }
+
     private func report(
-        _ bytes: [UInt8], _ picture: borrowing Picture, _ format: ImageFormat, _ header: CVipsHeader, quality: Int?,
-        encodes: Int
+        _ bytes: Int, _ size: PixelSize, _ format: ImageFormat, _ header: CVipsHeader, quality: Int?, encodes: Int
     ) -> ImageReport {
         ImageReport(
-            bytes: bytes.count, width: picture.size.width, height: picture.size.height, quality: quality,
-            encodes: encodes,
+            bytes: bytes, width: size.width, height: size.height, quality: quality, encodes: encodes,
             milliseconds: 0, format: request.format, sourceFormat: format, sourceWidth: Int(header.width),
             sourceHeight: Int(header.height), sourceBytes: photo.count)
     }

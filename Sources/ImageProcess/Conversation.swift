@@ -11,6 +11,8 @@ import Glibc
 struct Conversation {
     let input: Int32
     let output: Int32
+    /// Whether requests are for cards; else for photos.
+    let drawsCards: Bool
 
     func run() {
         say(HelloMessage(libvips: String(cString: cvips_version())))
@@ -19,9 +21,7 @@ struct Conversation {
             sandbox_give_way()
             // The kernel's soft limit: it ends the process, not only the photo.
             sandbox_allow_seconds(request.seconds)
-            let outcome = photo.withUnsafeBytes { bytes in
-                Result { () throws(ImageError) in try Compression(photo: bytes, request: request.request).run() }
-            }
+            let outcome = Result { () throws(ImageError) in try run(request, photo) }
             switch outcome {
             case .success(let (report, bytes)):
                 say(ResponseMessage(report: report, bytes: bytes.count, peakBytes: sandbox_peak_bytes()), then: bytes)
@@ -29,6 +29,17 @@ struct Conversation {
                 say(ResponseMessage(error: error, peakBytes: sandbox_peak_bytes()))
             }
         }
+    }
+
+    private func run(_ request: RequestMessage, _ photo: [UInt8]) throws(ImageError) -> (ImageReport, [UInt8]) {
+        guard drawsCards == (request.card != nil) else {
+            throw ImageError(.invalidRequest, drawsCards ? "this process draws cards" : "this process draws no cards")
+        }
+        if let card = request.card { return try Card(card).encoded(as: request.request) }
+        let outcome = photo.withUnsafeBytes { bytes in
+            Result { () throws(ImageError) in try Compression(photo: bytes, request: request.request).run() }
+        }
+        return try outcome.get()
     }
 
     private func nextRequest() -> RequestMessage? {

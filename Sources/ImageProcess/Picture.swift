@@ -13,9 +13,7 @@ struct Picture: ~Copyable {
 
     /// Bytes that a JPEG of it is expected to have at each level.
     func forecast(_ levels: ClosedRange<Int>, limit: Int) -> [Int: Double] {
-        let (width, height) = (size.width, size.height)
-        let pixels = UnsafeBufferPointer(start: cvips_pixels(image), count: width * height * 3)
-        return JPEGLevel.forecast(levels, limit: limit, pixels: pixels, width: width, height: height)
+        JPEGLevel.forecast(levels, limit: limit, pixels: pixels, width: size.width, height: size.height)
     }
 
     /// The header of a file, without decoding any of it.
@@ -69,6 +67,42 @@ struct Picture: ~Copyable {
     func shrunk(to size: PixelSize) throws(ImageError) -> Picture {
         guard let smaller = cvips_shrink(image, Int32(size.width), Int32(size.height)) else { throw Self.failure() }
         return Picture(smaller)
+    }
+
+    /// A picture whose colour changes evenly from top to bottom.
+    static func gradient(
+        _ size: PixelSize, from top: ImageRequest.Colour, to bottom: ImageRequest.Colour
+    ) throws(ImageError) -> Picture {
+        guard let image = cvips_gradient(Int32(size.width), Int32(size.height), top.parts, bottom.parts) else {
+            throw failure()
+        }
+        return Picture(image)
+    }
+
+    /// Text on a transparent ground, cut to its ink. Lines wrap at `width`; a word that is wider stays whole unless
+    /// `breaksWords`.
+    static func text(
+        _ markup: String, font: String, width: Int, breaksWords: Bool
+    ) throws(ImageError) -> Picture {
+        guard let image = cvips_text(markup, font, Int32(width), breaksWords ? 1 : 0) else { throw failure() }
+        return Picture(image)
+    }
+
+    /// The picture with another one on it.
+    func with(_ other: borrowing Picture, x: Int, y: Int) throws(ImageError) -> Picture {
+        guard let image = cvips_put(image, other.image, Int32(x), Int32(y)) else { throw Self.failure() }
+        return Picture(image)
+    }
+
+    /// Fills a rectangle of the picture.
+    func fill(x: Int, y: Int, size: PixelSize, with colour: ImageRequest.Colour) throws(ImageError) {
+        let (width, height) = (Int32(size.width), Int32(size.height))
+        guard cvips_fill(image, Int32(x), Int32(y), width, height, colour.parts) == 0 else { throw Self.failure() }
+    }
+
+    /// The pixels, three bytes each, row by row.
+    var pixels: UnsafeBufferPointer<UInt8> {
+        UnsafeBufferPointer(start: cvips_pixels(image), count: size.width * size.height * 3)
     }
 
     /// The file of the picture, without any metadata.

@@ -9,6 +9,9 @@ import Glibc
 
 // errand-image: compresses photos from standard input. Errand starts it with its memory limit as the only argument. It
 // opens no file and no connection, and after its hello the sandbox forbids that.
+//
+// With `cards` as a second argument it draws cards. Then it may open files for reading, since text needs fonts, and it
+// reads no photo.
 
 /// Writes the reason to standard error, and exits.
 func giveUp(_ reason: String, code: Int32) -> Never {
@@ -16,7 +19,9 @@ func giveUp(_ reason: String, code: Int32) -> Never {
     exit(code)
 }
 
-guard CommandLine.arguments.count == 2, let addressSpace = UInt64(CommandLine.arguments[1]) else {
+let arguments = CommandLine.arguments.dropFirst()
+let drawsCards = arguments.dropFirst() == ["cards"]
+guard arguments.count == 1 || drawsCards, let addressSpace = arguments.first.flatMap(UInt64.init) else {
     giveUp("this program is started by errand. To compress a file: errand image compress IN OUT", code: 64)
 }
 
@@ -28,7 +33,7 @@ for number in [SIGTERM, SIGINT, SIGHUP] { signal(number, SIG_IGN) }
 let entered = sandbox_enter(SandboxLimits(address_space: addressSpace, open_files: 64))
 if entered != 0 { giveUp("cannot set the limits: \(String(cString: strerror(entered)))", code: 71) }
 if cvips_start("errand-image") != 0 || cvips_warm() != 0 { giveUp("libvips: \(takeVipsError())", code: 69) }
-let locked = sandbox_lock()
+let locked = sandbox_lock(drawsCards ? 1 : 0)
 if locked != 0 { giveUp("cannot enter the sandbox: \(String(cString: strerror(locked)))", code: 71) }
 
-Conversation(input: 0, output: 1).run()
+Conversation(input: 0, output: 1, drawsCards: drawsCards).run()

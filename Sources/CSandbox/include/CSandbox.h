@@ -24,8 +24,9 @@ void sandbox_give_way(void);
 
 /* Call this last, after every library has loaded its files. From now on the process can't open a file or a socket,
  * start a process, signal another process or use a capability. It can still use threads and memory, and read and write
- * its open descriptors. This can't be undone. Returns 0, or the errno of the failed step. */
-int sandbox_lock(void);
+ * its open descriptors. With `may_read_files` it can open files for reading, as text needs fonts. This can't be undone.
+ * Returns 0, or the errno of the failed step. */
+int sandbox_lock(int may_read_files);
 
 /* Allows the process `seconds` more of processor time. Then the kernel kills it with SIGXCPU. */
 int sandbox_allow_seconds(uint64_t seconds);

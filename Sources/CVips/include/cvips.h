@@ -65,6 +65,20 @@ CVipsImage *cvips_upright(CVipsImage *image, int to_srgb);
 /* The same picture, with exactly these sides. */
 CVipsImage *cvips_shrink(CVipsImage *image, int width, int height);
 
+/* A new image in memory whose colour changes evenly from top to bottom. */
+CVipsImage *cvips_gradient(int width, int height, const double top[3], const double bottom[3]);
+
+/* Text as Pango lays it out, on a transparent ground, cut to its ink. `markup` is Pango's, in UTF-8; `font` is a
+ * family, a style and a size in pixels, such as "serif italic 40". Lines are centred and at most `width` pixels wide;
+ * only with `breaks_words` is a word that is wider broken. */
+CVipsImage *cvips_text(const char *markup, const char *font, int width, int breaks_words);
+
+/* The picture `below` with `above` on it, whose left upper corner is at x and y. */
+CVipsImage *cvips_put(CVipsImage *below, CVipsImage *above, int x, int y);
+
+/* Fills a rectangle of an image in memory. */
+int cvips_fill(CVipsImage *image, int x, int y, int width, int height, const double colour[3]);
+
 int cvips_width(CVipsImage *image);
 int cvips_height(CVipsImage *image);
 

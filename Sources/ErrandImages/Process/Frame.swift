@@ -3,8 +3,8 @@ import FoundationEssentials
 /// The protocol between a pool and an `errand-image` process: frames in both directions.
 ///
 /// A frame is the length of its header (4 bytes, big-endian), the header as JSON, and as many bytes as the header
-/// announces. The process first sends a ``HelloMessage``. Then it replies to each ``RequestMessage`` with its photo by
-/// a ``ResponseMessage`` with the result. The end of its standard input ends the process.
+/// announces. The process first sends a ``HelloMessage``. Then it replies to each ``RequestMessage``, with its photo
+/// unless it is about a card, by a ``ResponseMessage`` with the result. The end of its standard input ends the process.
 package enum Frame {
     /// Longer headers are refused: the peer isn't an `errand-image`.
     package static let longestHeader = 64 * 1024
@@ -30,7 +30,7 @@ package enum Frame {
 /// Says that a process has entered its sandbox and accepts requests.
 package struct HelloMessage: Codable, Sendable {
     /// Both sides must have the same version.
-    package static let currentVersion = 1
+    package static let currentVersion = 2
 
     package var version = HelloMessage.currentVersion
     package var libvips: String
@@ -38,16 +38,19 @@ package struct HelloMessage: Codable, Sendable {
     package init(libvips: String) { self.libvips = libvips }
 }
 
-/// Requests the compression of one photo, whose bytes follow.
+/// Requests the compression of one photo, whose bytes follow, or a card, for which none follow.
 package struct RequestMessage: Codable, Sendable {
     package var request: ImageRequest
+    /// The card to draw; nil for a photo.
+    package var card: CardRequest?
     /// How many bytes follow.
     package var bytes: Int
     /// The processor time in seconds that the photo may take.
     package var seconds: UInt64
 
-    package init(request: ImageRequest, bytes: Int, seconds: UInt64) {
+    package init(request: ImageRequest, card: CardRequest? = nil, bytes: Int, seconds: UInt64) {
         self.request = request
+        self.card = card
         self.bytes = bytes
         self.seconds = seconds
     }

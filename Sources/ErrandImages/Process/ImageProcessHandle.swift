@@ -9,14 +9,29 @@ struct ImageResult: Sendable {
     let bytes: [UInt8]
 }
 
-/// The handle of a running `errand-image` process, which compresses one photo after another until it is closed,
-/// misbehaves or dies.
+/// What a process makes an image of.
+enum ImageSource: Sendable {
+    case photo([UInt8])
+    case card(CardRequest)
+
+    /// The bytes that follow the request.
+    var bytes: [UInt8] {
+        if case .photo(let bytes) = self { bytes } else { [] }
+    }
+
+    var card: CardRequest? {
+        if case .card(let card) = self { card } else { nil }
+    }
+}
+
+/// The handle of a running `errand-image` process, which compresses one photo after another, or draws cards, until it
+/// is closed, misbehaves or dies.
 ///
 /// One caller at a time. The process ends with the last reference to the handle at the latest. If the parent program is
 /// killed, the kernel ends the process.
 final class ImageProcessHandle: Sendable {
     private struct Task: Sendable {
-        let photo: [UInt8]
+        let source: ImageSource
         let request: ImageRequest
         let caller: CheckedContinuation<ImageResult, any Error>
     }
@@ -49,13 +64,17 @@ final class ImageProcessHandle: Sendable {
     private let shared = SharedState()
     private let tasks: AsyncStream<Task>.Continuation
 
-    /// Starts `executable`. A failure to start is thrown with the first photo.
-    init(executable: FilePath, limits: ImageProcessLimits) {
+    /// Starts `executable`. A failure to start is thrown with the first photo or card.
+    ///
+    /// - Parameter drawsCards: whether it draws cards, for which it may read files; else it compresses photos.
+    init(executable: FilePath, limits: ImageProcessLimits, drawsCards: Bool = false) {
         self.limits = limits
         let (stream, tasks) = AsyncStream.makeStream(of: Task.self)
         self.tasks = tasks
         // The task outlives the caller whose photo started it, because it serves later ones. It ends with `tasks`.
-        _Concurrency.Task { [shared] in await Self.run(executable, limits, stream, tasks, shared) }
+        _Concurrency.Task { [shared] in
+            await Self.run(executable, limits, drawsCards, stream, tasks, shared)
+        }
     }
 
     deinit { tasks.finish() }
@@ -73,15 +92,15 @@ extension ImageProcessHandle {
         }
     }
 
-    /// Compresses one photo.
+    /// Makes the image of one photo or card.
     ///
     /// - Throws: ``ImageError``; `CancellationError` if the caller's task was cancelled, which ends the process.
-    func compress(_ photo: [UInt8], as request: ImageRequest) async throws -> ImageResult {
+    func make(_ source: ImageSource, as request: ImageRequest) async throws -> ImageResult {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { caller in
                 let isTaken = shared.state.withLock { state in
                     if state.isOver { return false }
-                    tasks.yield(Task(photo: photo, request: request, caller: caller))
+                    tasks.yield(Task(source: source, request: request, caller: caller))
                     return true
                 }
                 if !isTaken { caller.resume(throwing: ImageError(.crashed, "the process had ended")) }
@@ -104,14 +123,14 @@ extension ImageProcessHandle {
     }
 
     private static func run(
-        _ executable: FilePath, _ limits: ImageProcessLimits, _ stream: AsyncStream<Task>,
+        _ executable: FilePath, _ limits: ImageProcessLimits, _ drawsCards: Bool, _ stream: AsyncStream<Task>,
         _ tasks: AsyncStream<Task>.Continuation, _ shared: SharedState
     ) async {
         var failure = ImageError(.crashed, "the process had ended")
         var lost: Task?
         do {
             let outcome = try await Subprocess.run(
-                .path(executable), arguments: [String(limits.addressSpace)],
+                .path(executable), arguments: .init([String(limits.addressSpace)] + (drawsCards ? ["cards"] : [])),
                 environment: .custom([Environment.Key: String]()),
                 input: .inputWriter, output: .sequence, error: .string(limit: 64 * 1024)
             ) { execution in
@@ -173,7 +192,7 @@ extension ImageProcessHandle {
                 let begin = ContinuousClock.now
                 let (response, bytes) = try await exchange(task, execution.standardInputWriter, &output, limits)
                 await clock.stop()
-                let verdict = ResultCheck.verdict(on: response, bytes, of: task.photo, as: task.request)
+                let verdict = ResultCheck.verdict(on: response, bytes, of: task.source, as: task.request)
                 shared.state.withLock { state in
                     state.photos += 1
                     state.peakBytes = response.peakBytes
@@ -201,12 +220,14 @@ extension ImageProcessHandle {
     private static func exchange(
         _ task: Task, _ input: StandardInputWriter, _ output: inout FrameReader, _ limits: ImageProcessLimits
     ) async throws -> (ResponseMessage, [UInt8]) {
-        let request = RequestMessage(request: task.request, bytes: task.photo.count, seconds: limits.processorSeconds)
+        let photo = task.source.bytes
+        let request = RequestMessage(
+            request: task.request, card: task.source.card, bytes: photo.count, seconds: limits.processorSeconds)
         _ = try await input.write(try Frame.head(request))
-        _ = try await input.write(task.photo)
+        if !photo.isEmpty { _ = try await input.write(photo) }
         let response = try await output.header(ResponseMessage.self)
         // A larger result isn't one of an `errand-image`.
-        guard 0..<max(task.request.maxBytes, task.photo.count + 1) ~= response.bytes else { throw FrameReader.Broken() }
+        guard 0..<max(task.request.maxBytes, photo.count + 1) ~= response.bytes else { throw FrameReader.Broken() }
         return (response, try await output.take(response.bytes))
     }
 

@@ -118,6 +118,28 @@ extension ImageProcessPool {
         return report
     }
 
+    /// Draws a card, in a child process of its own that may read the host's fonts: about half a second.
+    ///
+    /// - Parameters:
+    ///   - card: the text and its style.
+    ///   - request: the format and the budget. The card is not larger than its format says.
+    /// - Returns: a report, and the image's bytes.
+    /// - Throws: ``ImageError``, with code `invalidRequest` for a text out of bounds, or `CancellationError`.
+    public func card(
+        _ card: CardRequest, as request: ImageRequest = ImageRequest()
+    ) async throws -> (report: ImageReport, bytes: [UInt8]) {
+        try card.check()
+        try request.check()
+        let executable = try path()
+        if isStopped { throw ImageError(.unavailable, "the pool has been stopped") }
+        return try await places.with(1) {
+            let process = ImageProcessHandle(executable: executable, limits: configuration.limits, drawsCards: true)
+            defer { process.close() }
+            let result = try await process.make(.card(card), as: request)
+            return (result.report, result.bytes)
+        }
+    }
+
     /// Ends all child processes. Photos in progress are finished; new ones throw an ``ImageError``.
     public func stop() {
         isStopped = true
@@ -137,7 +159,7 @@ extension ImageProcessPool {
             metrics?.processes(busy: busy, idle: idle.count)
         }
         do {
-            let result = try await process.compress(photo, as: request)
+            let result = try await process.make(.photo(photo), as: request)
             return (result.report, result.bytes)
         } catch {
             try Task.checkCancellation()

@@ -10,7 +10,7 @@ enum ResultCheck {
     }
 
     static func verdict(
-        on response: ResponseMessage, _ bytes: [UInt8], of photo: [UInt8], as request: ImageRequest
+        on response: ResponseMessage, _ bytes: [UInt8], of source: ImageSource, as request: ImageRequest
     ) -> Verdict {
         guard let report = response.report else {
             guard let code = response.error, reasons.contains(code), bytes.isEmpty else {
@@ -29,11 +29,13 @@ enum ResultCheck {
         else {
             return .invalid("its result has other sides than it names")
         }
-        guard report.sourceBytes == photo.count, report.sourceFormat == (try? ImageFormat(of: photo)),
+        // A card is its own source.
+        let sourceBytes = source.card == nil ? source.bytes : bytes
+        guard report.sourceBytes == sourceBytes.count, report.sourceFormat == (try? ImageFormat(of: sourceBytes)),
             report.sourceWidth > 0, report.sourceHeight > 0, report.encodes >= 0,
             report.quality.map({ (1...100).contains($0) }) ?? true
         else {
-            return .invalid("its report is of another photo")
+            return .invalid("its report is of another source")
         }
         return .made(report)
     }

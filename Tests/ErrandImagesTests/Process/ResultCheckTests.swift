@@ -41,7 +41,8 @@ import Testing
     func failures() {
         func verdict(_ code: ImageError.Code) -> ResultCheck.Verdict {
             ResultCheck.verdict(
-                on: ResponseMessage(error: ImageError(code, "why"), peakBytes: 1), [], of: [1], as: ImageRequest())
+                on: ResponseMessage(error: ImageError(code, "why"), peakBytes: 1), [], of: .photo([1]),
+                as: ImageRequest())
         }
         if case .failed(let error) = verdict(.corrupt) {
             #expect(error == ImageError(.corrupt, "why"))
@@ -89,7 +90,8 @@ import Testing
 
         func verdict() -> ResultCheck.Verdict {
             ResultCheck.verdict(
-                on: ResponseMessage(report: report, bytes: bytes.count, peakBytes: 1), bytes, of: photo, as: request)
+                on: ResponseMessage(report: report, bytes: bytes.count, peakBytes: 1), bytes, of: .photo(photo),
+                as: request)
         }
     }
 
@@ -100,7 +102,7 @@ import Testing
         binmode STDIN;
         binmode STDOUT;
         sub answer { print pack('N', length $_[0]), @_ }
-        answer('{"version":1,"libvips":"8"}', '');
+        answer('{"version":2,"libvips":"8"}', '');
         while (read(STDIN, my $length, 4) == 4) {
             read(STDIN, my $order, unpack('N', $length));
             read(STDIN, my $photo, $1) if $order =~ /"bytes":(\d+)/;
