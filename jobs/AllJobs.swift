@@ -7,7 +7,7 @@ import ErrandStorage
 package enum AllJobs {
     /// An app, by the name of its schema.
     package enum App: String, CaseIterable, Sendable {
-        case media, pairing, quotes, events, activity
+        case media, pairing, quotes, events, activity, identity
     }
 
     package static func handlers(
@@ -32,6 +32,7 @@ package enum AllJobs {
                     ActivityPushHandler(pushes: pushes),
                     ActivitySweepHandler(),
                 ]
+            case .identity: [NumberPoolHandler()]
             }
         }
     }
@@ -48,6 +49,7 @@ package enum AllJobs {
             // It also enqueues removals that the store refused before.
             case .events: [try ScheduleDefinition("event_purge", .every(.seconds(15)), job: EventPurge())]
             case .activity: [try ScheduleDefinition("activity_sweep", .every(.seconds(60)), job: ActivitySweep())]
+            case .identity: [try ScheduleDefinition("number_pool", .every(.seconds(60)), job: NumberPool())]
             }
         }
     }
