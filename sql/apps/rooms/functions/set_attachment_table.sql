@@ -17,7 +17,7 @@ begin
             null;                       -- parts is null
     end;
     if cardinality(parts) = 1 then
-        parts := 'public' || parts;
+        parts := array['public'] || parts;
     end if;
     if cardinality(parts) is distinct from 2 then
         raise exception 'set_attachment_table: name: expected the name of a table, such as public.attachments, got %',
