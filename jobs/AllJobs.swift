@@ -7,7 +7,7 @@ import ErrandStorage
 package enum AllJobs {
     /// An app, by the name of its schema.
     package enum App: String, CaseIterable, Sendable {
-        case media, pairing, quotes, events, activity, identity
+        case media, pairing, quotes, events, activity, identity, devices
     }
 
     package static func handlers(
@@ -33,6 +33,7 @@ package enum AllJobs {
                     ActivitySweepHandler(),
                 ]
             case .identity: [NumberPoolHandler()]
+            case .devices: [DevicePruneHandler()]
             }
         }
     }
@@ -50,6 +51,7 @@ package enum AllJobs {
             case .events: [try ScheduleDefinition("event_purge", .every(.seconds(15)), job: EventPurge())]
             case .activity: [try ScheduleDefinition("activity_sweep", .every(.seconds(60)), job: ActivitySweep())]
             case .identity: [try ScheduleDefinition("number_pool", .every(.seconds(60)), job: NumberPool())]
+            case .devices: [try ScheduleDefinition("device_prune", .every(.seconds(3600)), job: DevicePrune())]
             }
         }
     }

@@ -61,7 +61,7 @@ import Testing
                         where not has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')), '')
                 from pg_attribute
                 join pg_class on pg_class.oid = attrelid and relkind = 'v' and attnum > 0
-                where relnamespace = any ('{errand,media,pairing,quotes,events,activity}'::regnamespace[]::oid[])
+                where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[])
                 group by attrelid
                 having not bool_and(has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT'))
                 order by 1
@@ -70,6 +70,8 @@ import Testing
                 try await database.text(hidden) == """
                     activity.activity_status: user_id sender message content_state
                     activity.push_record: payload
+                    devices.change_record: user_id from_user
+                    devices.device_status: user_id token_prefix
                     events.event_photo_status: user_id source_key error
                     events.event_status: title host
                     media.photo_status: owner source_key error
@@ -82,7 +84,7 @@ import Testing
                 select format('select %s from %s', string_agg(quote_ident(attname), ', '), attrelid::regclass)
                 from pg_attribute
                 join pg_class on pg_class.oid = attrelid and relkind = 'v' and attnum > 0
-                where relnamespace = any ('{media,pairing,quotes,events,activity}'::regnamespace[]::oid[])
+                where relnamespace = any ('{media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[])
                     and has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')
                 group by attrelid
                 """

@@ -10,6 +10,7 @@ import Testing
     /// their name are for workers.
     static let table = """
         schema activity: enqueuer monitor ops worker
+        schema devices: enqueuer monitor ops worker
         schema errand: enqueuer monitor ops worker
         schema events: enqueuer monitor ops worker
         schema media: enqueuer monitor ops worker
@@ -22,6 +23,8 @@ import Testing
         view activity.activity_status: enqueuer ops
         view activity.change_record: enqueuer monitor ops
         view activity.push_record: enqueuer ops
+        view devices.change_record: enqueuer ops
+        view devices.device_status: enqueuer ops
         view errand.audit: monitor ops
         view errand.dependency_status: monitor ops
         view errand.horizon_blockers: monitor ops
@@ -54,6 +57,10 @@ import Testing
         function activity.start: enqueuer ops
         function activity.start_demo: enqueuer ops
         function activity.update: enqueuer ops
+        function devices.device_offline: enqueuer ops
+        function devices.device_online: enqueuer ops
+        function devices.forget: enqueuer ops
+        function devices.register: enqueuer ops
         function errand.adopt: ops
         function errand.cancel: ops
         function errand.cancel_where: ops
@@ -116,12 +123,12 @@ import Testing
         allowed as (
             select 'schema ' || nspname as object, role.name as role
             from pg_namespace cross join role
-            where nspname in ('errand', 'media', 'pairing', 'quotes', 'events', 'activity') and has_schema_privilege('errand_' || role.name, oid, 'USAGE, CREATE')
+            where nspname in ('errand', 'media', 'pairing', 'quotes', 'events', 'activity', 'devices') and has_schema_privilege('errand_' || role.name, oid, 'USAGE, CREATE')
             union all
             select case relkind when 'v' then 'view ' when 'S' then 'sequence ' else 'table ' end || relnamespace::regnamespace
                 || '.' || relname, role.name
             from pg_class cross join role
-            where relnamespace = any ('{errand,media,pairing,quotes,events,activity}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+            where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
                 and case relkind
                     when 'S' then has_sequence_privilege('errand_' || role.name, oid, 'USAGE, SELECT, UPDATE')
                     else has_table_privilege(
@@ -130,7 +137,7 @@ import Testing
             union all
             select distinct 'function ' || pronamespace::regnamespace || '.' || proname, role.name
             from pg_proc cross join role
-            where pronamespace = any ('{errand,media,pairing,quotes,events,activity}'::regnamespace[]::oid[])
+            where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[])
                 and has_function_privilege('errand_' || role.name, oid, 'EXECUTE')
         )
         select object || ': ' || string_agg(role, ' ' order by role) as line
@@ -156,7 +163,7 @@ import Testing
             let writing = """
                 select count(*)
                 from pg_class cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
-                where relnamespace = any ('{errand,media,pairing,quotes,events,activity}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v')
+                where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v')
                     and has_table_privilege('errand_' || role, oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
                 """
             let writable = try await database.text(writing)
@@ -177,20 +184,20 @@ import Testing
             let open = """
                 select (
                     select count(*) from pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))
-                    where pronamespace = any ('{errand,media,pairing,quotes,events,activity}'::regnamespace[]::oid[]) and grantee = 0
+                    where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and grantee = 0
                 ) + (
                     select count(*) from pg_class, aclexplode(relacl)
-                    where relnamespace = any ('{errand,media,pairing,quotes,events,activity}'::regnamespace[]::oid[]) and grantee = 0
+                    where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and grantee = 0
                 )
                 """
             #expect(try await database.text(open) == "0")
             let foreign = """
                 select relname from pg_class
-                where relnamespace = any ('{errand,media,pairing,quotes,events,activity}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'S')
+                where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'S')
                     and relowner <> 'errand_owner'::regrole
                 union all
                 select proname from pg_proc
-                where pronamespace = any ('{errand,media,pairing,quotes,events,activity}'::regnamespace[]::oid[]) and proowner <> 'errand_owner'::regrole
+                where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and proowner <> 'errand_owner'::regrole
                 """
             #expect(try await database.text(foreign) == "")
             #expect(try await database.text("select * from errand.apply_rights()") == "")
