@@ -1,18 +1,17 @@
 import Errand
 import ErrandImages
-import ErrandPush
 import ErrandStorage
 
 /// The jobs of the apps that `errand` runs, and their schedules: one line each.
 package enum AllJobs {
     /// An app, by the name of its schema.
     package enum App: String, CaseIterable, Sendable {
-        case media, pairing, quotes, events, activity, identity, devices
+        case media, pairing, quotes, events, activity, identity, devices, notify
     }
 
     package static func handlers(
         of apps: Set<App> = Set(App.allCases), store: any ObjectStore, images: ImageProcessPool,
-        pushes: any PushService,
+        pushes: PushServices,
         eventsKeptFrom: EventsKeptFrom = .end, photoLimit: Int = 200 << 20
     ) -> [any JobHandler] {
         App.allCases.filter(apps.contains).flatMap { app -> [any JobHandler] in
@@ -28,12 +27,18 @@ package enum AllJobs {
             case .events: [EventPurgeHandler(keptFrom: eventsKeptFrom)]
             case .activity:
                 [
-                    ActivityEndHandler(pushes: pushes),
-                    ActivityPushHandler(pushes: pushes),
+                    ActivityEndHandler(pushes: pushes.apns),
+                    ActivityPushHandler(pushes: pushes.apns),
                     ActivitySweepHandler(),
                 ]
             case .identity: [NumberPoolHandler()]
             case .devices: [DevicePruneHandler()]
+            case .notify:
+                [
+                    NotificationAPNsHandler(pushes: pushes),
+                    NotificationFCMHandler(pushes: pushes),
+                    NotificationSweepHandler(),
+                ]
             }
         }
     }
@@ -52,6 +57,8 @@ package enum AllJobs {
             case .activity: [try ScheduleDefinition("activity_sweep", .every(.seconds(60)), job: ActivitySweep())]
             case .identity: [try ScheduleDefinition("number_pool", .every(.seconds(60)), job: NumberPool())]
             case .devices: [try ScheduleDefinition("device_prune", .every(.seconds(3600)), job: DevicePrune())]
+            case .notify:
+                [try ScheduleDefinition("notification_sweep", .every(.seconds(600)), job: NotificationSweep())]
             }
         }
     }

@@ -15,6 +15,8 @@ struct OutboundDependency {
         name: "storage_space", faultMessage: "the object store has to be fixed: jobs that need it are parked")
     static let apns = OutboundDependency(
         name: "apns", faultMessage: "APNs has to be configured correctly: jobs that need it are parked")
+    static let fcm = OutboundDependency(
+        name: "fcm", faultMessage: "FCM has to be configured correctly: jobs that need it are parked")
 
     /// How long jobs are parked before one of them retries a misconfigured service.
     static let faultRetryDelay: Duration = .seconds(60)

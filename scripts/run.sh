@@ -32,7 +32,7 @@ unset ERRAND_RUN_BEGAN
 export DATABASE_URL=$ERRAND_CLUSTER_URL
 export ERRAND_STORAGE=$PWD/.errand/storage
 # Without a key of Apple's, pushes are logged, so that the demo shows them as sent.
-[ -n "${APNS_KEY:-}" ] || export ERRAND_PUSH=log
+[ -n "${APNS_KEY:-}${FCM_SERVICE_ACCOUNT:-}" ] || export ERRAND_PUSH=log
 PATH=$ERRAND_BIN:$PATH
 log=.errand/run/errand.log
 

@@ -13,7 +13,7 @@ struct JobServices: Sendable {
     let handlers: Handlers
     private let images: ImageProcessPool
     private let store: any ObjectStore
-    private let pushes: any PushService
+    private let pushes: PushServices
     private let apps: Set<AllJobs.App>
 
     /// Opens no connection.
@@ -23,9 +23,11 @@ struct JobServices: Sendable {
         store = try environment.settings.objectStore(environment.storeIdentity)
         let photoLimit = try environment.settings.value(.imageLimit, parseBytes)
         let keptFrom = try environment.settings.value(.eventsKeptFrom) { EventsKeptFrom(rawValue: $0) }
-        pushes = try environment.settings.pushService(environment.logger)
-        // One gauge per process, which shows if one worker lacks the keys.
-        Gauge(label: "errand_push_route", dimensions: [("route", pushes.route.rawValue)]).record(1)
+        pushes = try environment.settings.pushServices(environment.logger)
+        // Gauges of each process, which show if one worker lacks the credentials.
+        for (service, route) in [("apns", pushes.apns.route), ("fcm", pushes.fcm.route)] {
+            Gauge(label: "errand_push_route", dimensions: [("service", service), ("route", route.rawValue)]).record(1)
+        }
         apps = try environment.jobApps()
         handlers = Handlers(
             AllJobs.handlers(
@@ -95,44 +97,5 @@ extension Settings {
         guard let (access, _) = value(.storageAccessKey), let (secret, _) = value(.storageSecretKey) else { return nil }
         return S3Credentials(
             accessKey: access, secretKey: secret, sessionToken: value(.storageSessionToken)?.text)
-    }
-}
-
-extension Settings {
-    /// Apple's push service if APNS_KEY and its companions are set, the log if ERRAND_PUSH is `log`, otherwise a
-    /// service that sends nothing.
-    func pushService(_ logger: Logger) throws -> any PushService {
-        let route = try value(.push) { PushRoute(rawValue: $0) }
-        if route == .log { return PushLog(logger: logger) }
-        let needed: [Setting] = [.apnsKey, .apnsKeyID, .apnsTeamID, .apnsTopic]
-        let values = needed.map { value($0)?.text }
-        guard values.contains(where: { $0 != nil }) else { return UnsetPushes() }
-        for (setting, value) in zip(needed, values) where value == nil {
-            throw ConfigurationError(
-                "\(setting.variable) is not set: expected \(setting.expected), beside the other settings of APNs")
-        }
-        let texts = values.compactMap(\.self)
-        do {
-            let key = try APNsKey(pem: try keyText(texts[0]), id: texts[1], team: texts[2])
-            let (server, _) = value(.apnsServer) ?? ("production", .fallback)
-            var configuration = try APNsConfiguration(server: server, topic: texts[3], key: key)
-            configuration.authorities = value(.apnsAuthorities)?.text
-            return try APNsService(configuration)
-        } catch let error as MalformedPushKey {
-            throw ConfigurationError("APNS_KEY: \(error)")
-        } catch let error as MalformedPushServer {
-            throw ConfigurationError("APNS_SERVER: \(error)")
-        } catch let error as PushError {
-            throw ConfigurationError("APNS_AUTHORITIES: \(error.reason)")
-        }
-    }
-
-    /// The key's text, or the content of the file with this name.
-    private func keyText(_ text: String) throws -> String {
-        if text.contains("-----BEGIN") { return text }
-        guard let bytes = FileManager.default.contents(atPath: text) else {
-            throw ConfigurationError("APNS_KEY: expected a .p8 file's text or path, got none that can be read")
-        }
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

@@ -67,7 +67,7 @@ func withService(
             Worker(
                 database: database, configuration: configuration, logger: logger,
                 handlers: Handlers(
-                    AllJobs.handlers(store: store, images: images, pushes: PushLog(logger: logger))))
+                    AllJobs.handlers(store: store, images: images, pushes: PushServices(PushLog(logger: logger)))))
         }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in running { group.addTask { try await worker.run() } }

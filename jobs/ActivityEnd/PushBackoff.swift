@@ -10,13 +10,17 @@ enum PushBackoff {
 
     /// The delay after the failed attempt with this number, counted from 1; nil if no time is left for another.
     ///
-    /// - Parameter left: how long the push is useful.
+    /// - Parameters:
+    ///   - left: how long the push is useful.
+    ///   - route: whose rules count.
+    ///   - asked: how long the service wants to be left alone.
     static func delay(
-        after code: PushError.Code, attempt: Int, left: Duration, using random: inout some RandomNumberGenerator
+        after code: PushError.Code, attempt: Int, left: Duration, by route: PushRoute = .apns, asked: Duration? = nil,
+        using random: inout some RandomNumberGenerator
     ) -> Duration? {
         guard left > .seconds(1) else { return nil }
         let jitter = Double.random(in: 0...0.2, using: &random)
-        if code == .unavailable {
+        if code == .unavailable, route != .fcm, asked == nil {
             let asked = unavailable[min(max(attempt, 1), unavailable.count) - 1] * (1 + jitter)
             if asked + .seconds(60) < left { return asked }
         }
@@ -24,10 +28,17 @@ enum PushBackoff {
             switch code {
             case .deviceBusy: .seconds(4)
             case .tooManyTokens: .seconds(8)
+            case .quotaExceeded: .seconds(60)
             default: .seconds(1)
             }
         let growing = first * Double(1 << min(max(attempt, 1) - 1, 10)) * (1 - jitter)
-        // Half of the time left, so that there is always one more attempt before the end.
-        return min(growing, .seconds(900), left / 2)
+        guard let asked else {
+            // Half of the time left, so that there is always one more attempt before the end.
+            return min(growing, .seconds(900), left / 2)
+        }
+        // Not all at once, if there is time for that.
+        let later = max(asked, min(growing, .seconds(900))) * (1 + jitter)
+        if later + .seconds(1) < left { return later }
+        return asked + .seconds(1) < left ? asked : nil
     }
 }

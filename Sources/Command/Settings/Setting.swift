@@ -100,7 +100,7 @@ extension Setting {
         "the session token of temporary keys", accepts: isKey)
     static let push = Setting(
         "errand.push", "ERRAND_PUSH", "apns", expected: "apns or log",
-        "where pushes go: to Apple, or only to the log, for trials"
+        "where pushes go: to Apple and Google, or only to the log, for trials"
     ) { ["apns", "log"].contains($0) }
     // Hidden, because it may be the key itself. Checked where it is used.
     static let apnsKey = Setting(
@@ -123,6 +123,20 @@ extension Setting {
     static let apnsAuthorities = Setting(
         "apns.authorities", "APNS_AUTHORITIES", nil, expected: "a file of PEM certificates",
         "authorities to trust besides the system's, for a private server"
+    ) { !$0.isEmpty }
+    // Hidden, because it may be the key itself. Checked where it is used.
+    static let fcmServiceAccount = Setting(
+        "fcm.serviceAccount", "FCM_SERVICE_ACCOUNT", nil, expected: "a service account's JSON file: its path or text",
+        isSecret: true,
+        "the account that sends pushes to Google; unset: no push is sent there, and jobs with such pushes wait"
+    ) { !$0.isEmpty }
+    static let fcmServer = Setting(
+        "fcm.server", "FCM_SERVER", "production", expected: "production or https://host:port",
+        "where pushes to Google are sent"
+    ) { $0 == "production" || $0.hasPrefix("https://") }
+    static let fcmAuthorities = Setting(
+        "fcm.authorities", "FCM_AUTHORITIES", nil, expected: "a file of PEM certificates",
+        "authorities to trust besides the system's, for a private server in place of Google's"
     ) { !$0.isEmpty }
     static let imageProcesses = Setting(
         "errand.image.processes", "ERRAND_IMAGE_PROCESSES", "2", expected: "a number of 1 to 1000",
@@ -152,7 +166,8 @@ extension Setting {
         claimConnections,
         storage,
         storageURL, storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID,
-        apnsTopic, apnsServer, apnsAuthorities, imageProcesses, imageLimit, webAddress, eventsKeptFrom, noopCrash,
+        apnsTopic, apnsServer, apnsAuthorities, fcmServiceAccount, fcmServer, fcmAuthorities, imageProcesses,
+        imageLimit, webAddress, eventsKeptFrom, noopCrash,
         logLevel, logFormat,
     ]
 

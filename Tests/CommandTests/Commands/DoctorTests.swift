@@ -79,15 +79,17 @@ import Testing
             let (code, lines) = try await examine(settings)
             #expect(code == 0)
             let warnings = lines.filter { $0.result == "warning" }
-            try #require(warnings.map(\.check) == ["workers", "scheduler", "overdue", "paused", "pushes"])
+            try #require(warnings.map(\.check) == ["workers", "scheduler", "overdue", "paused", "pushes", "pushes"])
             #expect(warnings[0].fix == "start `errand worker`")
             #expect(warnings[1].fix == "start `errand scheduler`")
             #expect(warnings[2].detail.hasPrefix("queue images: its oldest job has been due for 360"))
             #expect(warnings[3].detail.hasPrefix("queue mail, since 2"))
             #expect(warnings[3].detail.hasSuffix(": moves"))
             #expect(warnings[3].fix == "errand queue resume mail")
-            #expect(warnings[4].detail == "no key is set: no push is sent, and jobs with pushes wait")
+            #expect(warnings[4].detail == "no key is set: no push is sent to Apple, and jobs with such pushes wait")
             #expect(warnings[4].fix?.hasPrefix("set APNS_KEY, ") == true)
+            #expect(warnings[5].detail.hasPrefix("no service account is set: no push is sent to Google"))
+            #expect(warnings[5].fix?.hasPrefix("set FCM_SERVICE_ACCOUNT; ") == true)
             let strict = try await Program.run(["doctor", "--strict"], settings: settings)
             #expect(strict.code == 1)
             #expect(strict.output.contains("\nwarn  paused "))
@@ -181,7 +183,7 @@ import Testing
         }
     }
 
-    @Test("settings of APNs that are not whole, and an address that is taken, fail before they stop a start")
+    @Test("settings of APNs and FCM that are not whole, and an address that is taken, fail before they stop a start")
     func settings() async throws {
         try await withTestDatabase { _, configuration in
             let settings = try reaching(configuration)
@@ -190,6 +192,12 @@ import Testing
             let pushes = half.lines.filter { $0.result == "failed" }
             #expect(pushes.map(\.check) == ["pushes"])
             #expect(pushes.first?.detail.hasPrefix("APNS_KEY is not set: expected a .p8 file's path or text") == true)
+            let account = settings.merging(["FCM_SERVICE_ACCOUNT": #"{"private_key": "hunter2"}"#]) { $1 }
+            let google = try await examine(account, as: "worker").lines.filter { $0.result == "failed" }
+            #expect(google.map(\.check) == ["pushes"])
+            #expect(
+                google.first?.detail.hasPrefix("FCM_SERVICE_ACCOUNT: expected the JSON of a service account") == true)
+            #expect(google.first?.detail.contains("hunter2") == false)
             let (socket, address) = try takePort()
             defer { close(socket) }
             let taken = settings.merging(["ERRAND_WEB_ADDRESS": address]) { $1 }

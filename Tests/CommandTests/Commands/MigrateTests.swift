@@ -10,7 +10,7 @@ import Testing
     func twice() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
-            for schema in ["errand", "media", "pairing", "quotes", "events", "activity", "devices"] {
+            for schema in ["errand", "media", "pairing", "quotes", "events", "activity", "devices", "notify"] {
                 try await database.execute(Statement("drop schema \(schema) cascade"))
             }
             let plan = try await Program.run(["migrate", "--dry-run"], settings: settings)
@@ -112,7 +112,7 @@ import Testing
 extension Database {
     /// Like a database that never had Errand.
     fileprivate func dropSchemas() async throws {
-        for schema in ["errand", "media", "pairing", "quotes", "events", "activity", "devices"] {
+        for schema in ["errand", "media", "pairing", "quotes", "events", "activity", "devices", "notify"] {
             try await execute(Statement("drop schema \(schema) cascade"))
         }
     }

@@ -18,7 +18,7 @@ struct ListedSetting: Decodable, Sendable {
     /// The settings that a push key needs. Without them the key isn't read.
     static let companions = [
         "APNS_KEY_ID": "ABCDE12345", "APNS_TEAM_ID": "FGHIJ67890", "APNS_TOPIC": "com.example.app",
-        "APNS_SERVER": "https://127.0.0.1:9",
+        "APNS_SERVER": "https://127.0.0.1:9", "FCM_SERVER": "https://127.0.0.1:9",
     ]
 
     /// The secret settings of this program.

@@ -172,11 +172,11 @@ import Testing
     }
 }
 
-/// The text of a key in Apple's format.
-private func pushKey() throws -> String {
+/// The text of a private key, as Apple's and Google's files have it.
+private func privateKey(_ algorithm: String, _ option: String) throws -> String {
     let openssl = Process()
     openssl.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-    openssl.arguments = ["openssl", "genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256"]
+    openssl.arguments = ["openssl", "genpkey", "-quiet", "-algorithm", algorithm, "-pkeyopt", option]
     let output = Pipe()
     openssl.standardOutput = output
     try openssl.run()
@@ -217,8 +217,14 @@ private struct SecretFixture: Sendable {
             "STORAGE_SECRET_KEY": server.secretKey,
         ]
         let wrong = ["STORAGE_ACCESS_KEY", "STORAGE_SECRET_KEY", "STORAGE_SESSION_TOKEN"].map { Canary(of: $0) }
-        let key = try pushKey()
+        let key = try privateKey("EC", "ec_paramgen_curve:P-256")
         right["APNS_KEY"] = key
+        let accountKey = try privateKey("RSA", "rsa_keygen_bits:2048")
+        let account = [
+            "project_id": "moments-1", "client_email": "errand@example.com", "private_key_id": "1",
+            "private_key": accountKey, "token_uri": "https://127.0.0.1:9/token",
+        ]
+        right["FCM_SERVICE_ACCOUNT"] = String(decoding: try JSONEncoder().encode(account), as: UTF8.self)
         canaries =
             wrong + [
                 password, Canary("STORAGE_ACCESS_KEY", server.accessKey),
@@ -226,6 +232,9 @@ private struct SecretFixture: Sendable {
             ]
             // The first line is the same in every key.
             + key.split(separator: "\n").dropFirst(2).dropLast().map { Canary("APNS_KEY", String($0)) }
+            + accountKey.split(separator: "\n").dropFirst(2).dropLast().map {
+                Canary("FCM_SERVICE_ACCOUNT", String($0))
+            }
         wrongKeys = Dictionary(uniqueKeysWithValues: wrong.map { ($0.setting, $0.text) })
         let known = Set(right.keys).union(wrongKeys.keys).union(["DATABASE_URL"])
         for secret in try await ListedSetting.secrets().map(\.setting) where !known.contains(secret) {

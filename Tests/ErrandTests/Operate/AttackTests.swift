@@ -214,8 +214,8 @@ import Testing
             let loose = """
                 select oid::regprocedure
                 from pg_proc
-                where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and prokind = 'f'
-                    and not coalesce(proconfig::text ~ 'search_path=pg_catalog, (errand|media|pairing|quotes|events|activity|devices), pg_temp', false)
+                where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and prokind = 'f'
+                    and not coalesce(proconfig::text ~ 'search_path=pg_catalog, (errand|media|pairing|quotes|events|activity|devices|notify), pg_temp', false)
                 """
             let found = try await database.text(loose)
             #expect(found == "")
@@ -223,7 +223,7 @@ import Testing
                 select distinct oid::regprocedure
                 from pg_proc
                 cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
-                where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and not prosecdef
+                where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and not prosecdef
                     and has_function_privilege('errand_' || role, oid, 'EXECUTE')
                 """
             #expect(try await database.text(invoker) == "")

@@ -153,6 +153,7 @@ extension Document {
                 "update media.upload set id = '\(Self.anID)'",
             ]
         case "jobs/ActivityEnd/README.md": ["select errand.dependency_open('apns', null, 'moves')"]
+        case "jobs/Notification/README.md": ["select errand.dependency_open('fcm', null, 'moves')"]
         case _ where path.hasPrefix("jobs/"):
             ["event_purge", "invite_expiry", "quote_rotation"].map {
                 "select errand.schedule_put('\($0)', 'every 15 s', '\($0)')"

@@ -61,7 +61,7 @@ import Testing
                         where not has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')), '')
                 from pg_attribute
                 join pg_class on pg_class.oid = attrelid and relkind = 'v' and attnum > 0
-                where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[])
+                where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[])
                 group by attrelid
                 having not bool_and(has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT'))
                 order by 1
@@ -77,6 +77,8 @@ import Testing
                     media.photo_status: owner source_key error
                     media.removal_status: key error
                     media.upload_status: owner key error attempts
+                    notify.delivery_status: user_id
+                    notify.message_status: title body data collapse
                     pairing.invite_status: code inviter redeemed_by
                     pairing.pair_status: inviter invitee ended_by
                     """)
@@ -84,7 +86,7 @@ import Testing
                 select format('select %s from %s', string_agg(quote_ident(attname), ', '), attrelid::regclass)
                 from pg_attribute
                 join pg_class on pg_class.oid = attrelid and relkind = 'v' and attnum > 0
-                where relnamespace = any ('{media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[])
+                where relnamespace = any ('{media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[])
                     and has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')
                 group by attrelid
                 """

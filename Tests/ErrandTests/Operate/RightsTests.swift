@@ -14,6 +14,7 @@ import Testing
         schema errand: enqueuer monitor ops worker
         schema events: enqueuer monitor ops worker
         schema media: enqueuer monitor ops worker
+        schema notify: enqueuer monitor ops worker
         schema pairing: enqueuer monitor ops worker
         schema quotes: enqueuer monitor ops worker
         table errand.app: monitor ops worker
@@ -47,6 +48,8 @@ import Testing
         view media.receipt_status: monitor ops
         view media.removal_status: ops
         view media.upload_status: enqueuer ops
+        view notify.delivery_status: enqueuer ops
+        view notify.message_status: enqueuer ops
         view pairing.invite_status: enqueuer ops
         view pairing.pair_status: enqueuer ops
         view quotes.quote_days: enqueuer monitor ops
@@ -104,6 +107,7 @@ import Testing
         function media.retry_upload: enqueuer ops
         function media.submit: enqueuer ops
         function media.submit_upload: enqueuer ops
+        function notify.send: enqueuer ops
         function pairing.create_invite: enqueuer ops
         function pairing.disconnect: enqueuer ops
         function pairing.invites_of: enqueuer ops
@@ -123,12 +127,12 @@ import Testing
         allowed as (
             select 'schema ' || nspname as object, role.name as role
             from pg_namespace cross join role
-            where nspname in ('errand', 'media', 'pairing', 'quotes', 'events', 'activity', 'devices') and has_schema_privilege('errand_' || role.name, oid, 'USAGE, CREATE')
+            where nspname in ('errand', 'media', 'pairing', 'quotes', 'events', 'activity', 'devices', 'notify') and has_schema_privilege('errand_' || role.name, oid, 'USAGE, CREATE')
             union all
             select case relkind when 'v' then 'view ' when 'S' then 'sequence ' else 'table ' end || relnamespace::regnamespace
                 || '.' || relname, role.name
             from pg_class cross join role
-            where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+            where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
                 and case relkind
                     when 'S' then has_sequence_privilege('errand_' || role.name, oid, 'USAGE, SELECT, UPDATE')
                     else has_table_privilege(
@@ -137,7 +141,7 @@ import Testing
             union all
             select distinct 'function ' || pronamespace::regnamespace || '.' || proname, role.name
             from pg_proc cross join role
-            where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[])
+            where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[])
                 and has_function_privilege('errand_' || role.name, oid, 'EXECUTE')
         )
         select object || ': ' || string_agg(role, ' ' order by role) as line
@@ -163,7 +167,7 @@ import Testing
             let writing = """
                 select count(*)
                 from pg_class cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
-                where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v')
+                where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v')
                     and has_table_privilege('errand_' || role, oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
                 """
             let writable = try await database.text(writing)
@@ -184,20 +188,20 @@ import Testing
             let open = """
                 select (
                     select count(*) from pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))
-                    where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and grantee = 0
+                    where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and grantee = 0
                 ) + (
                     select count(*) from pg_class, aclexplode(relacl)
-                    where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and grantee = 0
+                    where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and grantee = 0
                 )
                 """
             #expect(try await database.text(open) == "0")
             let foreign = """
                 select relname from pg_class
-                where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'S')
+                where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'S')
                     and relowner <> 'errand_owner'::regrole
                 union all
                 select proname from pg_proc
-                where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices}'::regnamespace[]::oid[]) and proowner <> 'errand_owner'::regrole
+                where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and proowner <> 'errand_owner'::regrole
                 """
             #expect(try await database.text(foreign) == "")
             #expect(try await database.text("select * from errand.apply_rights()") == "")

@@ -38,4 +38,27 @@ import Testing
         #expect(zip(delays, delays.dropFirst()).allSatisfy { $0 < $1 })
         #expect(try #require(wait(.deviceBusy, 1, left: .seconds(3600))) >= .seconds(3))
     }
+
+    @Test("a service that says for how long it wants to be left alone is, unless the push is useless by then")
+    func asAsked() throws {
+        var random = SystemRandomNumberGenerator()
+        func wait(_ asked: Int, left: Int, attempt: Int = 1) -> Duration? {
+            PushBackoff.delay(
+                after: .unavailable, attempt: attempt, left: .seconds(left), by: .fcm, asked: .seconds(asked),
+                using: &random)
+        }
+        let delay = try #require(wait(90, left: 3600))
+        #expect(delay >= .seconds(90) && delay <= .seconds(108))
+        #expect(try #require(wait(1, left: 3600, attempt: 9)) > .seconds(200), "it grows beyond what was asked")
+        #expect(wait(90, left: 92) == .seconds(90))
+        #expect(wait(90, left: 90) == nil)
+    }
+
+    @Test("Google's 503 without a time is retried after growing delays from 1 s on")
+    func google() throws {
+        var random = SystemRandomNumberGenerator()
+        let delay = try #require(
+            PushBackoff.delay(after: .unavailable, attempt: 1, left: .seconds(3600), by: .fcm, using: &random))
+        #expect(delay <= .seconds(1))
+    }
 }

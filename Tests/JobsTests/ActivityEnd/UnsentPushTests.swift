@@ -21,10 +21,10 @@ import Testing
                 #expect(try await test.drain().outcomes == [.parked])
                 #expect(
                     try await database.lines("select event, outcome, via, reason from activity.push_record")
-                        == ["end|not_sent|none|no key is set: set APNS_KEY and its companions"])
+                        == ["end|not_sent|none|no credentials: set APNS_KEY and its companions"])
                 #expect(
                     try await database.lines("select ok, detail from errand.health() where check_name = 'dependencies'")
-                        == ["false|apns is down: push: misconfigured: no key is set: set APNS_KEY and its companions"])
+                        == ["false|apns is down: push: misconfigured: no credentials: set APNS_KEY and its companions"])
                 #expect(
                     try await database.lines(
                         """

@@ -1,6 +1,5 @@
 import Errand
 import ErrandImages
-import ErrandPush
 import ErrandStorage
 import Foundation
 import Jobs
@@ -19,7 +18,7 @@ struct Diagnostics: Sendable {
         let apps = (try? environment.jobApps()) ?? []
         if role.runsJobs {
             if apps.contains(.media) { checks.append(checkStorage) }
-            if apps.contains(.activity) { checks.append(checkPushes) }
+            if !apps.isDisjoint(with: [.activity, .notify]) { checks.append(checkPushes) }
             if apps.contains(.media) { checks.append(checkImages) }
         }
         if role.isService || role == .web { checks.append(checkAddress) }
@@ -119,28 +118,6 @@ extension Diagnostics {
             }
         } catch {
             return [.fail(name, "\(error)", fix: "set ERRAND_WEB_ADDRESS to host:port, or off")]
-        }
-    }
-
-    /// Shows where pushes would go, and sends none.
-    @Sendable private func checkPushes() async -> [Finding] {
-        let name = "pushes"
-        do {
-            let service = try environment.settings.pushService(environment.logger)
-            await service.stop()
-            return switch service.route {
-            case .apns: [.ok(name, "to Apple's server `\(environment.settings.value(.apnsServer)?.text ?? "")`")]
-            case .fcm: [.ok(name, "to Google")]
-            case .log: [.ok(name, "to the log and no device, as ERRAND_PUSH says")]
-            case .none:
-                [
-                    .warn(
-                        name, "no key is set: no push is sent, and jobs with pushes wait",
-                        fix: "set APNS_KEY, APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC; or ERRAND_PUSH=log to try out")
-                ]
-            }
-        } catch {
-            return [.fail(name, "\(error)", fix: "docs/settings.md says what each setting of APNs has to be")]
         }
     }
 

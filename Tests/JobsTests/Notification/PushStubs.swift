@@ -1,0 +1,76 @@
+import ErrandPush
+import Foundation
+import PushKit
+import Synchronization
+
+@testable import Jobs
+
+/// Stubs of Apple's and Google's servers, and the services that send to them.
+struct PushStubs: Sendable {
+    let apple: PushServer
+    let google: PushServer
+    let services: PushServices
+
+    /// - Parameters:
+    ///   - environment: which of Apple's servers the stub is; nil takes the devices of both.
+    ///   - atApple: what Apple responds.
+    ///   - atGoogle: what Google responds.
+    init(
+        environment: String? = nil,
+        atApple: @escaping @Sendable (PushRequest) -> PushResponse = { _ in .accepted },
+        atGoogle: @escaping @Sendable (PushRequest) -> PushResponse = { _ in .accepted }
+    ) async throws {
+        apple = try await PushServer(atApple)
+        let dialect = GoogleDialect()
+        google = try await PushServer(google: dialect, atGoogle)
+        let key = try APNsKey(pem: apple.pem, id: PushServer.keyID, team: PushServer.team)
+        var apns = try APNsConfiguration(server: apple.url, topic: PushServer.topic, key: key)
+        apns.authorities = try apple.authorities
+        let account = try FCMServiceAccount(json: dialect.account(at: google.url))
+        var fcm = try FCMConfiguration(server: google.url, account: account)
+        fcm.authorities = try google.authorities
+        services = PushServices(apns: try APNsService(apns), fcm: try FCMService(fcm), environment: environment)
+    }
+
+    /// A response for the first request of each device, and acceptance from the second on.
+    static func first(_ response: PushResponse) -> @Sendable (PushRequest) -> PushResponse {
+        let seen = SeenTokens()
+        return { seen.insert($0.token) ? response : .accepted }
+    }
+
+    /// Google's response to a token of an app that was removed.
+    static let unregistered = PushResponse.reply(
+        404,
+        #"{"error":{"code":404,"status":"NOT_FOUND","details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"UNREGISTERED"}]}}"#
+    )
+
+    private final class SeenTokens: Sendable {
+        private let tokens = Mutex(Set<String>())
+
+        func insert(_ token: String) -> Bool { tokens.withLock { $0.insert(token).inserted } }
+    }
+}
+
+/// A push service whose credentials are set while it runs.
+final class LateCredentials: PushService {
+    private let unset: UnsetPushes
+    private let present: any PushService
+    private let isSet = Mutex(false)
+
+    init(_ present: any PushService, unset: UnsetPushes) {
+        self.present = present
+        self.unset = unset
+    }
+
+    private var service: any PushService { isSet.withLock(\.self) ? present : unset }
+
+    var route: PushRoute { service.route }
+
+    func set() { isSet.withLock { $0 = true } }
+
+    func send(_ push: Push, at present: Date, by deadline: ContinuousClock.Instant) async throws(PushError) -> String? {
+        try await service.send(push, at: present, by: deadline)
+    }
+
+    func stop() async {}
+}

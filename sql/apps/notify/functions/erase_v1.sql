@@ -1,0 +1,25 @@
+-- erase_v1: deletes all that this app has about a person: deliveries, notifications that went to nobody else, and keys.
+-- Returns the number of rows. It is idempotent.
+create or replace function notify.erase_v1(user_id text) returns bigint
+language plpgsql security definer set search_path = pg_catalog, notify, pg_temp as $$
+#variable_conflict use_column
+declare
+    messages uuid[];
+    gone bigint;
+    total bigint;
+begin
+    with gone as (
+        delete from notify.delivery where user_id = $1 returning message_id
+    )
+    select array_agg(distinct message_id), count(*) into messages, total from gone;
+    delete from notify.message
+    where id = any (messages) and not exists (select from notify.delivery where message_id = message.id);
+    get diagnostics gone = row_count;
+    total := total + gone;
+    delete from notify.once where user_id = $1;
+    get diagnostics gone = row_count;
+    return total + gone;
+end
+$$;
+comment on function notify.erase_v1(text) is
+    'Deletes all that this app has about a person; returns the number of rows';

@@ -1,0 +1,81 @@
+-- send: notifies persons: enqueues a push to each of their devices, in the caller's transaction.
+--
+--   select notify.send('user-18', 'Ada', 'A new moment', data => '{"moment_id": 7}', once => 'moment/7');
+--   select notify.send('{user-18,user-19}'::text[], body => 'The photos are there', collapse => 'event-42');
+--   select notify.send('user-18', data => '{"clear": "all"}');
+--
+-- Without title and body, the push wakes the app and shows nothing. data is an object: the app gets its values as
+-- texts, beside aps at Apple. Of pushes with the same collapse, a phone shows the last one. not_after is the last
+-- moment at which a push is useful, at most 28 days from now; the default is 24 hours. once is a key: within 30 days,
+-- a person gets nothing by another call with the same key, whether or not the first one found a device.
+--
+-- Returns the number of devices that get the push: 0 for a person without a device, and for a used key. Takes up to
+-- 10,000 persons, each of whom counts once. Pushes to more than 100 persons come after all others that wait.
+--
+-- Raises ER422 for arguments out of bounds, ER413 for more than 4,096 bytes of title, body and data as JSON. Above READ
+-- COMMITTED, raises 40001 if another session has used the key since the transaction's snapshot.
+create or replace function notify.send(
+    user_ids text[], title text default null, body text default null, data jsonb default '{}',
+    collapse text default null, not_after timestamptz default null, once text default null
+) returns int
+-- A plan from when the tables were empty would read all of them.
+language plpgsql security definer set search_path = pg_catalog, notify, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+#variable_conflict use_column
+declare
+    -- Fewer than errand.enqueue_many takes.
+    most constant int := 50000;
+    present constant timestamptz := clock_timestamp();
+    latest constant timestamptz := coalesce($6, present + interval '24 hours');
+    content jsonb;
+    receivers text[];
+    message uuid;
+    jobs jsonb[];
+begin
+    perform notify.check_options('send', $1, $2, $3, $5, $6, $7);
+    content := notify.check_data('send', coalesce($4, '{}'));
+    perform notify.check_size('send', $2, $3, content);
+    receivers := array(select distinct id from unnest($1) as id);
+    if $7 is not null then
+        receivers := notify.use_key($7, receivers);
+    end if;
+    if not exists (select from devices.device where user_id = any (receivers) and retired_at is null) then
+        return 0;
+    end if;
+    insert into notify.message (created_at, not_after, title, body, collapse, data)
+    values (present, latest, $2, $3, $5, content)
+    returning id into message;
+    with added as (
+        insert into notify.delivery (created_at, not_after, message_id, device_id, platform, user_id)
+        select present, latest, message, device.id, device.platform, device.user_id
+        from devices.device
+        where device.user_id = any (receivers) and device.retired_at is null
+        returning id, platform
+    )
+    select
+        array_agg(jsonb_build_object(
+            'kind', 'notification_' || platform, 'payload', jsonb_build_object('delivery', id), 'queue', 'pushes',
+            'priority', case when cardinality(receivers) > 100 then 3 else 2 end, 'not_after', latest,
+            'max_attempts', 200, 'unique_key', 'notification/' || id))
+    into jobs
+    from added;
+    for index in 1 .. coalesce(cardinality(jobs), 0) by most loop
+        perform from errand.enqueue_many(to_jsonb(jobs[index : index + most - 1]));
+    end loop;
+    return coalesce(cardinality(jobs), 0);
+end
+$$;
+comment on function notify.send(text[], text, text, jsonb, text, timestamptz, text) is
+    'Notifies persons on all of their devices; returns the number of devices. Example: select '
+    'notify.send(''{user-18,user-19}''::text[], ''Ada'', ''A new moment'')';
+
+create or replace function notify.send(
+    user_id text, title text default null, body text default null, data jsonb default '{}',
+    collapse text default null, not_after timestamptz default null, once text default null
+) returns int
+language sql security definer set search_path = pg_catalog, notify, pg_temp as $$
+    select notify.send(array[$1], $2, $3, $4, $5, $6, $7)
+$$;
+comment on function notify.send(text, text, text, jsonb, text, timestamptz, text) is
+    'Notifies a person on all of their devices; returns the number of devices. Example: select '
+    'notify.send(''user-18'', ''Ada'', ''A new moment'')';
