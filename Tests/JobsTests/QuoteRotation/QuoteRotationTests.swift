@@ -9,7 +9,8 @@ import Testing
 @Suite("Quote of the day") struct QuoteRotationTests {
     static let categories = ["Humor", "Love", "Motivation", "Success", "Wisdom"]
 
-    @Test("an installation brings more than 120 quotes with authors along, at least 15 of each category, none twice")
+    @Test(
+        "Q1: an installation brings more than 120 quotes with authors along, at least 15 of each category, none twice")
     func seeds() async throws {
         try await withTestDatabase { database, _ in
             let counts = try await database.query(
@@ -31,7 +32,7 @@ import Testing
         }
     }
 
-    @Test("an editor's changes stay when the seeds are applied again, and there are no duplicates")
+    @Test("Q1: an editor's changes stay when the seeds are applied again, and there are no duplicates")
     func editing() async throws {
         try await withTestDatabase { database, configuration in
             try await database.execute("select quotes.put('Corrected.', 'Somebody', 'Love', id => 3)")
@@ -61,7 +62,7 @@ import Testing
         }
     }
 
-    @Test("the job writes yesterday to 8 days ahead, and those days only once")
+    @Test("Q3: the job writes yesterday to 8 days ahead, and those days only once")
     func writes() async throws {
         try await withTestQueue([QuoteRotationHandler()]) { test in
             try await test.database.execute("delete from quotes.day")
@@ -79,7 +80,9 @@ import Testing
         }
     }
 
-    @Test("ten years, often with 7 days down: each day has a quote, another than the day before, each once a cycle")
+    @Test(
+        "Q2, Q3: ten years, often with 7 days down: each day has a quote, another than the day before, each once a cycle"
+    )
     func tenYears() async throws {
         try await withTestDatabase { database, _ in
             try await database.live(from: "2026-11-21", to: "2036-11-21")
@@ -97,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("without a row the rule returns the same, and so does a database that has lost all that was written")
+    @Test("Q2: without a row the rule returns the same, and so does a database that has lost all that was written")
     func rule() async throws {
         try await withTestDatabase { database, _ in
             let all = """
@@ -125,7 +128,7 @@ import Testing
         }
     }
 
-    @Test("a quote that is added changes no day that is given out, and joins with the next cycle")
+    @Test("Q2: a quote that is added changes no day that is given out, and joins with the next cycle")
     func adding() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("truncate quotes.day, quotes.cycle")
@@ -149,7 +152,7 @@ import Testing
         }
     }
 
-    @Test("a retired quote isn't shown from the day on that is tomorrow everywhere, wherever in its cycle that is")
+    @Test("Q2: a retired quote isn't shown from the day on that is tomorrow everywhere, wherever in its cycle that is")
     func retiring() async throws {
         // The number of days from today to the end of its cycle.
         for left in [60, 5, 1] {
@@ -186,7 +189,8 @@ import Testing
     }
 
     @Test(
-        "few quotes take turns, the last one can't be retired, and without any no day has one", arguments: [1, 2, 3, 4])
+        "Q2: few quotes take turns, the last one can't be retired, and without any no day has one",
+        arguments: [1, 2, 3, 4])
     func few(count: Int) async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("truncate quotes.day, quotes.cycle, quotes.quote cascade")
