@@ -23,7 +23,7 @@ package enum AllJobs {
                     ObjectRemovalHandler(store: store),
                 ]
             case .pairing: [InviteExpiryHandler()]
-            case .quotes: [QuoteRotationHandler()]
+            case .quotes: [QuoteRotationHandler(), DailyQuoteHandler()]
             case .events: [EventPurgeHandler(keptFrom: eventsKeptFrom)]
             case .activity:
                 [
@@ -51,7 +51,10 @@ package enum AllJobs {
             // Often enough that most of the promised minute is left after the wait for a tick.
             case .pairing: [try ScheduleDefinition("invite_expiry", .every(.seconds(15)), job: InviteExpiry())]
             case .quotes:
-                [try ScheduleDefinition("quote_rotation", .cron(CronExpression("7 * * * *")), job: QuoteRotation())]
+                [
+                    try ScheduleDefinition("quote_rotation", .cron(CronExpression("7 * * * *")), job: QuoteRotation()),
+                    try ScheduleDefinition("daily_quote", .every(.seconds(15)), job: DailyQuote()),
+                ]
             // It also enqueues removals that the store refused before.
             case .events: [try ScheduleDefinition("event_purge", .every(.seconds(15)), job: EventPurge())]
             case .activity: [try ScheduleDefinition("activity_sweep", .every(.seconds(60)), job: ActivitySweep())]

@@ -54,6 +54,8 @@ import Testing
         view pairing.pair_status: enqueuer ops
         view quotes.quote_days: enqueuer monitor ops
         view quotes.quote_status: monitor ops
+        view quotes.subscription_status: monitor ops
+        view quotes.zone_status: monitor ops
         function activity.end_now: enqueuer ops
         function activity.set_margin: ops
         function activity.set_token: enqueuer ops
@@ -117,6 +119,9 @@ import Testing
         function quotes.of_the_day: enqueuer ops
         function quotes.put: ops
         function quotes.retire: ops
+        function quotes.subscribe: enqueuer ops
+        function quotes.subscription_of: enqueuer ops
+        function quotes.unsubscribe: enqueuer ops
         """
 
     /// The same from the catalog: each object on which one of the four, or PUBLIC, has any right.

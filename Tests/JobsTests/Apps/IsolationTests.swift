@@ -74,6 +74,16 @@ import Testing
             ],
             retire("min"), retire("max"), "ER409",
             holds: "(select count(*) from quotes.quote where retired_at is null) = 1"),
+        Race(
+            "a daily push that is moved right after a push",
+            given: [
+                "select quotes.set_subscription('anna', '08:00', 'UTC', '2026-11-24 00:00+00')",
+                "update quotes.subscription set next_at = now(), next_day = (now() at time zone 'UTC')::date",
+            ],
+            "select pushed from quotes.send_due_v1()",
+            "select (quotes.subscribe('anna', '23:59:59', 'UTC') at time zone 'UTC')::date - last_day || ' day'"
+                + " from quotes.subscription", "1 day",
+            holds: "(select next_day > last_day from quotes.subscription)"),
     ]
 
     @Test(
