@@ -2,9 +2,13 @@
 create or replace function events.rights() returns table (role text, what text, names text)
 language sql immutable set search_path = pg_catalog, events, pg_temp as $$
     values
-        ('errand_enqueuer', 'function', 'events.create events.join events.leave events.add_photo events.delete_photo'),
+        ('errand_enqueuer', 'function',
+            'events.create events.edit events.end_now events.delete events.join events.leave events.add_photo '
+            'events.delete_photo'),
         ('errand_enqueuer', 'view', 'events.event_status events.event_photo_status'),
-        ('errand_ops', 'function', 'events.create events.join events.leave events.add_photo events.delete_photo'),
+        ('errand_ops', 'function',
+            'events.create events.edit events.end_now events.delete events.join events.leave events.add_photo '
+            'events.delete_photo'),
         ('errand_ops', 'view', 'events.event_status events.event_photo_status')
 $$;
 comment on function events.rights() is

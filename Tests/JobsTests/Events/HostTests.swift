@@ -1,0 +1,113 @@
+import Errand
+import ErrandStorage
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@testable import Jobs
+
+@Suite("Hosts of events") struct HostTests {
+    @Test("only the host edits, ends and deletes an event, and each call says what became of it")
+    func hostsOnly() async throws {
+        try await withTestDatabase { database, _ in
+            let event = try await database.makeEvent(guests: ["ben"])
+            for call in ["edit", "end_now", "delete"] {
+                #expect(try await database.lines("select events.\(call)('\(event)', 'ben')") == ["not_host"])
+                #expect(try await database.lines("select events.\(call)('\(UUID())', 'anna')") == ["no_event"])
+            }
+            #expect(
+                try await database.lines(
+                    """
+                    select events.edit('\(event)', 'anna', title => 'Garden party', starts_at => now() + interval '1 h',
+                        ends_at => now() + interval '1 day', photos_each => 2, photos_in_all => 3)
+                    """) == ["edited"])
+            #expect(try await database.lines("select events.end_now('\(event)', 'anna')") == ["not_started"])
+            #expect(
+                try await database.lines("select title, state, photos_each, photos_in_all from events.event_status")
+                    == ["Garden party|planned|2|3"])
+            #expect(try await database.lines("select events.edit('\(event)', 'anna')") == ["edited"])
+            #expect(try await database.number("select photos_each from events.event_status") == 2)
+        }
+    }
+
+    @Test("an event that its host ends takes no photo, is kept for 8 days from then, and can be prolonged")
+    func ends() async throws {
+        try await withTestDatabase { database, _ in
+            let event = try await database.makeEvent(guests: ["ben"])
+            #expect(try await database.lines("select events.end_now('\(event)', 'anna')") == ["ended"])
+            #expect(try await database.lines("select events.end_now('\(event)', 'anna')") == ["already_ended"])
+            #expect(try await database.add("1.jpg", to: event, by: "ben").status == "ended")
+            #expect(
+                try await database.lines(
+                    """
+                    select state, purge_at = ends_at + interval '192 hours', ends_at between now() - interval '1 min'
+                        and now()
+                    from events.event_status
+                    """) == ["ended|true|true"])
+            #expect(
+                try await database.lines("select events.edit('\(event)', 'anna', ends_at => now() + interval '1 h')")
+                    == ["edited"])
+            #expect(try await database.add("1.jpg", to: event, by: "ben").status == "added")
+        }
+    }
+
+    @Test("E4: a lowered limit deletes no photo, and none is added until there is room again")
+    func lowered() async throws {
+        try await withTestDatabase { database, _ in
+            let event = try await database.makeEvent()
+            for number in 1...3 { try await database.add("\(number).jpg", to: event) }
+            try await database.execute("select events.edit(id, host, photos_each => 2) from events.event")
+            #expect(try await database.add("4.jpg", to: event).status == "none_left")
+            try await database.execute("select events.delete_photo(photo, user_id) from events.photo")
+            #expect(try await database.add("4.jpg", to: event).status == "added")
+        }
+    }
+
+    @Test("E1: an event that its host deletes goes at once, its objects with the next removal; a receipt counts them")
+    func deletes() async throws {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        let store = try FolderStore(root: root)
+        try await withTestQueue([ObjectRemovalHandler(store: store)]) { test in
+            let database = test.database
+            let (over, live) = (try await database.makeEvent(guests: ["ben"]), try await database.makeEvent())
+            for number in 1...3 { try await addDelivered("\(number).jpg", to: over, by: "ben", database, store) }
+            try await addDelivered("1.jpg", to: live, database, store)
+            #expect(try await database.lines("select events.delete('\(over)', 'anna')") == ["deleted"])
+            #expect(try await database.lines("select id from events.event") == ["\(live)".lowercased()])
+            #expect(try await database.lines("select events.delete('\(over)', 'anna')") == ["no_event"])
+            #expect(try await test.drain().outcomes == [.succeeded])
+            #expect(try await store.all().count == 2)
+            #expect(
+                try await database.lines("select reason, people, photos, objects from media.receipt_status")
+                    == ["event_deletion|2|3|6"])
+        }
+    }
+
+    @Test("an edit is held to the bounds of a new event, and ends none")
+    func bounds() async throws {
+        try await withTestDatabase { database, _ in
+            let event = try await database.makeEvent()
+            for change in [
+                "title => ''", "title => repeat('x', 201)", "starts_at => '-infinity'", "starts_at => '294276-12-31'",
+                "starts_at => now() + interval '9 days'", "ends_at => now()", "ends_at => 'infinity'",
+                "ends_at => now() + interval '367 days'", "photos_each => 0", "photos_in_all => 20001",
+            ] {
+                let error = await #expect(throws: PostgresError.self, "\(change)") {
+                    try await database.execute(Statement("select events.edit('\(event)', 'anna', \(change))"))
+                }
+                #expect(error?.sqlState == "ER422", "\(change)")
+            }
+            // With the 8 days counted from the start, an earlier start would purge an ended event.
+            try await database.execute("update events.rule set kept_from = 'start'")
+            try await database.age(event, by: 8 * 86_400)
+            try await database.execute("update events.event set starts_at = ends_at - interval '1 h'")
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.execute(
+                    "select events.edit(id, host, starts_at => now() - interval '20 days') from events.event")
+            }
+            #expect(error?.sqlState == "ER422")
+        }
+    }
+}

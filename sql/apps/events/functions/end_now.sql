@@ -1,0 +1,32 @@
+-- end_now: ends an event early, on behalf of its host. No photo can be added from now on.
+--
+--   select events.end_now('6c1d…', 'user-17');
+--
+-- Returns ended; already_ended; not_started (delete it instead); not_host; no_event. The 8 days until the purge count
+-- from this end. If they count from the start and are over, the event is purged at once. Raises ER422 without a user;
+-- above READ COMMITTED, 40001 if the event has changed since the transaction's snapshot.
+create or replace function events.end_now(event_id uuid, user_id text) returns text
+language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
+#variable_conflict use_column
+declare
+    held events.event;
+    present timestamptz;
+begin
+    perform events.check_user('end_now', $2);
+    select * into held from events.event where id = $1 for no key update;
+    present := clock_timestamp();
+    if held.id is null then
+        return 'no_event';
+    elsif held.host <> $2 then
+        return 'not_host';
+    elsif present <= held.starts_at then
+        return 'not_started';
+    elsif present >= held.ends_at then
+        return 'already_ended';
+    end if;
+    update events.event set ends_at = present, changes = changes + 1 where id = $1;
+    return 'ended';
+end
+$$;
+comment on function events.end_now(uuid, text) is
+    'Ends an event early, on behalf of its host. Example: select events.end_now(''6c1d…'', ''user-17'')';
