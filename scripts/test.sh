@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # test.sh [ARGUMENT...]: runs the tests against a private PostgreSQL and private S3 servers.
 #
-# The arguments are those of `swift test`, such as --filter Claim. ERRAND_TEST_DATABASE_URL and ERRAND_TEST_S3_RCLONE,
-# _MOTO and _TLS name the servers. A server that is set already is used, and not stopped.
+# The arguments are those of `swift test`, such as --filter Claim; --filter E4 runs the tests called "E4: …".
+# ERRAND_TEST_DATABASE_URL and ERRAND_TEST_S3_RCLONE, _MOTO and _TLS name the servers. A server that is set already is
+# used, and not stopped.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
@@ -15,13 +16,18 @@ fi
 if [ -z "${ERRAND_TEST_S3_MOTO:-}" ]; then
     exec scripts/s3.sh with .errand/s3 scripts/test.sh "$@"
 fi
+arguments=() previous=
+for argument in "$@"; do
+    if [ "$previous" = --filter ]; then argument=$(python3 scripts/promised.py "$argument"); fi
+    arguments+=("$argument") previous=$argument
+done
 swift build --build-tests
 # Four tests run at a time: with more, two cores are so busy that tests of timing fail on a correct program. Tests of
 # faults load the machine by themselves and run one at a time.
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$([ -n "${ERRAND_FAULTS:-}" ] && echo 1 || echo 4)
 log=.errand/test.log
 mkdir -p .errand
-swift test --skip-build "$@" 2>&1 | tee "$log" && exit
+swift test --skip-build "${arguments[@]}" 2>&1 | tee "$log" && exit
 
 # The failures are spread over the output of hundreds of tests: repeat them, then the runner's last line.
 echo "What failed:"

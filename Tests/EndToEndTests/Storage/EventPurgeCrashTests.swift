@@ -14,7 +14,7 @@ import Testing
     }
 
     @Test(
-        "kill -9 in between, and one delete in twenty refused: no object and no row is left, and none of others is touched",
+        "E1, E2: kill -9 in between, and one delete in twenty refused: no object and no row is left, and none of others is touched",
         arguments: ["rclone", "moto, every version"])
     func killed(server: String) async throws {
         let isVersioned = server != "rclone"
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test("an event is deleted after 8 days: its rows within 20 s, its objects within 5 minutes")
+    @Test("E1: an event is deleted after 8 days: its rows within 20 s, its objects within 5 minutes")
     func inTime() async throws {
         try await withTestDatabase { database, configuration in
             let fixture = try await PurgeFixture(database, configuration, isVersioned: false)

@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test("a bucket that keeps versions stops the start with the reason")
+    @Test("E1: a bucket that keeps versions stops the start with the reason")
     func versions() async throws {
         try await withTestDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration)

@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test("a bucket that keeps versions is refused, at the start and before anything is deleted")
+    @Test("E1: a bucket that keeps versions is refused, at the start and before anything is deleted")
     func versionsRefused() async throws {
         try await withBucket(try .moto(), bucket: "versioned") { store in
             let key = try ObjectKey("a")
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test("a removal of all versions leaves none, and touches no other object")
+    @Test("E1: a removal of all versions leaves none, and touches no other object")
     func versionsRemoved() async throws {
         try await withBucket(try .moto(), bucket: "versioned", options: "&versions=removed") { store in
             try await store.check()

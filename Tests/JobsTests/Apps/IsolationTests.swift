@@ -87,7 +87,8 @@ import Testing
     ]
 
     @Test(
-        "no limit is broken by a transaction with an older snapshot: it is told, or fails with 40001", arguments: races,
+        "E4, P2: no limit is broken by a transaction with an older snapshot: it is told, or fails with 40001",
+        arguments: races,
         ["read committed", "repeatable read", "serializable"])
     func race(_ race: Race, level: String) async throws {
         try await withTestDatabase { database, _ in

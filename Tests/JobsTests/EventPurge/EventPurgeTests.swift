@@ -11,7 +11,7 @@ import Testing
 @testable import Outbound
 
 @Suite("Event purge") struct EventPurgeTests {
-    @Test("an event is deleted 8 days after its end and no sooner; counted from its start, not before its end")
+    @Test("E1: an event is deleted 8 days after its end and no sooner; counted from its start, not before its end")
     func due() async throws {
         let store = try bucket()
         try await withTestQueue(handlers(store)) { test in
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(
-        "all of an event goes, known and unknown, and nothing of another one; a receipt has counts and nothing else",
+        "E1: all of an event goes, known and unknown, and nothing of another one; a receipt has counts and nothing else",
         arguments: ["rclone", "moto", "folder"])
     func allOfIt(server: String) async throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
@@ -107,7 +107,7 @@ import Testing
         await store.stop()
     }
 
-    @Test("of a thousand objects a store refuses one in twenty, again and again: in the end none is left")
+    @Test("E2: of a thousand objects a store refuses one in twenty, again and again: in the end none is left")
     func refusals() async throws {
         let prefix = "t-\(UUID().uuidString)"
         let direct = try bucket(prefix: prefix)
@@ -158,7 +158,7 @@ import Testing
         await direct.stop()
     }
 
-    @Test("in a bucket that keeps versions, every version is deleted, and none of another event")
+    @Test("E1: in a bucket that keeps versions, every version is deleted, and none of another event")
     func versions() async throws {
         let store = try bucket(named: "versioned", options: "&versions=removed")
         try await withTestQueue(handlers(store)) { test in
@@ -181,7 +181,7 @@ import Testing
     }
 
     @Test(
-        "while the store can't be reached the rows go in time, the removal waits and spends nothing, and then it goes on"
+        "E1, E2: while the store can't be reached the rows go in time, the removal waits and spends nothing, and then it goes on"
     )
     func down() async throws {
         let proxy = try FaultProxy(to: BucketServer.moto().port)
@@ -211,7 +211,7 @@ import Testing
         await store.stop()
     }
 
-    @Test("a lost response of the store, and a lost attempt with its batch, cost a minute")
+    @Test("E2: a lost response of the store, and a lost attempt with its batch, cost a minute")
     func lost() async throws {
         let store = try bucket()
         try await withTestQueue(handlers(store)) { test in
@@ -244,7 +244,7 @@ import Testing
     }
 
     @Test(
-        "a photo that its owner deletes is deleted from the store, as are the photos of a leaving participant who asks for it"
+        "E4: a photo that its owner deletes is deleted from the store, as are the photos of a leaving participant who asks for it"
     )
     func ownPhotos() async throws {
         let store = try bucket()

@@ -10,7 +10,7 @@ import Testing
 @testable import Jobs
 
 @Suite("What is on its way when its event is purged") struct PurgeInFlightTests {
-    @Test("a compression that runs ends as cancelled, and leaves neither a row nor an object")
+    @Test("E1: a compression that runs ends as cancelled, and leaves neither a row nor an object")
     func compression() async throws {
         try await withService { service in
             let (database, store) = (service.database, service.store)
@@ -33,7 +33,7 @@ import Testing
         }
     }
 
-    @Test("a running upload is too late: its object arrives after the first removal, and the second one deletes it")
+    @Test("E1: a running upload is too late: its object arrives after the first removal, and the second one deletes it")
     func upload() async throws {
         let wasPut = Mutex(false)
         let mayArrive = Mutex(false)
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test("uploads that wait for a store or failed for good are deleted with their jobs and bytes")
+    @Test("E1: uploads that wait for a store or failed for good are deleted with their jobs and bytes")
     func waiting() async throws {
         let isBroken = Mutex(true)
         let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in

@@ -4,7 +4,7 @@ import Postgres
 import Testing
 
 @Suite("Events") struct EventTests {
-    @Test("an event lasts 8 days and is kept 8 more, to the second, in a session of any time zone")
+    @Test("E1: an event lasts 8 days and is kept 8 more, to the second, in a session of any time zone")
     func lasts() async throws {
         try await withTestDatabase { database, _ in
             // In Berlin, the clocks change during both.
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(
-        "50 sessions add to an event with 10 places left at once: exactly 10 do, and the others are told that it is full",
+        "E4: 50 sessions add to an event with 10 places left at once: exactly 10 do, and the others are told that it is full",
         .enabled(if: !TestServer.isPooled, "a pooler has fewer sessions than this needs"))
     func full() async throws {
         try await withTestDatabase(connections: 52) { database, _ in
@@ -80,7 +80,7 @@ import Testing
     }
 
     @Test(
-        "30 sessions of one person with 5 photos left: exactly 5 are added, and a deleted one gives its place back",
+        "E4: 30 sessions of one person with 5 photos left: exactly 5 are added, and a deleted one gives its place back",
         .enabled(if: !TestServer.isPooled, "a pooler has fewer sessions than this needs"))
     func ownLimit() async throws {
         try await withTestDatabase(connections: 32) { database, _ in
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test("users delete only their own photos, and a leaving participant only his own, if he asks for it")
+    @Test("E4: users delete only their own photos, and a leaving participant only his own, if he asks for it")
     func deletes() async throws {
         try await withTestDatabase { database, _ in
             let event = try await database.makeEvent(guests: ["ben"])
@@ -127,7 +127,7 @@ import Testing
         }
     }
 
-    @Test("bytes that were handed over for an event, and never added to it, go with it, and no others")
+    @Test("E1: bytes that were handed over for an event, and never added to it, go with it, and no others")
     func handedOver() async throws {
         try await withTestDatabase { database, _ in
             let (over, live) = (try await database.makeEvent(), try await database.makeEvent())
