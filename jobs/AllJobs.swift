@@ -24,7 +24,7 @@ package enum AllJobs {
                 ]
             case .pairing: [InviteExpiryHandler()]
             case .quotes: [QuoteRotationHandler(), DailyQuoteHandler()]
-            case .events: [EventPurgeHandler(keptFrom: eventsKeptFrom)]
+            case .events: [EventPurgeHandler(keptFrom: eventsKeptFrom), EventRevealHandler()]
             case .activity:
                 [
                     ActivityEndHandler(pushes: pushes.apns),

@@ -23,7 +23,10 @@ import Testing
 
     @Test("an app comes behind those that it needs, and can't be had without them")
     func needs() throws {
-        #expect(try AppSchemas.named(["events", "media"]).map(\.name) == ["media", "events"])
+        let needed = ["devices", "media", "notify", "rooms"]
+        let applied = try AppSchemas.named(["events"] + needed).map(\.name)
+        #expect(applied.last == "events" && Set(applied.dropLast()) == Set(needed))
+        #expect(throws: MissingApp.self) { try AppSchemas.named(["events", "media"]) }
         #expect(throws: MissingApp.self) { try AppSchemas.named(["events"]) }
         #expect(throws: UnknownApp.self) { try AppSchemas.named(["medias"]) }
         #expect(try AppSchemas.named([]).isEmpty)

@@ -10,11 +10,19 @@ import Testing
 
 extension Database {
     /// An event that has begun, with its host anna and these participants.
-    func makeEvent(each: Int = 24, inAll: Int = 5_000, guests: [String] = []) async throws -> UUID {
+    ///
+    /// - Parameter reveal: the seconds until its photos are revealed; nil for one without a reveal.
+    @discardableResult
+    func makeEvent(
+        each: Int = 24, inAll: Int = 5_000, reveal: Int? = nil, guests: [String] = []
+    ) async throws -> UUID {
         let event = try await query(
             Statement(
-                "select events.create('anna', 'Summer party', photos_each => $1::int4, photos_in_all => $2::int4)",
-                [each, inAll])
+                """
+                select events.create(
+                    'anna', 'Summer party', photos_each => $1::int4, photos_in_all => $2::int4,
+                    reveal_at => now() + $3 * interval '1 second')
+                """, [each, inAll, reveal])
         ).scalar(UUID.self)
         for guest in guests { try await execute(Statement("select events.join($1, $2)", [event, guest])) }
         return event
@@ -38,7 +46,8 @@ extension Database {
             Statement(
                 """
                 update events.event
-                set starts_at = starts_at - $2 * interval '1 second', ends_at = ends_at - $2 * interval '1 second'
+                set starts_at = starts_at - $2 * interval '1 second', ends_at = ends_at - $2 * interval '1 second',
+                    reveal_at = reveal_at - $2 * interval '1 second'
                 where id = $1
                 """, [event, seconds]))
     }

@@ -1,6 +1,7 @@
 -- check_event: raises ER422 for a title, times or limits that no event may have.
 create or replace function events.check_event(
-    context text, title text, starts_at timestamptz, ends_at timestamptz, photos_each int, photos_in_all int
+    context text, title text, starts_at timestamptz, ends_at timestamptz, photos_each int, photos_in_all int,
+    reveal_at timestamptz
 ) returns void
 language plpgsql set search_path = pg_catalog, events, pg_temp as $$
 begin
@@ -20,8 +21,11 @@ begin
     elsif photos_in_all is null or photos_in_all not between 1 and 20000 then
         raise exception '%: photos_in_all: expected 1 to 20000, got %', context, coalesce(photos_in_all::text, 'null')
             using errcode = 'ER422';
+    elsif reveal_at < starts_at or not isfinite(reveal_at) then
+        raise exception '%: reveal_at: expected starts_at, %, or later, got %', context, starts_at, reveal_at
+            using errcode = 'ER422';
     end if;
 end
 $$;
-comment on function events.check_event(text, text, timestamptz, timestamptz, int, int) is
+comment on function events.check_event(text, text, timestamptz, timestamptz, int, int, timestamptz) is
     'Raises ER422 for a title, times or limits that no event may have';

@@ -1,11 +1,15 @@
 -- edit: changes an event, on behalf of its host. Null leaves a value as it is.
 --
 --   select events.edit('6c1d…', 'user-17', title => 'Our wedding', ends_at => '2026-06-07 06:00+02');
+--   select events.edit('6c1d…', 'user-17', reveal_at => now());
 --
--- Returns edited; not_host; no_event if there is none or it was purged. An event that has ended lives again with an end
--- in the future. Photos beyond a lowered limit stay. The bounds are those of events.create. Also raises ER422 for a new
--- end that has passed (events.end_now ends an event) and for a new start with which the event would be purged at once;
--- above READ COMMITTED, 40001 if the event has changed since the transaction's snapshot.
+-- Returns edited; revealed, with nothing changed, for another reveal_at after the reveal; not_host; no_event if there
+-- is none or it was purged. A reveal_at that has passed reveals the photos now. An event that has ended lives again
+-- with an end in the future. Photos beyond a lowered limit stay.
+--
+-- The bounds are those of events.create. Also raises ER422 for a new end that has passed (events.end_now ends an event)
+-- and for a new start with which the event would be purged at once; above READ COMMITTED, 40001 if the event has
+-- changed since the transaction's snapshot.
 create or replace function events.edit(
     event_id uuid,
     user_id text,
@@ -13,12 +17,15 @@ create or replace function events.edit(
     starts_at timestamptz default null,
     ends_at timestamptz default null,
     photos_each int default null,
-    photos_in_all int default null
+    photos_in_all int default null,
+    reveal_at timestamptz default null
 ) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
     held events.event;
+    -- A reveal that the participants have not been told of.
+    is_pending boolean;
 begin
     perform events.check_user('edit', $2);
     select * into held from events.event where id = $1 for no key update;
@@ -29,24 +36,33 @@ begin
     elsif $5 <= clock_timestamp() then
         raise exception 'edit: ends_at: expected a time in the future, got %', $5
             using errcode = 'ER422', hint = 'events.end_now ends an event.';
+    elsif held.reveal_at <= clock_timestamp() and $8 <> held.reveal_at then
+        return 'revealed';
     end if;
     held.title := coalesce($3, held.title);
     held.starts_at := coalesce($4, held.starts_at);
     held.ends_at := coalesce($5, held.ends_at);
     held.photos_each := coalesce($6, held.photos_each);
     held.photos_in_all := coalesce($7, held.photos_in_all);
+    held.reveal_at := coalesce($8, held.reveal_at);
+    is_pending := held.reveal_at is not null and held.revealed_at is null;
     perform events.check_event(
-        'edit', held.title, held.starts_at, held.ends_at, held.photos_each, held.photos_in_all);
+        'edit', held.title, held.starts_at, held.ends_at, held.photos_each, held.photos_in_all,
+        case when is_pending then held.reveal_at end);
     update events.event
     set title = held.title, starts_at = held.starts_at, ends_at = held.ends_at, photos_each = held.photos_each,
-        photos_in_all = held.photos_in_all, changes = changes + 1
+        photos_in_all = held.photos_in_all, reveal_at = held.reveal_at, changes = changes + 1
     where id = $1;
     if $4 is not null and (select purge_at from events.event_status where id = $1) <= clock_timestamp() then
         raise exception 'edit: starts_at: expected one with which the event is kept, got %', $4
             using errcode = 'ER422';
     end if;
+    if is_pending then
+        perform events.check_reveal('edit', $1);
+        perform events.enqueue_reveal($1, held.reveal_at);
+    end if;
     return 'edited';
 end
 $$;
-comment on function events.edit(uuid, text, text, timestamptz, timestamptz, int, int) is
+comment on function events.edit(uuid, text, text, timestamptz, timestamptz, int, int, timestamptz) is
     'Changes an event, on behalf of its host. Example: select events.edit(''6c1d…'', ''user-17'', title => ''Party'')';

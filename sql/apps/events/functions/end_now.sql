@@ -3,8 +3,10 @@
 --   select events.end_now('6c1d…', 'user-17');
 --
 -- Returns ended; already_ended; not_started (delete it instead); not_host; no_event. The 8 days until the purge count
--- from this end. If they count from the start and are over, the event is purged at once. Raises ER422 without a user;
--- above READ COMMITTED, 40001 if the event has changed since the transaction's snapshot.
+-- from this end. If they count from the start and are over, the event is purged at once. A reveal that was planned for
+-- the old end, or would come only after the purge, takes place now; any other stays where it is.
+--
+-- Raises ER422 without a user; above READ COMMITTED, 40001 if the event has changed since the transaction's snapshot.
 create or replace function events.end_now(event_id uuid, user_id text) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -25,6 +27,13 @@ begin
         return 'already_ended';
     end if;
     update events.event set ends_at = present, changes = changes + 1 where id = $1;
+    if held.reveal_at > present and (
+        held.reveal_at = held.ends_at
+        or held.reveal_at >= (select purge_at from events.event_status where id = $1)
+    ) then
+        update events.event set reveal_at = present where id = $1;
+        perform events.enqueue_reveal($1, present);
+    end if;
     return 'ended';
 end
 $$;

@@ -1,14 +1,15 @@
 -- purge_event: deletes all rows of an event that the caller has locked for update, and lists its objects for removal in
 -- the same transaction: originals and results of its photos, and all other objects below its folder.
 --
--- cause is the reason on the receipt, reason that of its cancelled jobs. Returns the receipt and the numbers of people
--- and photos. The caller enqueues the removal.
+-- The job of its reveal is cancelled. cause is the reason on the receipt, reason that of its cancelled jobs. Returns
+-- the receipt and the numbers of people and photos. The caller enqueues the removal.
 create or replace function events.purge_event(event_id uuid, cause text, reason text)
 returns table (receipt bigint, people int, photos int)
 language plpgsql set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
     found_photos uuid[];
+    tells bigint;
 begin
     select coalesce(array_agg(photo), '{}') into found_photos from events.photo where event_id = $1;
     photos := cardinality(found_photos);
@@ -23,6 +24,10 @@ begin
     returning id into receipt;
     perform media.remove_photos(found_photos, $3, receipt);
     perform media.remove_folder('events/' || $1 || '/', $3, receipt);
+    select id into tells from errand.job where unique_key = 'event_reveal/' || $1;
+    if found then
+        perform errand.cancel(array[tells], $3);
+    end if;
     delete from events.event where id = $1;
     return next;
 end

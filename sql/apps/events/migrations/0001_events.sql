@@ -3,7 +3,7 @@
 -- Why     An event's photos, rows and objects, are deleted 8 days after its end.
 -- Locks   Nothing: all objects are new.
 -- Before  No version was released before this one.
--- errand: needs media
+-- errand: needs media, notify, rooms
 create schema events;
 comment on schema events is 'Shared disposable cameras: written by the API servers, purged by the job event_purge';
 insert into errand.app (name) values ('events');
@@ -13,6 +13,8 @@ create table events.event (
     created_at timestamptz not null default clock_timestamp(),
     starts_at timestamptz not null,
     ends_at timestamptz not null,
+    reveal_at timestamptz,
+    revealed_at timestamptz,
     photos_each int not null,
     photos_in_all int not null,
     changes bigint not null default 0,
@@ -20,6 +22,8 @@ create table events.event (
     title text not null,
     constraint event_pkey primary key (id),
     constraint event_times check (starts_at < ends_at and isfinite(starts_at) and isfinite(ends_at)),
+    constraint event_reveal check (isfinite(reveal_at)),
+    constraint event_revealed check (revealed_at is null or reveal_at is not null),
     constraint event_limits check (photos_each between 1 and 1000 and photos_in_all between 1 and 20000),
     constraint event_host check (length(host) between 1 and 200),
     constraint event_title check (length(title) between 1 and 200)
@@ -32,6 +36,9 @@ comment on column events.event.id is 'the event''s id; hard to guess: a user who
 comment on column events.event.created_at is 'when it was created';
 comment on column events.event.starts_at is 'start of the time for photos';
 comment on column events.event.ends_at is 'end of the time for photos';
+comment on column events.event.reveal_at is
+    'when participants see the photos of others; null = as soon as they are added';
+comment on column events.event.revealed_at is 'when the participants were told of the reveal; null until then';
 comment on column events.event.photos_each is 'photos that a participant may have in it at a time';
 comment on column events.event.photos_in_all is 'photos that it may have at a time';
 comment on column events.event.changes is

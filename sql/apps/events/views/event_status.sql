@@ -15,7 +15,8 @@ select
     (select count(*) from events.participant where event_id = event.id) as participants,
     (select count(*) from events.photo where event_id = event.id) as photos,
     (select count(distinct user_id) from events.photo where event_id = event.id) as photographers,
-    event.photos_each, event.photos_in_all, event.created_at
+    event.photos_each, event.photos_in_all, event.created_at, event.reveal_at,
+    coalesce(event.reveal_at <= clock_timestamp(), true) as is_revealed, event.revealed_at
 from events.event
 cross join events.rule;
 comment on view events.event_status is 'The events that were not purged, with their numbers';
@@ -32,3 +33,6 @@ comment on column events.event_status.photographers is 'number of people with a 
 comment on column events.event_status.photos_each is 'photos that a participant may have in it';
 comment on column events.event_status.photos_in_all is 'photos that it may have';
 comment on column events.event_status.created_at is 'when it was created';
+comment on column events.event_status.reveal_at is 'when participants see the photos of others; null = at once';
+comment on column events.event_status.is_revealed is 'whether participants see the photos of others now';
+comment on column events.event_status.revealed_at is 'when the participants were told of the reveal';

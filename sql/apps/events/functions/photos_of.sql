@@ -1,0 +1,33 @@
+-- photos_of: returns the photos of an event that a user may see now, oldest first.
+--
+--   select id, user_id, state, result_key, is_own from events.photos_of('6c1d…', 'user-18');
+--
+-- Before the event's reveal_at a participant sees the own photos, from then on all. The database's clock decides, so
+-- photos are revealed on time even if no worker runs. A user who is no participant sees none. state is submitted,
+-- compressed, delivered or failed; a delivered one has its result in the store, below result_key. error is why an own
+-- photo failed. Raises ER422 without a user.
+create or replace function events.photos_of(event_id uuid, viewer text)
+returns table (
+    id uuid, user_id text, state text, result_key text, width int, height int, added_at timestamptz, is_own boolean,
+    error text
+)
+language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
+#variable_conflict use_column
+begin
+    perform events.check_user('photos_of', $2);
+    return query
+    select
+        known.photo, known.user_id, status.state, status.result_key, status.width, status.height, known.added_at,
+        known.user_id = $2, case when known.user_id = $2 then status.error end
+    from events.event
+    join events.photo as known on known.event_id = event.id
+    join media.photo_status as status on status.id = known.photo
+    where event.id = $1
+        and exists (select from events.participant where participant.event_id = $1 and participant.user_id = $2)
+        and (known.user_id = $2 or event.reveal_at is null or event.reveal_at <= clock_timestamp())
+    order by known.added_at, known.photo;
+end
+$$;
+comment on function events.photos_of(uuid, text) is
+    'Returns the photos of an event that a user may see now. Example: select id, result_key from '
+    'events.photos_of(''6c1d…'', ''user-18'')';
