@@ -40,6 +40,35 @@ import Testing
         }
     }
 
+    @Test("participants see the names and roles of each other, and nobody else sees them")
+    func names() async throws {
+        try await withTestDatabase { database, _ in
+            let event = try await database.query("select events.create('anna', 'Party', host_name => 'Anna')").scalar(
+                UUID.self)
+            func seen(by user: String) async throws -> [String] {
+                try await database.lines(
+                    "select user_id, name, role, photos from events.participants_of('\(event)', '\(user)')")
+            }
+            try await database.execute(
+                "select events.join(id, 'ben', name => 'Ben'), events.join(id, 'carl') from events.event")
+            try await database.add("1.jpg", to: event, by: "ben")
+            #expect(try await seen(by: "carl") == ["anna|Anna|host|0", "ben|Ben|guest|1", "carl||guest|0"])
+            #expect(try await seen(by: "eve") == [])
+            // Joining again renames nobody, and a host who comes back is the host again.
+            #expect(try await database.lines("select events.join('\(event)', 'ben', 'Eve')") == ["already_joined"])
+            #expect(try await database.lines("select status from events.leave('\(event)', 'anna')") == ["left"])
+            #expect(try await database.lines("select events.join('\(event)', 'anna')") == ["joined"])
+            func rename(_ event: UUID, _ user: String, _ name: String) async throws -> [String] {
+                try await database.lines("select events.rename_participant('\(event)', '\(user)', \(name))")
+            }
+            #expect(try await rename(event, "carl", "'Carl'") == ["renamed"])
+            #expect(try await rename(event, "ben", "null") == ["renamed"])
+            #expect(try await rename(event, "eve", "'Eve'") == ["not_joined"])
+            #expect(try await rename(UUID(), "ben", "'Ben'") == ["no_event"])
+            #expect(try await seen(by: "ben") == ["anna||host|0", "ben||guest|1", "carl|Carl|guest|0"])
+        }
+    }
+
     @Test("a photo is added by a participant, while the event lasts, once a key, and its jobs with it")
     func adds() async throws {
         try await withTestDatabase { database, _ in
@@ -170,6 +199,11 @@ import Testing
                 ("events.create('anna', repeat('x', 100000))", "ER422"),
                 ("events.create('anna', 'Party', photos_each => 0)", "ER422"),
                 ("events.create('anna', 'Party', photos_in_all => null)", "ER422"),
+                ("events.join('\(id)', 'carl', '')", "ER422"),
+                ("events.join('\(id)', 'carl', repeat('x', 101))", "ER422"),
+                ("events.rename_participant('\(id)', 'ben', repeat('x', 101))", "ER422"),
+                ("events.create('anna', 'Party', host_name => '')", "ER422"),
+                ("events.participants_of('\(id)', null)", "ER422"),
                 ("events.join('\(id)', null)", "ER422"), ("events.leave('\(id)', repeat('x', 201))", "ER422"),
                 ("events.add_photo('\(id)', 'anna', 'photos/1.jpg')", "ER422"),
                 ("events.add_photo('\(id)', 'anna', 'events/\(UUID())/1.jpg')", "ER422"),

@@ -7,11 +7,13 @@
 -- With a reveal_at, a participant sees only the own photos until then: see events.photos_of. At that time the
 -- participants are told.
 --
+-- host_name is the name that the other participants see.
+--
 -- Returns its id. Originals of its photos belong below `events/<event_id>/` in the object store. The event and its
 -- photos are purged 8 days after its end. Raises ER422 without a user, for a title that is not 1 to 200 characters
 -- long, for a start before 2000 or more than 2 years ahead, for an end before the start or more than a year after it,
--- for limits out of bounds (photos_each 1 to 1,000, photos_in_all 1 to 20,000), and for a reveal before the start or
--- not before the purge.
+-- for limits out of bounds (photos_each 1 to 1,000, photos_in_all 1 to 20,000), for a reveal before the start or
+-- not before the purge, and for a host_name that is not 1 to 100 characters long.
 create or replace function events.create(
     user_id text,
     title text,
@@ -19,7 +21,8 @@ create or replace function events.create(
     ends_at timestamptz default null,
     photos_each int default 24,
     photos_in_all int default 5000,
-    reveal_at timestamptz default null
+    reveal_at timestamptz default null,
+    host_name text default null
 ) returns uuid
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -31,11 +34,12 @@ declare
         $4, least(first_moment, timestamptz '9999-01-01 00:00+00') + interval '192 hours');
 begin
     perform events.check_user('create', $1);
+    perform events.check_name('create', $8);
     perform events.check_event('create', $2, first_moment, last_moment, $5, $6, $7);
     insert into events.event as made (host, title, starts_at, ends_at, photos_each, photos_in_all, reveal_at)
     values ($1, $2, first_moment, last_moment, $5, $6, $7)
     returning made.id into made_event;
-    insert into events.participant (event_id, user_id) values (made_event, $1);
+    insert into events.participant (event_id, user_id, name) values (made_event, $1, $8);
     if $7 is not null then
         perform events.check_reveal('create', made_event);
         perform events.enqueue_reveal(made_event, $7);
@@ -43,5 +47,5 @@ begin
     return made_event;
 end
 $$;
-comment on function events.create(text, text, timestamptz, timestamptz, int, int, timestamptz) is
+comment on function events.create(text, text, timestamptz, timestamptz, int, int, timestamptz, text) is
     'Creates an event; returns its id. Example: select events.create(''user-17'', ''Summer party'')';

@@ -1,16 +1,18 @@
 -- join: makes a user a participant of an event.
 --
---   select events.join('6c1d…', 'user-18');
+--   select events.join('6c1d…', 'user-18', name => 'Ben');
 --
--- Returns joined; already_joined; ended; no_event if there is none or it was purged. A user may join before the start.
--- Raises ER422 without a user.
-create or replace function events.join(event_id uuid, user_id text) returns text
+-- Returns joined; already_joined, with the name that was given first (see events.rename_participant); ended; no_event
+-- if there is none or it was purged. A user may join before the start. Raises ER422 without a user, and for a name that
+-- is not 1 to 100 characters long.
+create or replace function events.join(event_id uuid, user_id text, name text default null) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
     held events.event;
 begin
     perform events.check_user('join', $2);
+    perform events.check_name('join', $3);
     -- Waits for a running purge, and then finds no event.
     select * into held from events.event where id = $1 for key share;
     if not found then
@@ -20,10 +22,10 @@ begin
     elsif held.ends_at <= clock_timestamp() then
         return 'ended';
     end if;
-    insert into events.participant (event_id, user_id) values ($1, $2)
+    insert into events.participant (event_id, user_id, name) values ($1, $2, $3)
     on conflict on constraint participant_pkey do nothing;
     return case when found then 'joined' else 'already_joined' end;
 end
 $$;
-comment on function events.join(uuid, text) is
+comment on function events.join(uuid, text, text) is
     'Makes a user a participant. Example: select events.join(''6c1d…'', ''user-18'')';

@@ -50,14 +50,17 @@ create table events.participant (
     joined_at timestamptz not null default clock_timestamp(),
     event_id uuid not null,
     user_id text not null,
+    name text,
     constraint participant_pkey primary key (event_id, user_id),
     constraint participant_of_event foreign key (event_id) references events.event (id) on delete cascade,
-    constraint participant_user_id check (length(user_id) between 1 and 200)
+    constraint participant_user_id check (length(user_id) between 1 and 200),
+    constraint participant_name check (length(name) between 1 and 100)
 );
 comment on table events.participant is 'One row for each person in an event';
 comment on column events.participant.joined_at is 'when they joined';
 comment on column events.participant.event_id is 'the event';
 comment on column events.participant.user_id is 'the user, in the words of the app';
+comment on column events.participant.name is 'the name that the others see in this event; null if none was given';
 
 create table events.photo (
     added_at timestamptz not null default clock_timestamp(),
