@@ -1,4 +1,5 @@
 import Errand
+import ErrandStorage
 import Logging
 import Outbound
 import Postgres
@@ -39,4 +40,9 @@ struct OutboundDependency {
         ).scalar(Timestamp.self)
         return DependencyDown(name, until: until, reason: "\(error)")
     }
+}
+
+extension StorageError {
+    /// The same error without the object's key, for records that outlive the object: those of jobs and dependencies.
+    func hiding(_ key: String) -> StorageError { StorageError(code, detail.replacing(key, with: "the object")) }
 }

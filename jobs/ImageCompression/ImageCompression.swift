@@ -31,8 +31,6 @@ struct ImageCompressionHandler: JobHandler {
             return try await compress(job, in: context)
         } catch let error as ImageError where error.isPermanent || error.code == .timeLimit && context.attempt > 1 {
             return try await failed(job, "\(error)", in: context)
-        } catch let error as StorageError where error.isPermanent {
-            return try await failed(job, "\(error)", in: context)
         } catch {
             if let down = try await OutboundDependency.storage.parking(error, in: context) { throw down }
             if context.attempt >= context.maxAttempts { await recordLast(error, of: job, in: context) }
@@ -50,9 +48,13 @@ struct ImageCompressionHandler: JobHandler {
         if state == "compressed" { return .done }
         let original: [UInt8]
         do {
-            original = try await self.original(at: ObjectKey(source), waiting: waiting?.bytes)
-        } catch let error as StorageError where error.code == .notFound && !isDelivered {
-            return try await failed(job, "\(error)", isOriginalMissing: true, in: context)
+            original = try await self.original(at: source, waiting: waiting?.bytes)
+        } catch let error where error.isPermanent {
+            return try await failed(
+                job, "\(error)", told: "\(error.hiding(source))",
+                isOriginalMissing: error.code == .notFound && !isDelivered, in: context)
+        } catch {
+            throw error.hiding(source)
         }
         let (report, bytes) = try await context.withMemory(ImageProcessPool.memory(for: original)) {
             try await images.compress(original)
@@ -69,7 +71,8 @@ struct ImageCompressionHandler: JobHandler {
     }
 
     /// The original: the staged bytes that wait for the store, or the object in the store.
-    private func original(at key: ObjectKey, waiting: [UInt8]?) async throws -> [UInt8] {
+    private func original(at source: String, waiting: [UInt8]?) async throws(StorageError) -> [UInt8] {
+        let key = try ObjectKey(source)
         guard let waiting else { return try await store.get(key, atMost: limit) }
         guard waiting.count <= limit else {
             throw StorageError(.tooLarge, "\(key): expected at most \(limit) bytes, got \(waiting.count)")
@@ -84,16 +87,19 @@ extension ImageCompressionHandler {
 
     /// Fails the job and its photo in one commit. The original stays.
     ///
-    /// - Parameter isOriginalMissing: the original had not been handed over when the job read it. If it has been by
-    ///   now, the job runs again, and no attempt is counted.
+    /// - Parameters:
+    ///   - told: the reason on the job's record, which outlives the photo; nil for the same one.
+    ///   - isOriginalMissing: the original had not been handed over when the job read it. If it has been by now, the
+    ///     job runs again, and no attempt is counted.
     private func failed(
-        _ job: ImageCompression, _ reason: String, isOriginalMissing: Bool = false, in context: JobContext
+        _ job: ImageCompression, _ reason: String, told: String? = nil, isOriginalMissing: Bool = false,
+        in context: JobContext
     ) async throws -> Outcome {
         try await context.transaction { transaction in
             let hasFailed = try await transaction.query(
                 Statement(Self.record, [job.photo, reason, isOriginalMissing])
             ).scalar(Bool.self)
-            return hasFailed ? .fail(reason: reason) : .snooze(for: .milliseconds(100))
+            return hasFailed ? .fail(reason: told ?? reason) : .snooze(for: .milliseconds(100))
         }
     }
 

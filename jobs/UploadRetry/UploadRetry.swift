@@ -53,8 +53,13 @@ struct UploadRetryHandler: JobHandler {
             return .fail(reason: "source_changed: its bytes are not those that were handed over (SHA-256 \(sha256))")
         }
         let key = try ObjectKey(keyText)
-        let isNew = try await store.putOnce(bytes, at: key, type: ContentType(rawValue: type))
-        if !isNew { context.logger.info("the object already exists", metadata: ["key": "\(key)"]) }
+        let isNew: Bool
+        do {
+            isNew = try await store.putOnce(bytes, at: key, type: ContentType(rawValue: type))
+        } catch {
+            throw error.hiding(keyText)
+        }
+        if !isNew { context.logger.info("the object already exists", metadata: ["upload": "\(job.upload)"]) }
         return try await record(job, at: key, size: bytes.count, in: context)
     }
 
@@ -67,10 +72,10 @@ struct UploadRetryHandler: JobHandler {
             ).scalar(String.self)
             guard reply == "kept" else {
                 // The upload was deleted while it ran, so the object has no row.
-                try await store.delete(key)
+                do throws(StorageError) { try await store.delete(key) } catch { throw error.hiding(key.text) }
                 return .cancel(reason: "upload \(job.upload) was removed while it was stored")
             }
-            return try .done(["key": key.text, "bytes": "\(size)"])
+            return try .done(["bytes": size])
         }
     }
 }
