@@ -54,6 +54,9 @@ import Testing
                 events.add_photo(id, 'ben', 'events/' || id || '/1.jpg')
             """, "no_event", holds: "not exists (select from media.photo)"),
         Race(
+            "a photo of a person who is erased", given: event(each: 9, inAll: 9), "select events.erase_v1('ben')",
+            add("1.jpg"), "not_joined", holds: "not exists (select from events.photo)"),
+        Race(
             "a reveal that is moved when it is over", given: event(each: 9, inAll: 9) + [edit("reveal_at => now()")],
             "select status from events.event, events.reveal_v1(id)", edit("reveal_at => now() + interval '1 h'"),
             "revealed", holds: "(select reveal_at <= now() from events.event)"),

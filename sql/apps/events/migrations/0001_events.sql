@@ -29,6 +29,7 @@ create table events.event (
     constraint event_title check (length(title) between 1 and 200)
 ) with (fillfactor = 70);
 create index event_ends_at_index on events.event (ends_at, id);
+create index event_host_index on events.event (host);
 comment on table events.event is
     'One row for each event that was not purged. A transaction that adds or deletes photos locks it first and updates '
     'it';
@@ -56,6 +57,7 @@ create table events.participant (
     constraint participant_user_id check (length(user_id) between 1 and 200),
     constraint participant_name check (length(name) between 1 and 100)
 );
+create index participant_user_index on events.participant (user_id);
 comment on table events.participant is 'One row for each person in an event';
 comment on column events.participant.joined_at is 'when they joined';
 comment on column events.participant.event_id is 'the event';
@@ -76,6 +78,7 @@ create table events.photo (
     constraint photo_below_event check (starts_with(source_key, 'events/' || event_id::text || '/'))
 );
 create index photo_event_index on events.photo (event_id, user_id);
+create index photo_user_index on events.photo (user_id);
 comment on table events.photo is 'One row for each photo in an event';
 comment on column events.photo.added_at is 'when it was added';
 comment on column events.photo.photo is 'the photo, in media.photo';

@@ -22,7 +22,7 @@ comment on column media.receipt.finished_at is 'when the store had confirmed the
 comment on column media.receipt.people is 'number of people';
 comment on column media.receipt.photos is 'number of photos';
 comment on column media.receipt.objects is 'number of keys without an object so far, as the store has confirmed';
-comment on column media.receipt.reason is 'the cause: event_purge, event_deletion';
+comment on column media.receipt.reason is 'the cause: event_purge, event_deletion, erasure';
 
 create table media.removal (
     id bigint generated always as identity,

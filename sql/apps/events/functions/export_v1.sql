@@ -1,0 +1,42 @@
+-- export_v1: returns all that this app has of a person, as an object; {} if it has nothing. For people.export.
+--
+-- hosted: the events that the person hosts. joined: the events of all hosts that the person is in. photos: the person's
+-- photos, with the keys of their objects.
+create or replace function events.export_v1(user_id text) returns jsonb
+language sql stable set search_path = pg_catalog, events, pg_temp as $$
+    select coalesce(jsonb_object_agg(part.name, part.rows) filter (where part.rows is not null), '{}')
+    from (
+        select
+            'hosted' as name,
+            jsonb_agg(
+                jsonb_build_object(
+                    'event_id', id, 'title', title, 'created_at', created_at, 'starts_at', starts_at,
+                    'ends_at', ends_at, 'reveal_at', reveal_at, 'photos_each', photos_each,
+                    'photos_in_all', photos_in_all)
+                order by created_at, id) as rows
+        from events.event
+        where host = export_v1.user_id
+        union all
+        select
+            'joined',
+            jsonb_agg(
+                jsonb_build_object(
+                    'event_id', event_id, 'title', event.title, 'name', person.name, 'joined_at', joined_at)
+                order by joined_at, event_id)
+        from events.participant as person
+        join events.event on event.id = event_id
+        where person.user_id = export_v1.user_id
+        union all
+        select
+            'photos',
+            jsonb_agg(
+                jsonb_build_object(
+                    'photo', known.photo, 'event_id', known.event_id, 'added_at', known.added_at,
+                    'state', status.state, 'source_key', known.source_key, 'result_key', status.result_key)
+                order by known.added_at, known.photo)
+        from events.photo as known
+        join media.photo_status as status on status.id = known.photo
+        where known.user_id = export_v1.user_id
+    ) as part
+$$;
+comment on function events.export_v1(text) is 'For people.export: returns all that this app has of a person';
