@@ -85,6 +85,31 @@ import Testing
         }
     }
 
+    @Test("E6: the host gets the numbers of photos and of active participants, and nobody else does")
+    func figures() async throws {
+        try await withTestDatabase { database, _ in
+            let event = try await database.makeEvent(guests: ["ben", "carl", "dora", "eve"])
+            func figures(_ user: String) async throws -> [String] {
+                try await database.lines(
+                    """
+                    select photos, failed, participants, active_participants, last_photo_at is not null
+                    from events.figures_of('\(event)', '\(user)')
+                    """)
+            }
+            #expect(try await figures("anna") == ["0|0|5|0|false"])
+            for (name, user) in [("1.jpg", "ben"), ("2.jpg", "ben"), ("3.jpg", "carl"), ("4.jpg", "dora")] {
+                try await database.add(name, to: event, by: user)
+            }
+            // Dora leaves her photo to the others. Carl's has failed.
+            try await database.execute(Statement("select events.leave($1, 'dora')", [event]))
+            try await database.execute(
+                "update media.photo set state = 'failed', error = 'not_an_image' where owner = 'carl'")
+            #expect(try await figures("anna") == ["4|1|4|1|true"])
+            #expect(try await figures("ben") == [])
+            #expect(try await figures("dora") == [])
+        }
+    }
+
     @Test("an edit is held to the bounds of a new event, and ends none")
     func bounds() async throws {
         try await withTestDatabase { database, _ in
