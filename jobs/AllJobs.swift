@@ -23,7 +23,7 @@ package enum AllJobs {
                     ObjectRemovalHandler(store: store),
                 ]
             case .pairing: [InviteExpiryHandler()]
-            case .quotes: [QuoteRotationHandler(), DailyQuoteHandler()]
+            case .quotes: [QuoteRotationHandler(), DailyQuoteHandler(), QuoteCardHandler(images: images)]
             case .events: [EventPurgeHandler(keptFrom: eventsKeptFrom), EventRevealHandler()]
             case .activity:
                 [

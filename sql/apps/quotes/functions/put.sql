@@ -3,9 +3,9 @@
 --   select quotes.put('Know thyself.', 'Inscription at Delphi', 'Wisdom', source => 'Plato, Protagoras');
 --   select quotes.put('Know thyself.', 'Inscription at Delphi', 'Wisdom', id => 1001);
 --
--- Returns its id. A correction shows at once. A new quote joins the rotation with the next cycle: stored days stay as
--- they are. Raises ER404 for an unknown id, ER409 if another quote has the same text, ER422 for missing or too long
--- values.
+-- Returns its id. A correction shows at once, and removes the quote's cards: they are drawn anew when somebody asks for
+-- them. A new quote joins the rotation with the next cycle: stored days stay as they are. Raises ER404 for an unknown
+-- id, ER409 if another quote has the same text, ER422 for missing or too long values.
 create or replace function quotes.put(
     text text, author text, category text, source text default null, id int default null
 ) returns int
@@ -36,6 +36,12 @@ begin
         values (put.text, put.author, put.category, put.source)
         returning new.id into quote_id;
     else
+        if exists (
+            select from quotes.quote as known
+            where known.id = put.id and (known.text, known.author) <> (put.text, put.author)
+        ) then
+            perform quotes.remove_cards(put.id);
+        end if;
         update quotes.quote as known
         set text = put.text, author = put.author, category = put.category, source = put.source, retired_at = null
         where known.id = put.id;

@@ -1,0 +1,21 @@
+-- card_drawn_v1: takes the image of a card, and enqueues the job that stores it, in the transaction that completes the
+-- drawing. Returns false if the card is gone or has an image already: then nothing is done.
+create or replace function quotes.card_drawn_v1(card uuid, image bytea, width int, height int) returns boolean
+language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
+declare
+    known quotes.card;
+begin
+    update quotes.card as held
+    set drawn_at = clock_timestamp(), bytes = length(card_drawn_v1.image), width = card_drawn_v1.width,
+        height = card_drawn_v1.height, error = null
+    where held.id = card_drawn_v1.card and held.drawn_at is null
+    returning * into known;
+    if not found then
+        return false;
+    end if;
+    perform media.submit_upload(known.key, card_drawn_v1.image, 'image/jpeg');
+    return true;
+end
+$$;
+comment on function quotes.card_drawn_v1(uuid, bytea, int, int) is
+    'For the job quote_card: takes the image of a card; returns whether it was wanted';

@@ -1,0 +1,11 @@
+-- card_to_draw_v1: returns what the job needs to know of a card; no row if it is drawn already, or if its quote was
+-- corrected.
+create or replace function quotes.card_to_draw_v1(card uuid)
+returns table (text text, author text, template text, appearance text, format text)
+language sql stable security definer set search_path = pg_catalog, quotes, pg_temp as $$
+    select quote.text, quote.author, known.template, known.appearance, known.format
+    from quotes.card as known
+    join quotes.quote on quote.id = known.quote_id
+    where known.id = card_to_draw_v1.card and known.drawn_at is null
+$$;
+comment on function quotes.card_to_draw_v1(uuid) is 'For the job quote_card: returns the text and the look of a card';
