@@ -89,8 +89,7 @@ struct Card {
         var fitting: Int?
         while low <= high {
             let middle = (low + high) / 2
-            let size = try text(markup, middle, room.width, breaksWords).size
-            if size.width <= room.width, size.height <= room.height {
+            if try fits(markup, middle, room, breaksWords) {
                 fitting = middle
                 low = middle + 1
             } else {
@@ -99,6 +98,17 @@ struct Card {
         }
         guard let fitting else { return nil }
         return try text(markup, fitting, room.width, breaksWords)
+    }
+
+    private func fits(
+        _ markup: String, _ size: Int, _ room: PixelSize, _ breaksWords: Bool
+    ) throws(ImageError) -> Bool {
+        do {
+            let drawn = try text(markup, size, room.width, breaksWords).size
+            return drawn.width <= room.width && drawn.height <= room.height
+        } catch  where error.code == .cannotFit {
+            return false
+        }
     }
 
     private func text(_ markup: String, _ size: Int, _ width: Int, _ breaksWords: Bool) throws(ImageError) -> Picture {

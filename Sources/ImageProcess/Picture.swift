@@ -81,10 +81,16 @@ struct Picture: ~Copyable {
 
     /// Text on a transparent ground, cut to its ink. Lines wrap at `width`; a word that is wider stays whole unless
     /// `breaksWords`.
+    ///
+    /// - Throws: ``ImageError`` with code `cannotFit` if it is larger than any picture.
     static func text(
         _ markup: String, font: String, width: Int, breaksWords: Bool
     ) throws(ImageError) -> Picture {
-        guard let image = cvips_text(markup, font, Int32(width), breaksWords ? 1 : 0) else { throw failure() }
+        guard let image = cvips_text(markup, font, Int32(width), breaksWords ? 1 : 0) else {
+            let error = failure()
+            // Cairo's surfaces have at most 32,767 pixels on a side.
+            throw error.detail.contains("too big") ? ImageError(.cannotFit, error.detail) : error
+        }
         return Picture(image)
     }
 

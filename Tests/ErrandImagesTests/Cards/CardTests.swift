@@ -63,19 +63,18 @@ import Testing
         let edge = min(width, height) / 12
         var outside = 0
         var inside = 0
-        for y in 0..<height {
-            // The ground has one colour in a row.
-            let ground = pixels[3 * y * width..<3 * y * width + 3].map(Int.init)
-            for x in 0..<width {
-                let start = 3 * (y * width + x)
-                let differs = (0..<3).contains { abs(Int(pixels[start + $0]) - ground[$0]) > 24 }
-                guard differs else { continue }
+        // Letters are wider than three pixels.
+        for y in stride(from: 0, to: height, by: 3) {
+            for x in stride(from: 0, to: width, by: 3) {
+                // The ground has one colour in a row.
+                let (ground, start) = (3 * y * width, 3 * (y * width + x))
+                guard abs(Int(pixels[start + 1]) - Int(pixels[ground + 1])) > 24 else { continue }
                 let isInside = edge..<width - edge ~= x && edge..<height - edge ~= y
                 if isInside { inside += 1 } else { outside += 1 }
             }
         }
         #expect(outside == 0, "\(card)")
-        #expect(inside > 500, "\(card)")
+        #expect(inside > 50, "\(card)")
     }
 
     @Test("a text that is out of bounds or doesn't fit is refused with the reason")
