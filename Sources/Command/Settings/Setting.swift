@@ -39,7 +39,7 @@ extension Setting {
     ) { _ in true }
     // Checked where it is used.
     static let apps = Setting(
-        "errand.apps", "ERRAND_APPS", "all", expected: "all, none, or apps with commas between, such as media,events",
+        "errand.apps", "ERRAND_APPS", "all", expected: "all, none, or apps with commas between, such as media,pairing",
         "apps that `errand migrate` installs beside the queue, and whose jobs and schedules run"
     ) { !$0.isEmpty }
     static let queues = Setting(

@@ -124,7 +124,7 @@ import Testing
                 ("-32769", .integer(-32769)), ("-2147483648", .integer(-2_147_483_648)),
                 ("-2147483649", .integer(-2_147_483_649)), ("-9223372036854775808", .integer(.min)),
                 ("-9223372036854775809", .double(-0x1p63)), ("2.0", .integer(2)), ("0.1", .double(0.1)),
-                ("1e308", .double(1e308)), ("-1e400", .double(-.infinity)), ("5e-324", .double(5e-324)),
+                ("1e308", .double(1e308)), ("-1e400", .double(-.infinity)), ("5e-324", .double(.leastNonzeroMagnitude)),
                 ("1e-400", .integer(0)),
             ] as [(String, MessagePack)] {
                 let bytes = try await database.query(Statement("select rooms.msgpack('\(json)')")).scalar(Bytes.self)
