@@ -10,9 +10,7 @@ import Testing
     func twice() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
-            for schema in ["errand", "media", "pairing", "quotes", "events", "activity", "devices", "notify"] {
-                try await database.execute(Statement("drop schema \(schema) cascade"))
-            }
+            try await database.dropSchemas()
             let plan = try await Program.run(["migrate", "--dry-run"], settings: settings)
             #expect(plan.output.hasPrefix("would apply migration 0001_queue\n"))
             #expect(plan.output.contains("would apply views/queue_status\n"))
@@ -77,9 +75,8 @@ import Testing
             let lacking = try await migrate("events")
             #expect(lacking.code == 78)
             #expect(lacking.error == "errand: ERRAND_APPS: expected media beside events, which needs it")
-            #expect(
-                try await migrate("event,media").error
-                    == "errand: ERRAND_APPS: expected activity, media, events, pairing, quotes, got 'event'")
+            let unknown = try await migrate("event,media").error
+            #expect(unknown.hasPrefix("errand: ERRAND_APPS: expected activity, ") && unknown.hasSuffix(", got 'event'"))
             let needed = "devices,media,notify,rooms"
             #expect(try await migrate("events,\(needed)").output.contains("applied migration events/0001_events\n"))
             let fewer = try await migrate(needed)
@@ -107,15 +104,6 @@ import Testing
         #expect(program.output.hasPrefix("-- 0001_queue\n"))
         #expect(program.output.contains("create or replace view errand.queue_status as"))
         #expect(try await Program.run(["migrate", "--print", "--status"]).code == 64)
-    }
-}
-
-extension Database {
-    /// Like a database that never had Errand.
-    fileprivate func dropSchemas() async throws {
-        for schema in ["errand", "media", "pairing", "quotes", "events", "activity", "devices", "notify"] {
-            try await execute(Statement("drop schema \(schema) cascade"))
-        }
     }
 }
 

@@ -109,6 +109,12 @@ import Testing
         "select activity.start('u', 'a', 'b', who => $1)", "select activity.start_demo($1)",
         "select activity.set_token(gen_random_uuid(), $1)", "select activity.set_margin('60 s', $1)",
         "select activity.update(id, $1, who => $1, why => $1) from activity.activity_status limit 1",
+        "select identity.assign($1)", "select identity.number_of($1)", "select identity.user_of($1)",
+        "select identity.set_pool_target(5, $1)", "select rooms.emit($1, 'x')", "select rooms.emit('r', $1)",
+        "select rooms.emit('r', 'x', jsonb_build_object($1, $1))", "select rooms.emit('r', 'x', namespace => $1)",
+        "select rooms.emit('r', 'x', namespace => '/' || $1)", "select rooms.user_room($1)",
+        "select rooms.set_channel_prefix($1, 'x')", "select rooms.set_channel_prefix('attacked', $1)",
+        "select rooms.set_attachment_table($1, 'x')", "select rooms.set_attachment_table('attacked', $1)",
         "select activity.end_now(id, $1, why => $1) from activity.activity_status order by id limit 1",
     ]
 
@@ -193,7 +199,7 @@ import Testing
                     "select events.add_photo(id, 'anna', 'events/' || id || '/1.jpg') from events.event_status",
                     "select events.delete_photo(photo, 'anna') from events.event_photo_status",
                     "select events.leave(id, 'anna', true) from events.event_status",
-                    "select media.retry_removals('x')",
+                    "select media.retry_removals('x')", "select identity.assign('anna')", "select rooms.emit('r', 'x')",
                     "select * from media.removal_status", "select * from media.receipt_status",
                 ] {
                     try await transaction.execute(Statement(call))
@@ -216,8 +222,8 @@ import Testing
             let loose = """
                 select oid::regprocedure
                 from pg_proc
-                where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and prokind = 'f'
-                    and not coalesce(proconfig::text ~ 'search_path=pg_catalog, (errand|media|pairing|quotes|events|activity|devices|notify), pg_temp', false)
+                where pronamespace = any (errand.namespaces()) and prokind = 'f'
+                    and not coalesce(proconfig::text ~ format('search_path=pg_catalog, %s, pg_temp', pronamespace::regnamespace), false)
                 """
             let found = try await database.text(loose)
             #expect(found == "")
@@ -225,7 +231,7 @@ import Testing
                 select distinct oid::regprocedure
                 from pg_proc
                 cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
-                where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and not prosecdef
+                where pronamespace = any (errand.namespaces()) and not prosecdef
                     and has_function_privilege('errand_' || role, oid, 'EXECUTE')
                 """
             #expect(try await database.text(invoker) == "")

@@ -61,7 +61,7 @@ import Testing
                         where not has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')), '')
                 from pg_attribute
                 join pg_class on pg_class.oid = attrelid and relkind = 'v' and attnum > 0
-                where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[])
+                where relnamespace = any (errand.namespaces())
                 group by attrelid
                 having not bool_and(has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT'))
                 order by 1
@@ -74,6 +74,7 @@ import Testing
                     devices.device_status: user_id token_prefix
                     events.event_photo_status: user_id source_key error
                     events.event_status: title host
+                    identity.number_status: number user_id
                     media.photo_status: owner source_key error
                     media.removal_status: key error
                     media.upload_status: owner key error attempts
@@ -86,7 +87,7 @@ import Testing
                 select format('select %s from %s', string_agg(quote_ident(attname), ', '), attrelid::regclass)
                 from pg_attribute
                 join pg_class on pg_class.oid = attrelid and relkind = 'v' and attnum > 0
-                where relnamespace = any ('{media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[])
+                where relnamespace = any (errand.namespaces()) and relnamespace <> 'errand'::regnamespace
                     and has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')
                 group by attrelid
                 """

@@ -13,10 +13,12 @@ import Testing
         schema devices: enqueuer monitor ops worker
         schema errand: enqueuer monitor ops worker
         schema events: enqueuer monitor ops worker
+        schema identity: enqueuer monitor ops worker
         schema media: enqueuer monitor ops worker
         schema notify: enqueuer monitor ops worker
         schema pairing: enqueuer monitor ops worker
         schema quotes: enqueuer monitor ops worker
+        schema rooms: enqueuer monitor ops worker
         table errand.app: monitor ops worker
         table errand.migration: monitor ops worker
         table errand.script: monitor ops worker
@@ -44,6 +46,8 @@ import Testing
         view errand.worker_status: monitor ops
         view events.event_photo_status: enqueuer ops
         view events.event_status: enqueuer ops
+        view identity.number_status: enqueuer ops
+        view identity.pool_status: monitor ops
         view media.photo_status: enqueuer ops
         view media.receipt_status: monitor ops
         view media.removal_status: ops
@@ -56,6 +60,7 @@ import Testing
         view quotes.quote_status: monitor ops
         view quotes.subscription_status: monitor ops
         view quotes.zone_status: monitor ops
+        view rooms.setting_status: monitor ops
         function activity.end_now: enqueuer ops
         function activity.set_margin: ops
         function activity.set_token: enqueuer ops
@@ -104,6 +109,10 @@ import Testing
         function events.delete_photo: enqueuer ops
         function events.join: enqueuer ops
         function events.leave: enqueuer ops
+        function identity.assign: enqueuer ops
+        function identity.number_of: enqueuer ops
+        function identity.set_pool_target: ops
+        function identity.user_of: enqueuer ops
         function media.retry_removals: ops
         function media.retry_photo: enqueuer ops
         function media.retry_upload: enqueuer ops
@@ -122,6 +131,10 @@ import Testing
         function quotes.subscribe: enqueuer ops
         function quotes.subscription_of: enqueuer ops
         function quotes.unsubscribe: enqueuer ops
+        function rooms.emit: enqueuer ops
+        function rooms.set_attachment_table: ops
+        function rooms.set_channel_prefix: ops
+        function rooms.user_room: enqueuer ops
         """
 
     /// The same from the catalog: each object on which one of the four, or PUBLIC, has any right.
@@ -132,12 +145,12 @@ import Testing
         allowed as (
             select 'schema ' || nspname as object, role.name as role
             from pg_namespace cross join role
-            where nspname in ('errand', 'media', 'pairing', 'quotes', 'events', 'activity', 'devices', 'notify') and has_schema_privilege('errand_' || role.name, oid, 'USAGE, CREATE')
+            where oid = any (errand.namespaces()) and has_schema_privilege('errand_' || role.name, oid, 'USAGE, CREATE')
             union all
             select case relkind when 'v' then 'view ' when 'S' then 'sequence ' else 'table ' end || relnamespace::regnamespace
                 || '.' || relname, role.name
             from pg_class cross join role
-            where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
+            where relnamespace = any (errand.namespaces()) and relkind in ('r', 'p', 'v', 'm', 'f', 'S')
                 and case relkind
                     when 'S' then has_sequence_privilege('errand_' || role.name, oid, 'USAGE, SELECT, UPDATE')
                     else has_table_privilege(
@@ -146,7 +159,7 @@ import Testing
             union all
             select distinct 'function ' || pronamespace::regnamespace || '.' || proname, role.name
             from pg_proc cross join role
-            where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[])
+            where pronamespace = any (errand.namespaces())
                 and has_function_privilege('errand_' || role.name, oid, 'EXECUTE')
         )
         select object || ': ' || string_agg(role, ' ' order by role) as line
@@ -172,7 +185,7 @@ import Testing
             let writing = """
                 select count(*)
                 from pg_class cross join unnest('{worker,enqueuer,ops,monitor}'::text[]) as role
-                where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v')
+                where relnamespace = any (errand.namespaces()) and relkind in ('r', 'p', 'v')
                     and has_table_privilege('errand_' || role, oid, 'INSERT, UPDATE, DELETE, TRUNCATE, REFERENCES, TRIGGER')
                 """
             let writable = try await database.text(writing)
@@ -193,20 +206,20 @@ import Testing
             let open = """
                 select (
                     select count(*) from pg_proc, aclexplode(coalesce(proacl, acldefault('f', proowner)))
-                    where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and grantee = 0
+                    where pronamespace = any (errand.namespaces()) and grantee = 0
                 ) + (
                     select count(*) from pg_class, aclexplode(relacl)
-                    where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and grantee = 0
+                    where relnamespace = any (errand.namespaces()) and grantee = 0
                 )
                 """
             #expect(try await database.text(open) == "0")
             let foreign = """
                 select relname from pg_class
-                where relnamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and relkind in ('r', 'p', 'v', 'S')
+                where relnamespace = any (errand.namespaces()) and relkind in ('r', 'p', 'v', 'S')
                     and relowner <> 'errand_owner'::regrole
                 union all
                 select proname from pg_proc
-                where pronamespace = any ('{errand,media,pairing,quotes,events,activity,devices,notify}'::regnamespace[]::oid[]) and proowner <> 'errand_owner'::regrole
+                where pronamespace = any (errand.namespaces()) and proowner <> 'errand_owner'::regrole
                 """
             #expect(try await database.text(foreign) == "")
             #expect(try await database.text("select * from errand.apply_rights()") == "")

@@ -115,9 +115,7 @@ import Testing
 
     private func withEmptyDatabase(_ body: (Database, PostgresConfiguration) async throws -> Void) async throws {
         try await withTestDatabase { database, configuration in
-            for schema in ["errand", "media", "pairing", "quotes", "events", "activity", "devices", "notify"] {
-                try await database.execute(Statement("drop schema \(schema) cascade"))
-            }
+            try await database.dropSchemas()
             try await body(database, configuration)
         }
     }
