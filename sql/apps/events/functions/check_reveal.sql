@@ -2,7 +2,7 @@
 create or replace function events.check_reveal(context text, event_id uuid) returns void
 language plpgsql set search_path = pg_catalog, events, pg_temp as $$
 declare
-    planned events.event_status;
+    planned record;
 begin
     select * into planned from events.event_status where id = check_reveal.event_id;
     if planned.reveal_at >= planned.purge_at then
