@@ -27,8 +27,8 @@ import Testing
                             union all
                             select coming.*
                             from push
-                            cross join lateral quotes.next_push($2::text::time, $1, due_at) as coming
-                            where due_at < $4
+                            cross join lateral quotes.next_push($2::text::time, $1, push.due_at) as coming
+                            where push.due_at < $4
                         )
                         select day - date '2000-01-01', due_at from push order by due_at
                         """, [place.zone, place.time, bounds.0, bounds.1])

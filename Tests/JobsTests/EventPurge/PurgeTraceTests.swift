@@ -11,7 +11,7 @@ import Testing
 @Suite("What stays of a purged event") struct PurgeTraceTests {
     /// Words that only a user or a phone can have given: a title, users, names, and parts of keys.
     private static let words = [
-        "Hanna's 40th", "anna-17", "ben-18", "Benjamin", "missing-original", "handed-over", "IMG_0042",
+        "Hanna's 40th", "anna-17", "ben-18", "Benjamino", "missing-original", "handed-over", "IMG_0042",
     ]
 
     @Test("E1: history, failed jobs, audit and notifications have ids that lead nowhere, and nobody's words")
@@ -30,7 +30,7 @@ import Testing
                     'anna-17', 'Hanna''s 40th', reveal_at => clock_timestamp() + interval '100 ms', host_name => 'Hanna''s')
                 """
             ).scalar(UUID.self)
-            try await database.execute(Statement("select events.join($1, 'ben-18', 'Benjamin')", [event]))
+            try await database.execute(Statement("select events.join($1, 'ben-18', 'Benjamino')", [event]))
             try await database.execute("select devices.register('ben-18', 'fcm', repeat('x', 100))")
             // One photo is delivered, one has no original, and an original that was handed over is refused.
             isBroken.withLock { $0 = false }

@@ -206,6 +206,7 @@ extension Database {
         let refusal = refusing ? "select 1 / 0;" : ""
         for statement in [
             "create table if not exists public.told (receivers text[], data jsonb)",
+            "grant insert on public.told to errand_owner",
             """
             create or replace function notify.send(
                 user_ids text[], title text default null, body text default null, data jsonb default '{}',

@@ -41,11 +41,14 @@ import Testing
             #expect(new != old)
             #expect(
                 try await database.becomes("exists (select from quotes.card_status where state = 'stored')"))
-            // The folder is checked when no upload to it can still run. Then it is removed.
+            // The folder is checked when no upload to it can still run, and again until it is empty.
             #expect(try await database.count("from media.removal where is_folder") == 1)
-            try await database.execute("update media.removal set final_at = now(), try_at = now()")
-            try await database.execute("select media.enqueue_removals_v1()")
-            #expect(try await database.becomes("not exists (select from media.removal)"))
+            for _ in 1...4 {
+                try await database.execute("select errand.enqueue('object_removal')")
+                #expect(try await database.becomes("not exists (select from errand.job where kind = 'object_removal')"))
+                try await database.ageRemovals()
+            }
+            #expect(try await database.count("from media.removal") == 0)
             #expect(try await service.store.size(of: ObjectKey(old)) == nil)
             #expect(try await service.store.size(of: ObjectKey(new)) != nil)
         }

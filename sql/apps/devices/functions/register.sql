@@ -36,16 +36,23 @@ begin
     given := devices.check_token('register', $2, $3);
     perform devices.check_details('register', $2, $4, $5, $6, $7);
     servers := case $2 when 'apns' then coalesce($5, 'production') end;
-    -- The usual call: an app that starts again. It changes no number of devices.
-    present := clock_timestamp();
-    update devices.device
-    set registered_at = present, seen_at = present, platform = $2, environment = servers, app = coalesce($4, app),
-        time_zone = coalesce($6, time_zone), locale = coalesce($7, locale)
-    where token = given and user_id = $1 and retired_at is null
-    returning id into own;
-    if found then
-        return own;
-    end if;
+    begin
+        -- The usual call: an app that starts again. It changes no number of devices.
+        present := clock_timestamp();
+        update devices.device
+        set registered_at = present, seen_at = present, platform = $2, environment = servers, app = coalesce($4, app),
+            time_zone = coalesce($6, time_zone), locale = coalesce($7, locale)
+        where token = given and user_id = $1 and retired_at is null
+        returning id into own;
+        if found then
+            return own;
+        end if;
+        -- If another session has moved the token meanwhile, the update has locked the row all the same. That lock is
+        -- released, since persons are locked first below.
+        raise exception using errcode = 'ER425';
+    exception
+        when sqlstate 'ER425' then null;
+    end;
     loop
         begin
             select * into known from devices.device where token = given;
