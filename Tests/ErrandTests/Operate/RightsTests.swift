@@ -113,6 +113,7 @@ import Testing
         function identity.number_of: enqueuer ops
         function identity.set_pool_target: ops
         function identity.user_of: enqueuer ops
+        function media.remove: enqueuer ops
         function media.retry_removals: ops
         function media.retry_photo: enqueuer ops
         function media.retry_upload: enqueuer ops

@@ -3,7 +3,7 @@
 -- Jobs that compress or store them are cancelled, failed ones discarded, and bytes that wait for the store are deleted.
 -- A running job is told to stop; an object that it may be storing now is removed once more when no upload of it can
 -- still run. Originals are removed too: the caller guarantees that each belongs to its photo alone. The caller enqueues
--- the removal. Returns the number of listed objects.
+-- the removal. Returns the number of deleted photos.
 create or replace function media.remove_photos(photos uuid[], reason text, receipt bigint default null) returns int
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -11,7 +11,7 @@ declare
     stored_by bigint[];
     unfinished bigint[];
     failed bigint[];
-    listed int;
+    deleted int;
 begin
     -- Photos, then uploads, then jobs: the order of compressions and uploads. What they commit until then is seen
     -- below.
@@ -37,7 +37,6 @@ begin
     ) as object
     group by object.key
     on conflict on constraint removal_key do nothing;
-    get diagnostics listed = row_count;
     select array_agg(id) into unfinished
     from errand.job
     where id = any (stored_by)
@@ -56,8 +55,9 @@ begin
     end if;
     delete from media.upload where id = any (uploads);
     delete from media.photo where id = any (remove_photos.photos);
-    return listed;
+    get diagnostics deleted = row_count;
+    return deleted;
 end
 $$;
 comment on function media.remove_photos(uuid[], text, bigint) is
-    'Deletes photos with all their rows, and lists their objects for removal; returns the number of objects';
+    'Deletes photos with all their rows, and lists their objects for removal; returns the number of photos';

@@ -1,0 +1,68 @@
+import Errand
+import ErrandStorage
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@testable import Jobs
+
+@Suite("Photos that are removed") struct RemovalTests {
+    @Test(
+        "a removed photo leaves neither a row nor an object, whatever its state was",
+        arguments: ["submitted", "failed", "compressed", "delivered"])
+    func whatever(state: String) async throws {
+        try await withService(uploads: state == "delivered") { service in
+            let database = service.database
+            let bytes = state == "failed" ? Array("Dear Sir".utf8) : Samples.small
+            let photo: UUID
+            if state == "submitted" {
+                // Its job is due in an hour, as after a failed attempt.
+                try await service.store.put(bytes, at: ObjectKey("uploads/1.png"))
+                photo = try await database.transaction { transaction in
+                    let photo = try await transaction.query("select media.submit('uploads/1.png')").scalar(UUID.self)
+                    try await transaction.execute(
+                        "update errand.job set state = 'scheduled', run_at = now() + interval '1 h', queue_position = null"
+                    )
+                    return photo
+                }
+            } else {
+                photo = try await service.submit("uploads/1.png", bytes)
+            }
+            #expect(try await database.becomes("exists (select from media.photo_status where state = '\(state)')"))
+            let removed = try await database.query(
+                Statement("select media.remove($1, 'a test'), media.remove($1)", [photo]))[0].decode(
+                    Bool.self, Bool.self)
+            #expect(removed == (true, false))
+            #expect(try await database.becomes("not exists (select from errand.job)"))
+            // Uploads that may be running when their photo is removed are removed once more.
+            try await database.ageRemovals()
+            try await database.execute("select errand.enqueue('object_removal')")
+            #expect(try await database.becomes("not exists (select from errand.job)"))
+            #expect(try await service.store.all() == [])
+            #expect(
+                try await database.number(
+                    """
+                    select (select count(*) from media.photo) + (select count(*) from media.upload)
+                        + (select count(*) from media.removal) + (select count(*) from errand.failed)
+                    """) == 0)
+        }
+    }
+
+    @Test("an event's photo is removed from its event too, and a reason is 1 to 1,000 characters long")
+    func ofEvent() async throws {
+        try await withTestDatabase { database, _ in
+            let event = try await database.makeEvent()
+            let photo = try #require(try await database.add("1.jpg", to: event).photo)
+            for reason in ["''", "repeat('x', 1001)"] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.execute(Statement("select media.remove('\(photo)', \(reason))"))
+                }
+                #expect(error?.sqlState == "ER422")
+            }
+            #expect(try await database.lines("select media.remove('\(photo)')") == ["true"])
+            #expect(try await database.number("select count(*) from events.photo") == 0)
+            #expect(try await database.lines("select media.remove(gen_random_uuid())") == ["false"])
+        }
+    }
+}
