@@ -21,6 +21,7 @@ package enum AllJobs {
                     ImageCompressionHandler(store: store, images: images, limit: photoLimit),
                     UploadRetryHandler(store: store),
                     ObjectRemovalHandler(store: store),
+                    RemovalSweepHandler(),
                 ]
             case .pairing: [InviteExpiryHandler()]
             case .quotes: [QuoteRotationHandler(), DailyQuoteHandler(), QuoteCardHandler(images: images)]
@@ -47,7 +48,8 @@ package enum AllJobs {
     package static func schedules(of apps: Set<App> = Set(App.allCases)) throws -> [ScheduleDefinition] {
         try App.allCases.filter(apps.contains).flatMap { app -> [ScheduleDefinition] in
             switch app {
-            case .media: []
+            // Originals go within 15 s of the delivery of their results.
+            case .media: [try ScheduleDefinition("removal_sweep", .every(.seconds(15)), job: RemovalSweep())]
             // Often enough that most of the promised minute is left after the wait for a tick.
             case .pairing: [try ScheduleDefinition("invite_expiry", .every(.seconds(15)), job: InviteExpiry())]
             case .quotes:

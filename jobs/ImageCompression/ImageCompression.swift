@@ -85,12 +85,13 @@ struct ImageCompressionHandler: JobHandler {
 extension ImageCompressionHandler {
     private static let record = "select media.not_compressed_v1($1, $2, $3)"
 
-    /// Fails the job and its photo in one commit. The original stays.
+    /// Fails the job and its photo in one commit. The original stays. If the photo has a result or is gone by now, the
+    /// job runs again, and no attempt is counted.
     ///
     /// - Parameters:
     ///   - told: the reason on the job's record, which outlives the photo; nil for the same one.
     ///   - isOriginalMissing: the original had not been handed over when the job read it. If it has been by now, the
-    ///     job runs again, and no attempt is counted.
+    ///     job runs again too.
     private func failed(
         _ job: ImageCompression, _ reason: String, told: String? = nil, isOriginalMissing: Bool = false,
         in context: JobContext

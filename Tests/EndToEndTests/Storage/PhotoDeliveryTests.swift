@@ -34,7 +34,7 @@ import Testing
         #expect(try await database.becomes("exists (select from errand.worker)", within: .seconds(60)))
         // One after the other, and the best counts: the promise is for a machine without other load.
         for number in 1...3 {
-            try await database.execute("select media.submit('uploads/12.jpg')")
+            try await database.execute("select media.submit('uploads/12.jpg', keep_original => true)")
             #expect(
                 try await database.becomes(
                     "(select count(*) from media.photo_status where state = 'delivered') = \(number)",

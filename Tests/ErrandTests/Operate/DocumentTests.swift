@@ -155,7 +155,7 @@ extension Document {
         case "jobs/ActivityEnd/README.md": ["select errand.dependency_open('apns', null, 'moves')"]
         case "jobs/Notification/README.md": ["select errand.dependency_open('fcm', null, 'moves')"]
         case _ where path.hasPrefix("jobs/"):
-            ["daily_quote", "event_purge", "invite_expiry", "number_pool", "quote_rotation"].map {
+            ["daily_quote", "event_purge", "invite_expiry", "number_pool", "quote_rotation", "removal_sweep"].map {
                 "select errand.schedule_put('\($0)', 'every 15 s', '\($0)')"
             }
         default: []

@@ -79,6 +79,14 @@ import Testing
             "a code that is made while another is redeemed", given: [invite], invite, redeem(1, by: "ben"), "paired",
             holds: noStaleInvite),
         Race(
+            "an original that is submitted again while it is removed", given: [compressed], delivered,
+            "select media.submit('u/1.jpg')::text", "ER409", holds: "(select count(*) from media.photo) = 1"),
+        Race(
+            "a photo that is removed while its original is submitted again", given: [compressed, delivered, unlisted],
+            "select media.submit('u/1.jpg')",
+            "select media.remove(id)::text from media.photo where state = 'compressed'",
+            "true", holds: "not exists (select from media.removal where key = 'u/1.jpg')"),
+        Race(
             "an update after an end",
             given: ["select activity.start('ben', 'Anna', 'Hello', token => repeat('ab', 32))"],
             "select activity.end_now(id) from activity.activity",
@@ -119,7 +127,8 @@ import Testing
                 outcome = try await database.transaction { transaction in
                     try await transaction.execute(begin)
                     // This takes its snapshot.
-                    try await transaction.execute("select count(*) from events.event, pairing.person, quotes.quote")
+                    try await transaction.execute(
+                        "select count(*) from events.event, pairing.person, quotes.quote, media.photo")
                     try await database.transaction { other in
                         try await other.execute(begin)
                         try await other.execute(Statement(race.first))
@@ -176,6 +185,14 @@ extension IsolationTests {
             select from pairing.invite join pairing.person on user_id = inviter
             where state = 'live' and pair_id is not null)
         """
+
+    private static let compressed = """
+        select media.compressed_v1(photo, 'photos/1.jpg', '{}', '\\x00') from media.submit('u/1.jpg') as photo
+        """
+
+    private static let delivered = "select media.delivered_v1(id, key) from media.upload"
+
+    private static let unlisted = "delete from media.removal"
 
     private static func retire(_ which: String) -> String {
         "select quotes.retire(\(which)(id), 'a test')::text from quotes.quote where retired_at is null"

@@ -211,6 +211,36 @@ import Testing
         await store.stop()
     }
 
+    @Test("E1: an event whose originals are gone, or are just being removed, is purged like any other")
+    func withoutOriginals() async throws {
+        let store = try bucket()
+        try await withTestQueue(handlers(store)) { test in
+            let database = test.database
+            let event = try await database.makeEvent()
+            try await addDelivered("1.jpg", to: event, database, store, keepsOriginal: false)
+            try await database.execute("select errand.enqueue('object_removal')")
+            #expect(try await test.drain().outcomes == [.succeeded])
+            #expect(try await store.all().filter { $0.hasPrefix("events/") } == [])
+            #expect(try await database.add("1.jpg", to: event).status == "already_added")
+            try await addDelivered("2.jpg", to: event, database, store, keepsOriginal: false)
+            // Its removal is listed: the key is not free, and the photo is known all the same.
+            #expect(try await database.add("2.jpg", to: event).status == "already_added")
+            try await database.letEnd(event)
+            for _ in 1...3 {
+                try await purge(test)
+                try await test.drain()
+                try await database.ageRemovals()
+            }
+            #expect(try await store.all() == [])
+            #expect(try await database.eventRows == 0)
+            #expect(
+                try await database.lines("select photos, finished_at is not null from media.receipt_status") == [
+                    "2|true"
+                ])
+        }
+        await store.stop()
+    }
+
     @Test("E2: a lost response of the store, and a lost attempt with its batch, cost a minute")
     func lost() async throws {
         let store = try bucket()

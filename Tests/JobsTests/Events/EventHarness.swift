@@ -80,11 +80,16 @@ extension Database {
 }
 
 /// A photo of an event with its jobs complete: two objects in the store, two rows.
+///
+/// - Parameter keepsOriginal: otherwise the original is listed for removal, as that of each photo in an event.
 func addDelivered(
-    _ name: String, to event: UUID, by user: String = "anna", _ database: Database, _ store: any ObjectStore
+    _ name: String, to event: UUID, by user: String = "anna", _ database: Database, _ store: any ObjectStore,
+    keepsOriginal: Bool = true
 ) async throws {
     try await store.put([1, 2, 3], at: ObjectKey(Database.key(name, in: event)))
     let photo = try #require(try await database.add(name, to: event, by: user).photo)
+    try await database.execute(
+        Statement("update media.photo set keep_original = $2 where id = $1", [photo, keepsOriginal]))
     let result = try ObjectKey("photos/\(photo.uuidString.lowercased()).jpg")
     try await store.put([4, 5], at: result)
     try await database.execute(

@@ -40,7 +40,8 @@ begin
     join media.photo as submitted on submitted.id = photo and submitted.state <> 'failed'
     where event_id = $1;
     select * into known from events.photo where source_key = $3;
-    if known.user_id <> $2 or exists (select from media.removal where key = $3) then
+    -- The original of a photo that was added may be about to be removed, because its result is stored.
+    if known.user_id <> $2 or known.photo is null and exists (select from media.removal where key = $3) then
         raise exception 'add_photo: source_key: expected one that nobody has used, got %', quote_literal(left($3, 100))
             using errcode = 'ER409', hint = 'Make the key unique, for example by a UUID.';
     end if;

@@ -13,4 +13,5 @@ begin
 end
 $$;
 comment on function media.enqueue_removals_v1() is
-    'For the job event_purge: enqueues the removal of objects if some are due; returns whether some are';
+    'For the jobs removal_sweep and event_purge: enqueues the removal of objects if some are due; returns whether '
+    'some are';

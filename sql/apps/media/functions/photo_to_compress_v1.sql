@@ -1,11 +1,12 @@
 -- photo_to_compress_v1: returns what the job needs to know of a photo; no row if there is no such photo.
 --
 -- bytes are those of the original if it was submitted here and the store doesn't have it yet. is_delivered: an upload
--- has put it into the store.
+-- has put it into the store, and nothing has removed it since.
 create or replace function media.photo_to_compress_v1(photo uuid)
 returns table (source_key text, state text, bytes bytea, is_delivered boolean)
 language sql stable security definer set search_path = pg_catalog, media, pg_temp as $$
-    select known.source_key, known.state, upload.bytes, upload.delivered_at is not null
+    select known.source_key, known.state, upload.bytes,
+        coalesce(upload.delivered_at is not null and upload.removed_at is null, false)
     from media.photo as known
     left join media.upload on upload.key = known.source_key and known.state <> 'compressed'
     where known.id = photo_to_compress_v1.photo

@@ -2,11 +2,14 @@
 --
 -- Jobs that compress or store them are cancelled, failed ones discarded, and bytes that wait for the store are deleted.
 -- A running job is told to stop; an object that it may be storing now is removed once more when no upload of it can
--- still run. Originals are removed too: the caller guarantees that each belongs to its photo alone. The caller enqueues
--- the removal. Returns the number of deleted photos.
+-- still run. An original is removed too, unless another photo needs it. The caller enqueues the removal. Returns the
+-- number of deleted photos.
 create or replace function media.remove_photos(photos uuid[], reason text, receipt bigint default null) returns int
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare
+    -- Originals of these photos alone, and originals that other photos have too.
+    own text[];
+    shared text[];
     uploads uuid[];
     stored_by bigint[];
     unfinished bigint[];
@@ -15,21 +18,41 @@ declare
 begin
     -- Photos, then uploads, then jobs: the order of compressions and uploads. What they commit until then is seen
     -- below.
-    perform from media.photo where id = any (remove_photos.photos) order by id for update;
+    perform from media.photo
+    where id = any (
+        array(
+            select other.id
+            from media.photo as removed
+            join media.photo as other on other.source_key = removed.source_key
+            where removed.id = any (remove_photos.photos)))
+    order by id
+    for update;
+    select
+        array_agg(source_key) filter (where not is_shared and not is_result), array_agg(source_key) filter (
+            where is_shared)
+    into own, shared
+    from (
+        select
+            source_key,
+            count(*) < (select count(*) from media.photo as other where other.source_key = removed.source_key)
+                as is_shared,
+            exists (select from media.upload where key = removed.source_key and photo is not null) as is_result
+        from media.photo as removed
+        where id = any (remove_photos.photos)
+        group by source_key
+    ) as original;
     perform
     from media.upload
-    where photo = any (remove_photos.photos)
-        or key in (select source_key from media.photo where id = any (remove_photos.photos))
+    where photo = any (remove_photos.photos) or key = any (own) and photo is null
     order by id
     for update;
     select coalesce(array_agg(id), '{}'), coalesce(array_agg(job_id), '{}') into uploads, stored_by
     from media.upload
-    where photo = any (remove_photos.photos)
-        or key in (select source_key from media.photo where id = any (remove_photos.photos));
+    where photo = any (remove_photos.photos) or key = any (own) and photo is null;
     insert into media.removal as known (receipt_id, in_flight, key)
     select remove_photos.receipt, bool_or(object.in_flight), object.key
     from (
-        select source_key as key, false as in_flight from media.photo where id = any (remove_photos.photos)
+        select key, false as in_flight from unnest(own) as key
         union all
         select result_key, false from media.photo where id = any (remove_photos.photos) and result_key is not null
         union all
@@ -56,6 +79,7 @@ begin
     delete from media.upload where id = any (uploads);
     delete from media.photo where id = any (remove_photos.photos);
     get diagnostics deleted = row_count;
+    perform media.remove_original(key) from unnest(shared) as key;
     return deleted;
 end
 $$;

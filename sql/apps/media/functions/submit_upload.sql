@@ -5,17 +5,20 @@
 --
 -- The attempts count from here. An existing object of that key is never replaced: the same bytes are a success, others
 -- a failure. If it is the original of a photo, that may be submitted before or after. Returns the upload's id;
--- media.upload_status shows its state. The same call again returns the same upload, delivered or not.
+-- media.upload_status shows its state. The same call again returns the same upload, delivered or not, and even if it
+-- was removed as the original of a stored photo. If another photo with that original waits by then, it is stored again.
 --
 -- type is image/…, video/…, audio/… or application/octet-stream, but not image/svg+xml, which a browser runs as a page.
 -- Raises ER422 for an invalid key, type or owner, ER413 for more than 16 MB, ER409 for a key that was submitted before
--- with other bytes, type or owner, and for one whose last object is about to be removed.
+-- with other bytes, type or owner, and for one whose last object is about to be removed; 40001 if another transaction
+-- has just submitted or removed it: retry the transaction.
 create or replace function media.submit_upload(
     key text, bytes bytea, type text default 'image/jpeg', owner text default null
 ) returns uuid
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
     known media.upload;
+    is_known boolean;
 begin
     perform media.check_key('submit_upload: key', submit_upload.key);
     perform media.check_owner('submit_upload', submit_upload.owner);
@@ -31,33 +34,43 @@ begin
         raise exception 'submit_upload: bytes: expected at most 16 MB, got %', length(submit_upload.bytes)
             using errcode = 'ER413';
     end if;
-    -- The removal would remove the new object too, and so would that of a folder above.
-    if exists (
-        select from media.removal as held
-        where held.key = any (
-            select left(submit_upload.key, length)
-            from generate_series(1, length(submit_upload.key)) as length
-            where length = length(submit_upload.key) or substr(submit_upload.key, length, 1) = '/')
-    ) then
-        raise exception 'submit_upload: key: expected one whose object is not about to be removed, got %',
-            quote_literal(submit_upload.key)
-            using errcode = 'ER409', hint = 'Make the key unique, for example by a UUID.';
-    end if;
-    begin
-        return media.stage(null, submit_upload.key, submit_upload.type, submit_upload.owner, submit_upload.bytes);
-    exception
-        when unique_violation then
-            select * into known from media.upload where upload.key = submit_upload.key;
-    end;
-    if (known.sha256, known.type, known.owner)
-        is distinct from (sha256(submit_upload.bytes), submit_upload.type, submit_upload.owner)
-    then
-        raise exception
-            'submit_upload: key: expected one that was not submitted with other bytes, type or owner, got %',
-            quote_literal(submit_upload.key)
-            using errcode = 'ER409', hint = 'media.upload_status shows the state of that one.';
-    end if;
-    return known.id;
+    -- Twice, if another transaction has changed the upload in between.
+    for round in 1..2 loop
+        select * into known from media.upload where upload.key = submit_upload.key;
+        is_known := found;
+        if is_known and (known.sha256, known.type, known.owner)
+            is distinct from (sha256(submit_upload.bytes), submit_upload.type, submit_upload.owner)
+        then
+            raise exception
+                'submit_upload: key: expected one that was not submitted with other bytes, type or owner, got %',
+                quote_literal(submit_upload.key)
+                using errcode = 'ER409', hint = 'media.upload_status shows the state of that one.';
+        elsif is_known and (
+            known.removed_at is null
+            or not exists (select from media.photo where source_key = submit_upload.key and state <> 'compressed')
+        ) then
+            return known.id;
+        end if;
+        -- Photos before uploads, in the order in which all sessions lock them.
+        perform from media.photo where source_key = submit_upload.key order by id for update;
+        perform media.hold_original(submit_upload.key);
+        perform media.check_not_removed('submit_upload: key', submit_upload.key);
+        if is_known then
+            perform from media.upload where id = known.id and removed_at = known.removed_at for update;
+            continue when not found;
+            perform media.restage(known.id, submit_upload.bytes);
+            return known.id;
+        end if;
+        begin
+            return media.stage(null, submit_upload.key, submit_upload.type, submit_upload.owner, submit_upload.bytes);
+        exception
+            when unique_violation then
+                null;
+        end;
+    end loop;
+    -- At REPEATABLE READ, the upload of another transaction isn't visible.
+    raise exception 'submit_upload: key: another transaction has just submitted %', quote_literal(submit_upload.key)
+        using errcode = '40001', hint = 'Retry the transaction.';
 end
 $$;
 comment on function media.submit_upload(text, bytea, text, text) is

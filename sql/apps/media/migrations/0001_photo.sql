@@ -12,6 +12,7 @@ create table media.photo (
     job_id bigint,
     submitted_at timestamptz not null default now(),
     compressed_at timestamptz,
+    original_removed_at timestamptz,
     source_bytes bigint,
     bytes bigint,
     milliseconds double precision,
@@ -21,6 +22,7 @@ create table media.photo (
     height int,
     quality int,
     encodes int,
+    keep_original boolean not null default false,
     state text not null default 'submitted',
     owner text,
     idempotency_key text,
@@ -43,8 +45,11 @@ comment on column media.photo.idempotency_key is
     'the app''s name of this submission: a second one with it returns this photo; null = none';
 comment on column media.photo.owner is 'its owner, in the words of the app';
 comment on column media.photo.state is 'submitted, compressed or failed';
-comment on column media.photo.source_key is
-    'key of the original in the object store; never changed, and removed only together with the photo';
+comment on column media.photo.source_key is 'key of the original in the object store; never changed';
+comment on column media.photo.keep_original is
+    'whether the original stays; otherwise it is removed once the store has the result';
+comment on column media.photo.original_removed_at is
+    'when its original was listed for removal, or replaced by another object; null while it may be there';
 comment on column media.photo.result_key is 'key of the result; null until there is one';
 comment on column media.photo.bytes is 'size of the result';
 comment on column media.photo.quality is 'encoder quality of the result; null if the original was good as it was';

@@ -10,6 +10,7 @@ create table media.upload (
     job_id bigint,
     staged_at timestamptz not null default now(),
     delivered_at timestamptz,
+    removed_at timestamptz,
     size bigint not null,
     -- By bytes, so that all keys below a folder are a range of its index.
     key text collate "C" not null,
@@ -33,6 +34,8 @@ comment on table media.upload is
 comment on column media.upload.id is 'the upload''s id';
 comment on column media.upload.staged_at is 'when it was submitted';
 comment on column media.upload.delivered_at is 'when the store had it; null until then';
+comment on column media.upload.removed_at is
+    'when it was listed for removal, as the original of photos whose results are stored; null if it was not';
 comment on column media.upload.photo is 'the photo whose result it is; null if an app submitted it';
 comment on column media.upload.job_id is 'the job that stores it';
 comment on column media.upload.size is 'size in bytes';

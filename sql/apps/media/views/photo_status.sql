@@ -10,7 +10,8 @@ select
     round(100.0 * photo.bytes / nullif(photo.source_bytes, 0), 1) as percent, photo.width, photo.height, photo.quality,
     photo.encodes, photo.milliseconds, photo.submitted_at, photo.compressed_at, photo.error,
     -- Without an upload, an earlier version of the worker has stored it itself.
-    case when upload.id is null then photo.compressed_at else upload.delivered_at end as delivered_at, photo.job_id
+    case when upload.id is null then photo.compressed_at else upload.delivered_at end as delivered_at, photo.job_id,
+    photo.keep_original, photo.original_removed_at
 from media.photo
 left join media.upload on upload.photo = photo.id;
 comment on view media.photo_status is 'The submitted photos: state, sizes, quality, error';
@@ -33,3 +34,7 @@ comment on column media.photo_status.compressed_at is 'when its result was recor
 comment on column media.photo_status.error is 'why it failed';
 comment on column media.photo_status.delivered_at is 'when the object store had the result';
 comment on column media.photo_status.job_id is 'the job that compresses it';
+comment on column media.photo_status.keep_original is
+    'whether the original stays; otherwise it is removed once the store has the result';
+comment on column media.photo_status.original_removed_at is
+    'when its original was listed for removal, or replaced; null while it may be there';

@@ -3,6 +3,7 @@ create or replace view media.upload_status as
 select
     known.id, known.photo, known.owner, known.key,
     case
+        when known.removed_at is not null then 'removed'
         when known.delivered_at is not null then 'delivered'
         when live.id is not null then live.state
         when failed.id is not null then 'failed'
@@ -13,7 +14,7 @@ select
     live.run_at as due_at, live.parked_for as waits_for,
     coalesce(failed.error, live.attempts -> -1 ->> 'error') as error,
     coalesce(failed.attempts, live.attempts) as attempts,
-    known.job_id, known.staged_at, known.delivered_at, failed.finished_at as failed_at
+    known.job_id, known.staged_at, known.delivered_at, failed.finished_at as failed_at, known.removed_at
 from media.upload as known
 left join errand.job as live on live.id = known.job_id and known.delivered_at is null
 left join errand.failed as failed on failed.id = known.job_id and known.delivered_at is null;
@@ -23,8 +24,8 @@ comment on column media.upload_status.photo is 'the photo whose result it is';
 comment on column media.upload_status.owner is 'its owner, in the words of the app';
 comment on column media.upload_status.key is 'its key in the object store';
 comment on column media.upload_status.state is
-    'delivered, or the state of its job: available, running, parked, scheduled (waits for its next attempt), failed, '
-    'cancelled';
+    'delivered; removed, as an original that no photo needs any more; or the state of its job: available, running, '
+    'parked, scheduled (waits for its next attempt), failed, cancelled';
 comment on column media.upload_status.size is 'size in bytes';
 comment on column media.upload_status.type is 'its media type';
 comment on column media.upload_status.sha256 is 'hash of its bytes';
@@ -39,3 +40,5 @@ comment on column media.upload_status.job_id is 'the job that stores it';
 comment on column media.upload_status.staged_at is 'when it was submitted';
 comment on column media.upload_status.delivered_at is 'when the store had it';
 comment on column media.upload_status.failed_at is 'when its last attempt failed';
+comment on column media.upload_status.removed_at is
+    'when it was listed for removal, as the original of photos whose results are stored';
