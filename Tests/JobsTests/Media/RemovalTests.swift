@@ -65,4 +65,33 @@ import Testing
             #expect(try await database.lines("select media.remove(gen_random_uuid())") == ["false"])
         }
     }
+
+    @Test("the sweep enqueues what is due, and deletes receipts 30 days after they were finished")
+    func sweep() async throws {
+        try await withTestQueue([RemovalSweepHandler()]) { test in
+            let database = test.database
+            try await database.execute(
+                """
+                insert into media.receipt (reason, people, photos, asked_at, finished_at) values
+                    ('old', 1, 1, now() - interval '40 days', now() - interval '30 days 1 minute'),
+                    ('recent', 1, 1, now() - interval '40 days', now() - interval '29 days'),
+                    ('unfinished', 1, 1, now() - interval '40 days', null)
+                """)
+            for (areObjectsDue, pruned) in [(false, 1), (true, 0)] {
+                let run = try await test.run(RemovalSweepHandler(), RemovalSweep())
+                guard case .done(let output?) = run.outcome else {
+                    Issue.record("\(run)")
+                    return
+                }
+                #expect(
+                    try output.decode(RemovalSweepHandler.Report.self)
+                        == .init(areObjectsDue: areObjectsDue, pruned: pruned))
+                try await database.execute(
+                    "insert into media.removal (in_flight, key) values (false, 'u/1.jpg') on conflict do nothing")
+            }
+            #expect(
+                try await database.lines("select reason from media.receipt order by id") == ["recent", "unfinished"])
+            #expect(try await database.lines("select kind from errand.job") == ["object_removal"])
+        }
+    }
 }
