@@ -21,7 +21,12 @@ struct UploadRetry: Job {
 /// bytes are deleted only in the transaction that records the upload.
 ///
 /// After any failure in between (a lost reply of the store or the database, or a killed worker), the next attempt finds
-/// the object and goes on. The key and the bytes are the same each time, and a put never replaces an object.
+/// the object and goes on. The key and the bytes are the same each time, and a put never replaces an object unless the
+/// app has asked for that.
+///
+/// An app may replace the bytes of an upload while an attempt stores the ones before. That attempt records nothing,
+/// since its revision is an older one, but may be the last to reach the store. So the new bytes are stored at once, and
+/// once more when no older attempt can still run.
 struct UploadRetryHandler: JobHandler {
     let store: any ObjectStore
 
@@ -40,42 +45,68 @@ struct UploadRetryHandler: JobHandler {
 
     private func deliver(_ job: UploadRetry, in context: JobContext) async throws -> Outcome {
         let found = try await context.database.query(
-            Statement("select key, type, sha256, bytes, is_delivered from media.upload_to_store_v1($1)", [job.upload]))
+            Statement(
+                """
+                select key, type, sha256, bytes, revision, is_done, replaces, confirm_in
+                from media.upload_to_store_v1($1)
+                """, [job.upload]))
         guard
-            let (keyText, type, sha256, staged, isDelivered) = try found.first?.decode(
-                String.self, String.self, String.self, Bytes?.self, Bool.self)
+            let (keyText, type, sha256, staged, revision, isDone, replaces, confirmIn) = try found.first?.decode(
+                String.self, String.self, String.self, Bytes?.self, Int.self, Bool.self, Bool.self, Double?.self)
         else {
             return .cancel(reason: "upload \(job.upload) is gone")
         }
-        if isDelivered { return .done }
+        if isDone { return .done }
         guard let bytes = staged?.bytes else { return .fail(reason: "source_missing: its bytes are gone") }
         guard "\(ContentHash(of: bytes))" == sha256 else {
             return .fail(reason: "source_changed: its bytes are not those that were handed over (SHA-256 \(sha256))")
         }
         let key = try ObjectKey(keyText)
-        let isNew: Bool
         do {
-            isNew = try await store.putOnce(bytes, at: key, type: ContentType(rawValue: type))
+            if replaces {
+                try await store.put(bytes, at: key, type: ContentType(rawValue: type))
+            } else if try await !store.putOnce(bytes, at: key, type: ContentType(rawValue: type)) {
+                context.logger.info("the object already exists", metadata: ["upload": "\(job.upload)"])
+            }
         } catch {
             throw error.hiding(keyText)
         }
-        if !isNew { context.logger.info("the object already exists", metadata: ["upload": "\(job.upload)"]) }
-        return try await record(job, at: key, size: bytes.count, in: context)
+        let stored = Stored(key: key, size: bytes.count, revision: revision, confirmIn: confirmIn)
+        return try await record(job, stored, in: context)
     }
 
-    private func record(
-        _ job: UploadRetry, at key: ObjectKey, size: Int, in context: JobContext
-    ) async throws -> Outcome {
+    /// What the store has now.
+    private struct Stored {
+        let key: ObjectKey
+        let size: Int
+        let revision: Int
+        /// The seconds after which it is to be stored once more; nil if it needn't be.
+        let confirmIn: Double?
+    }
+
+    private func record(_ job: UploadRetry, _ stored: Stored, in context: JobContext) async throws -> Outcome {
         try await context.transaction { transaction in
             let reply = try await transaction.query(
-                Statement("select media.delivered_v1($1, $2)", [job.upload, key.text])
+                Statement(
+                    "select media.delivered_v1($1, $2, $3::int4, $4)",
+                    [job.upload, stored.key.text, stored.revision, stored.confirmIn == nil])
             ).scalar(String.self)
-            guard reply == "kept" else {
+            switch reply {
+            case "kept":
+                if let confirmIn = stored.confirmIn { return .snooze(for: .seconds(confirmIn)) }
+                return try .done(["bytes": stored.size])
+            case "superseded":
+                // The job of the new bytes stores those.
+                return .cancel(reason: "upload \(job.upload) got other bytes while it was stored")
+            default:
                 // The upload was deleted while it ran, so the object has no row.
-                do throws(StorageError) { try await store.delete(key) } catch { throw error.hiding(key.text) }
+                do throws(StorageError) {
+                    try await store.delete(stored.key)
+                } catch {
+                    throw error.hiding(stored.key.text)
+                }
                 return .cancel(reason: "upload \(job.upload) was removed while it was stored")
             }
-            return try .done(["bytes": size])
         }
     }
 }

@@ -13,12 +13,13 @@ begin
             select
             from media.photo
             left join media.upload on upload.photo = photo.id
-            where photo.source_key = remove_original.key
+            where photo.source_key = remove_original.key and photo.original_removed_at is null
                 and (photo.keep_original or photo.state <> 'compressed'
                     or upload.id is not null and upload.delivered_at is null))
         or exists (
             select from media.upload
-            where upload.key = remove_original.key and (photo is not null or delivered_at is null))
+            where upload.key = remove_original.key
+                and (photo is not null or delivered_at is null or confirm_at is not null))
     then
         return false;
     end if;

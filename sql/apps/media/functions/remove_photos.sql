@@ -28,15 +28,22 @@ begin
     order by id
     for update;
     select
-        array_agg(source_key) filter (where not is_shared and not is_result), array_agg(source_key) filter (
-            where is_shared)
+        array_agg(source_key) filter (where not is_shared and not is_result and (is_there or not is_other)),
+        array_agg(source_key) filter (where is_shared)
     into own, shared
     from (
         select
-            source_key,
-            count(*) < (select count(*) from media.photo as other where other.source_key = removed.source_key)
-                as is_shared,
-            exists (select from media.upload where key = removed.source_key and photo is not null) as is_result
+            source_key, bool_or(original_removed_at is null) as is_there,
+            count(*) filter (where original_removed_at is null) < (
+                select count(*)
+                from media.photo as other
+                where other.source_key = removed.source_key and other.original_removed_at is null
+            ) as is_shared,
+            exists (select from media.upload where key = removed.source_key and photo is not null) as is_result,
+            -- What an app has put in place of the original.
+            exists (
+                select from media.upload where key = removed.source_key and photo is null and removed_at is null
+            ) as is_other
         from media.photo as removed
         where id = any (remove_photos.photos)
         group by source_key
@@ -56,7 +63,7 @@ begin
         union all
         select result_key, false from media.photo where id = any (remove_photos.photos) and result_key is not null
         union all
-        select key, delivered_at is null from media.upload where id = any (uploads)
+        select key, delivered_at is null or confirm_at is not null from media.upload where id = any (uploads)
     ) as object
     group by object.key
     on conflict on constraint removal_key do nothing;

@@ -18,7 +18,7 @@ begin
     if not found then
         raise exception 'retry_upload: expected the id of an upload or of its photo, got %', retry_upload.id
             using errcode = 'ER404';
-    elsif asked.delivered_at is not null then
+    elsif asked.delivered_at is not null and asked.confirm_at is null then
         raise exception 'retry_upload: upload %: expected one that was not stored, got one that was at %', asked.id,
             asked.delivered_at using errcode = 'ER409';
     elsif asked.bytes is null then

@@ -11,7 +11,10 @@ create table media.upload (
     staged_at timestamptz not null default now(),
     delivered_at timestamptz,
     removed_at timestamptz,
+    confirm_at timestamptz,
     size bigint not null,
+    revision int not null default 1,
+    replaces boolean not null default false,
     -- By bytes, so that all keys below a folder are a range of its index.
     key text collate "C" not null,
     type text not null,
@@ -23,7 +26,7 @@ create table media.upload (
     constraint upload_photo unique (photo),
     constraint upload_of_photo foreign key (photo) references media.photo (id) on delete cascade,
     constraint upload_sha256 check (length(sha256) = 32),
-    constraint upload_bytes check (delivered_at is null or bytes is null)
+    constraint upload_bytes check (delivered_at is null or bytes is null or confirm_at is not null)
 );
 -- Compression would not make a JPEG smaller.
 alter table media.upload alter column bytes set storage external;
@@ -38,9 +41,13 @@ comment on column media.upload.removed_at is
     'when it was listed for removal, as the original of photos whose results are stored; null if it was not';
 comment on column media.upload.photo is 'the photo whose result it is; null if an app submitted it';
 comment on column media.upload.job_id is 'the job that stores it';
+comment on column media.upload.confirm_at is
+    'when it is stored once more, because an attempt with the bytes before may run until then; null if none may';
+comment on column media.upload.revision is 'counts the bytes that it has had, from 1 on';
+comment on column media.upload.replaces is 'whether an existing object of its key is replaced';
 comment on column media.upload.size is 'size in bytes';
 comment on column media.upload.key is 'its key in the object store; unique';
 comment on column media.upload.type is 'its media type, such as image/jpeg';
 comment on column media.upload.owner is 'its owner, in the words of the app';
 comment on column media.upload.sha256 is 'hash of its bytes at its submission';
-comment on column media.upload.bytes is 'its bytes; null once the store has them';
+comment on column media.upload.bytes is 'its bytes; null once the store has them for good';

@@ -16,8 +16,8 @@ select
     coalesce(failed.attempts, live.attempts) as attempts,
     known.job_id, known.staged_at, known.delivered_at, failed.finished_at as failed_at, known.removed_at
 from media.upload as known
-left join errand.job as live on live.id = known.job_id and known.delivered_at is null
-left join errand.failed as failed on failed.id = known.job_id and known.delivered_at is null;
+left join errand.job as live on live.id = known.job_id and known.bytes is not null
+left join errand.failed as failed on failed.id = known.job_id and known.bytes is not null;
 comment on view media.upload_status is 'The submitted objects: state, attempts, errors. Failed ones stay';
 comment on column media.upload_status.id is 'the upload''s id, for media.retry_upload';
 comment on column media.upload_status.photo is 'the photo whose result it is';
