@@ -5,7 +5,8 @@ import Foundation
 import Logging
 import Postgres
 
-/// Compresses a submitted photo below 500,000 bytes at the best quality that fits, upright and without metadata.
+/// Compresses a submitted photo below the bytes that it may have, 500,000 by default, at the best quality that fits,
+/// upright and without metadata.
 struct ImageCompression: Job {
     static let kind: JobKind = "image_compression"
     static let policy = JobPolicy(
@@ -40,12 +41,22 @@ struct ImageCompressionHandler: JobHandler {
 
     private func compress(_ job: ImageCompression, in context: JobContext) async throws -> Outcome {
         let found = try await context.database.query(
-            Statement("select source_key, state, bytes, is_delivered from media.photo_to_compress_v1($1)", [job.photo]))
+            Statement(
+                """
+                select source_key, state, bytes, is_delivered, max_bytes, max_edge, format
+                from media.photo_to_compress_v1($1)
+                """, [job.photo]))
         guard
-            let (source, state, waiting, isDelivered) = try found.first?.decode(
-                String.self, String.self, Bytes?.self, Bool.self)
+            let (source, state, waiting, isDelivered, maxBytes, maxEdge, formatName) = try found.first?.decode(
+                String.self, String.self, Bytes?.self, Bool.self, Int.self, Int.self, String.self)
         else { return .cancel(reason: "photo \(job.photo) is gone") }
         if state == "compressed" { return .done }
+        var request = ImageRequest()
+        (request.maxBytes, request.maxEdge) = (maxBytes, maxEdge)
+        guard let format = ImageRequest.Format(rawValue: formatName) else {
+            return try await failed(job, "invalid_request: this worker makes no \(formatName)", in: context)
+        }
+        request.format = format
         let original: [UInt8]
         do {
             original = try await self.original(at: source, waiting: waiting?.bytes)
@@ -57,9 +68,9 @@ struct ImageCompressionHandler: JobHandler {
             throw error.hiding(source)
         }
         let (report, bytes) = try await context.withMemory(ImageProcessPool.memory(for: original)) {
-            try await images.compress(original)
+            try await images.compress(original, as: request)
         }
-        let result = try ObjectKey("photos/\(job.photo.uuidString.lowercased()).jpg")
+        let result = try ObjectKey("photos/\(job.photo.uuidString.lowercased()).\(format.fileExtension)")
         return try await context.transaction { transaction in
             let reply = try await transaction.query(
                 Statement(
@@ -123,4 +134,9 @@ extension ImageCompressionHandler {
             context.logger.warning("Photo's failure not recorded", metadata: ["error": "\(error)"])
         }
     }
+}
+
+extension ImageRequest.Format {
+    /// How the keys of its results end.
+    fileprivate var fileExtension: String { self == .jpeg ? "jpg" : rawValue }
 }

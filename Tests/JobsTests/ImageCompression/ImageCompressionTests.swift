@@ -33,6 +33,33 @@ import Testing
         }
     }
 
+    @Test("a result has the format, the bytes and the longest side that its submission asks for")
+    func asked() async throws {
+        try await withService { service in
+            let database = service.database
+            try await service.store.put(try service.photograph(), at: ObjectKey("uploads/elephants.jpg"))
+            try await service.store.put(Samples.small, at: ObjectKey("uploads/small.png"))
+            let webp = try await database.submit(
+                "'uploads/elephants.jpg', max_bytes => 60000, max_edge => 640, format => 'webp'")
+            let avif = try await database.submit("'uploads/small.png', format => 'avif'")
+            for (photo, format, ending) in [(webp, ImageFormat.webp, "webp"), (avif, .avif, "avif")] {
+                #expect(try await database.reaches("state = 'delivered'", of: photo))
+                let key = "photos/\(photo.uuidString.lowercased()).\(ending)"
+                #expect(
+                    try await database.lines(
+                        """
+                        select result_key, type, format from media.photo_status
+                        join media.upload on upload.photo = photo_status.id where photo = '\(photo)'
+                        """) == ["\(key)|image/\(ending)|\(ending)"])
+                #expect(try ImageFormat(of: try await service.store.get(ObjectKey(key))) == format)
+            }
+            #expect(
+                try await database.lines(
+                    "select bytes < 60000, greatest(width, height) from media.photo_status where id = '\(webp)'")
+                    == ["true|640"])
+        }
+    }
+
     @Test("a file that is no photo fails once, has the reason in both rows, and keeps the original")
     func notAnImage() async throws {
         try await withService { service in

@@ -67,6 +67,13 @@ import Testing
                 ("'a/1.jpg', 'anna', idempotency_key => ''", "ER422"),
                 ("'a/1.jpg', 'anna', idempotency_key => repeat('x', 201)", "ER422"),
                 ("'a/1.jpg', repeat('x', 201)", "ER422"), ("'a/1.jpg', ''", "ER422"),
+                ("'a/1.jpg', 'anna', idempotency_key => 'upload-1', keep_original => true", "ER409"),
+                ("'a/1.jpg', 'anna', idempotency_key => 'upload-1', format => 'webp'", "ER409"),
+                ("'a/1.jpg', keep_original => null", "ER422"),
+                ("'a/1.jpg', max_bytes => 999", "ER422"), ("'a/1.jpg', max_bytes => 16777217", "ER422"),
+                ("'a/1.jpg', max_bytes => null", "ER422"), ("'a/1.jpg', max_edge => 15", "ER422"),
+                ("'a/1.jpg', max_edge => 16385", "ER422"), ("'a/1.jpg', format => 'png'", "ER422"),
+                ("'a/1.jpg', format => null", "ER422"),
             ] {
                 let error = await #expect(throws: PostgresError.self) { try await submit(arguments) }
                 #expect(error?.sqlState == state, "\(arguments)")

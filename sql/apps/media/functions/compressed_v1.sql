@@ -22,7 +22,7 @@ begin
         source_height = (report ->> 'sourceHeight')::int
     where id = compressed_v1.photo;
     perform media.stage(
-        compressed_v1.photo, compressed_v1.result_key, 'image/jpeg', known.owner, compressed_v1.bytes);
+        compressed_v1.photo, compressed_v1.result_key, 'image/' || known.format, known.owner, compressed_v1.bytes);
     return 'staged';
 end
 $$;

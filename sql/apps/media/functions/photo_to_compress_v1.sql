@@ -3,13 +3,17 @@
 -- bytes are those of the original if it was submitted here and the store doesn't have it yet. is_delivered: an upload
 -- has put it into the store, and nothing has removed it since.
 create or replace function media.photo_to_compress_v1(photo uuid)
-returns table (source_key text, state text, bytes bytea, is_delivered boolean)
+returns table (
+    source_key text, state text, bytes bytea, is_delivered boolean, max_bytes int, max_edge int, format text
+)
 language sql stable security definer set search_path = pg_catalog, media, pg_temp as $$
     select known.source_key, known.state, upload.bytes,
-        coalesce(upload.delivered_at is not null and upload.removed_at is null, false)
+        coalesce(upload.delivered_at is not null and upload.removed_at is null, false), known.max_bytes, known.max_edge,
+        known.format
     from media.photo as known
     left join media.upload on upload.key = known.source_key and known.state <> 'compressed'
     where known.id = photo_to_compress_v1.photo
 $$;
 comment on function media.photo_to_compress_v1(uuid) is
-    'For the job image_compression: returns the key of the original, or its bytes if they wait for the store';
+    'For the job image_compression: returns the key of the original, or its bytes if they wait for the store, '
+    'and what its result is to be';

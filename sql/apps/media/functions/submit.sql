@@ -2,6 +2,7 @@
 --
 --   select media.submit('uploads/2026/4711.heic', owner => 'user-17', idempotency_key => 'upload-4711');
 --   select media.submit('uploads/2026/4711.heic', keep_original => true);
+--   select media.submit('uploads/2026/4711.heic', max_bytes => 100000, max_edge => 512, format => 'webp');
 --
 -- Returns the photo's id; media.photo_status shows its state. The original may also be an upload of media.submit_upload
 -- that is not stored yet. Without an idempotency_key each call creates a photo. With one, the same call returns the
@@ -11,12 +12,22 @@
 -- keep_original is true. If several photos have one original, it is removed after the last of them, and stays if one of
 -- them keeps it. The original of a failed photo stays until that is retried or removed.
 --
+-- The result has fewer than max_bytes bytes (1,000 to 16,777,216), at most max_edge pixels on its longer side (16 to
+-- 16,384), and the format jpeg, webp or avif.
+--
 -- Raises ER422 for an invalid key (keys are parts of letters, digits and . _ - + @, joined by slashes, none of them
--- beginning with a dot), and for an owner or idempotency_key that is not 1 to 200 characters long; ER409 for an
--- idempotency_key of another submission, and for a key whose object is about to be removed, such as the original of a
--- photo that was just stored. Above READ COMMITTED, 40001 if that has happened since the transaction's snapshot.
+-- beginning with a dot), for an owner or idempotency_key that is not 1 to 200 characters long, and for a max_bytes,
+-- max_edge or format out of bounds; ER409 for an idempotency_key of another submission, and for a key whose object is
+-- about to be removed, such as the original of a photo that was just stored. Above READ COMMITTED, 40001 if that has
+-- happened since the transaction's snapshot.
 create or replace function media.submit(
-    source_key text, owner text default null, idempotency_key text default null, keep_original boolean default false
+    source_key text,
+    owner text default null,
+    idempotency_key text default null,
+    keep_original boolean default false,
+    max_bytes int default 500000,
+    max_edge int default 2560,
+    format text default 'jpeg'
 ) returns uuid
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -30,16 +41,29 @@ begin
             length(submit.idempotency_key) using errcode = 'ER422';
     elsif submit.keep_original is null then
         raise exception 'submit: keep_original: expected true or false, got null' using errcode = 'ER422';
+    elsif submit.max_bytes is null or submit.max_bytes not between 1000 and 16777216 then
+        raise exception 'submit: max_bytes: expected 1000 to 16777216, got %', coalesce(submit.max_bytes::text, 'null')
+            using errcode = 'ER422';
+    elsif submit.max_edge is null or submit.max_edge not between 16 and 16384 then
+        raise exception 'submit: max_edge: expected 16 to 16384, got %', coalesce(submit.max_edge::text, 'null')
+            using errcode = 'ER422';
+    elsif submit.format is null or submit.format not in ('jpeg', 'webp', 'avif') then
+        raise exception 'submit: format: expected jpeg, webp or avif, got %', quote_nullable(left(submit.format, 100))
+            using errcode = 'ER422';
     end if;
-    insert into media.photo (source_key, owner, idempotency_key, keep_original)
-    values (submit.source_key, submit.owner, submit.idempotency_key, submit.keep_original)
+    insert into media.photo (source_key, owner, idempotency_key, keep_original, max_bytes, max_edge, format)
+    values (
+        submit.source_key, submit.owner, submit.idempotency_key, submit.keep_original, submit.max_bytes,
+        submit.max_edge, submit.format)
     on conflict on constraint photo_idempotency_key do nothing
     returning id into made;
     if made is null then
         select * into strict known from media.photo where photo.idempotency_key = submit.idempotency_key;
-        if (known.source_key, known.owner, known.keep_original)
-            is distinct from (submit.source_key, submit.owner, submit.keep_original)
-        then
+        if (
+            known.source_key, known.owner, known.keep_original, known.max_bytes, known.max_edge, known.format
+        ) is distinct from (
+            submit.source_key, submit.owner, submit.keep_original, submit.max_bytes, submit.max_edge, submit.format
+        ) then
             raise exception 'submit: idempotency_key: expected one that no other submission has, got %',
                 quote_literal(submit.idempotency_key) using errcode = 'ER409';
         end if;
@@ -51,6 +75,6 @@ begin
     return made;
 end
 $$;
-comment on function media.submit(text, text, text, boolean) is
+comment on function media.submit(text, text, text, boolean, int, int, text) is
     'Records a photo in the object store and enqueues its compression. Example: select '
     'media.submit(''uploads/4711.heic'')';

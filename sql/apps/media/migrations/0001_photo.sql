@@ -22,7 +22,10 @@ create table media.photo (
     height int,
     quality int,
     encodes int,
+    max_bytes int not null default 500000,
+    max_edge int not null default 2560,
     keep_original boolean not null default false,
+    format text not null default 'jpeg',
     state text not null default 'submitted',
     owner text,
     idempotency_key text,
@@ -33,6 +36,9 @@ create table media.photo (
     constraint photo_pkey primary key (id),
     constraint photo_idempotency_key unique (idempotency_key),
     constraint photo_state check (state in ('submitted', 'compressed', 'failed')),
+    constraint photo_max_bytes check (max_bytes between 1000 and 16777216),
+    constraint photo_max_edge check (max_edge between 16 and 16384),
+    constraint photo_format check (format in ('jpeg', 'webp', 'avif')),
     constraint photo_result check ((state = 'compressed') = (result_key is not null)),
     constraint photo_source_key check (length(source_key) between 1 and 1024)
 );
@@ -46,6 +52,9 @@ comment on column media.photo.idempotency_key is
 comment on column media.photo.owner is 'its owner, in the words of the app';
 comment on column media.photo.state is 'submitted, compressed or failed';
 comment on column media.photo.source_key is 'key of the original in the object store; never changed';
+comment on column media.photo.max_bytes is 'the result has fewer bytes than this';
+comment on column media.photo.max_edge is 'most pixels on the longer side of the result';
+comment on column media.photo.format is 'format of the result: jpeg, webp or avif';
 comment on column media.photo.keep_original is
     'whether the original stays; otherwise it is removed once the store has the result';
 comment on column media.photo.original_removed_at is
