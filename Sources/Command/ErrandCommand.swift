@@ -38,6 +38,7 @@ struct ErrandCommand: AsyncParsableCommand {
                     StatusCommand.self, EnqueueCommand.self, JobCommand.self, QueueCommand.self, ScheduleCommand.self,
                     DependencyCommand.self,
                 ]),
+            CommandGroup(name: "App", subcommands: [MediaCommand.self]),
             CommandGroup(name: "Trial", subcommands: [ImageCommand.self, BenchCommand.self]),
         ])
 

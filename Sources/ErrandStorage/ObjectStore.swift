@@ -63,6 +63,18 @@ public protocol ObjectStore: Sendable {
     /// - Returns: how many objects were deleted. 0 means that nothing is left.
     func sweep(below prefix: String, atMost count: Int) async throws(StorageError) -> Int
 
+    /// Returns a URL by which anyone may read the object, without credentials, until `span` is over. Sends nothing: an
+    /// object that doesn't exist has a URL too.
+    ///
+    /// The URL is a secret: keep it out of logs, errors and jobs. Deleting or replacing the object is the only way to
+    /// end it early, beside changing the store's keys.
+    ///
+    /// - Parameters:
+    ///   - key: the object's name.
+    ///   - span: 1 s to 7 days, in whole seconds.
+    /// - Throws: ``StorageError`` with code `rejected` for another span, and by a store that has no URLs: a folder.
+    func presignedURL(of key: ObjectKey, for span: Duration) throws(StorageError) -> String
+
     /// Returns if the store can be reached and used.
     ///
     /// - Throws: ``StorageError``: `unreachable`, `misconfigured`, `keepsVersions` or `wrongStore`, with the reason.
@@ -88,6 +100,19 @@ public struct ObjectStatus: Sendable, Hashable {
 extension ObjectStore {
     /// Reads the whole object into memory, whatever its size.
     public func get(_ key: ObjectKey) async throws(StorageError) -> [UInt8] { try await get(key, atMost: .max) }
+
+    /// Returns a URL by which anyone may read the object for 15 minutes. It is a secret.
+    ///
+    /// - Throws: ``StorageError`` with code `rejected` by a store that has no URLs: a folder.
+    public func presignedURL(of key: ObjectKey) throws(StorageError) -> String {
+        try presignedURL(of: key, for: .seconds(900))
+    }
+
+    /// Throws: only a bucket has URLs.
+    public func presignedURL(of key: ObjectKey, for span: Duration) throws(StorageError) -> String {
+        throw StorageError(
+            .rejected, "URLs: expected a bucket, got a store whose objects have no URLs, such as a folder")
+    }
 
     /// Stores bytes. An existing object is replaced.
     public func put(

@@ -99,11 +99,12 @@ public struct S3Store: ObjectStore {
 
     public func stop() async { await client.stop() }
 
-    /// Returns a URL that lets anyone read the object for `seconds`, 1 to 604,800. It is a secret: keep it out of logs
-    /// and jobs.
-    public func presignedURL(of key: ObjectKey, for seconds: Int) -> String {
-        precondition((1...604_800).contains(seconds), "seconds: expected 1 to 604800, got \(seconds)")
-        return client.presigned(name(key), for: seconds)
+    public func presignedURL(of key: ObjectKey, for span: Duration) throws(StorageError) -> String {
+        let seconds = span.components.seconds
+        guard (1...604_800).contains(seconds), span == .seconds(seconds) else {
+            throw StorageError(.rejected, "a URL's span: expected 1 to 604800 whole seconds, got \(span)")
+        }
+        return client.presigned(name(key), for: Int(seconds))
     }
 }
 

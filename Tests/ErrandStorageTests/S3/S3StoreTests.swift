@@ -119,18 +119,49 @@ import Testing
     }
 
     // moto doesn't check signatures in a URL.
-    @Test("a URL that was signed for it opens an object, and no other")
+    @Test("a URL that was signed for it opens an object without credentials, and no other one, until it expires")
     func presigned() async throws {
         try await withBucket(try .rclone()) { store in
             let key = try ObjectKey("shared/a+b.jpg")
             try await store.put([1, 2, 3], at: key, type: .jpeg)
             try await store.put([9], at: ObjectKey("shared/other.jpg"))
-            let url = store.presignedURL(of: key, for: 60)
+            let url = try store.presignedURL(of: key)
             let opened = try await HTTPClient.shared.execute(HTTPClientRequest(url: url), timeout: .seconds(10))
             #expect(Array(try await opened.body.collect(upTo: 1000).readableBytesView) == [1, 2, 3])
             let forged = HTTPClientRequest(url: url.replacing("a%2Bb.jpg", with: "other.jpg"))
             let refused = try await HTTPClient.shared.execute(forged, timeout: .seconds(10))
             #expect(refused.status.code == 403)
+            let bare = HTTPClientRequest(url: String(url.prefix { $0 != "?" }))
+            #expect(try await HTTPClient.shared.execute(bare, timeout: .seconds(10)).status.code >= 400)
+
+            let short = HTTPClientRequest(url: try store.presignedURL(of: key, for: .seconds(1)))
+            let start = ContinuousClock.now
+            var (status, body) = (200, "")
+            while status == 200, ContinuousClock.now - start < .seconds(10) {
+                let response = try await HTTPClient.shared.execute(short, timeout: .seconds(10))
+                status = Int(response.status.code)
+                body = String(buffer: try await response.body.collect(upTo: 1000))
+            }
+            #expect([400, 403].contains(status) && body.contains("AccessDenied"))
+        }
+    }
+
+    @Test("a URL is valid for 1 s to 7 days, and a folder has none")
+    func spans() async throws {
+        let key = try ObjectKey("shared/1.jpg")
+        try await withBucket(try .rclone()) { store in
+            for seconds in [1, 604_800] {
+                let url = try store.presignedURL(of: key, for: .seconds(seconds))
+                #expect(url.contains("&X-Amz-Expires=\(seconds)&"))
+            }
+            for span in [Duration.zero, .seconds(-1), .seconds(604_801), .milliseconds(1500), .milliseconds(500)] {
+                #expect(await code { _ = try store.presignedURL(of: key, for: span) } == .rejected, "\(span)")
+            }
+        }
+        try await withFolder { root in
+            let folder = try FolderStore(root: root)
+            let error = #expect(throws: StorageError.self) { try folder.presignedURL(of: key) }
+            #expect(error?.code == .rejected && error?.detail.contains("expected a bucket") == true)
         }
     }
 

@@ -1,0 +1,38 @@
+import Foundation
+import Testing
+
+@testable import Command
+
+@Suite("errand media url") struct MediaURLTests {
+    private let bucket = [
+        "STORAGE_URL": "s3://photos/production?region=eu-central-1", "STORAGE_ACCESS_KEY": "AKIAIOSFODNN7EXAMPLE",
+        "STORAGE_SECRET_KEY": "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY",
+    ]
+
+    @Test("a URL is printed alone, for 15 minutes or as long as asked, and without the secret key")
+    func prints() async throws {
+        for (options, seconds) in [([], 900), (["--expires", "604800"], 604_800)] {
+            let run = try await Program.run(["media", "url", "photos/1.jpg"] + options, settings: bucket)
+            #expect(run.code == 0 && run.errors.isEmpty, "\(run.errors)")
+            #expect(
+                run.output.hasPrefix(
+                    "https://photos.s3.eu-central-1.amazonaws.com/production/photos/1.jpg?X-Amz-Algorithm=AWS4-HMAC-SHA256&"
+                ))
+            #expect(run.output.contains("&X-Amz-Expires=\(seconds)&"))
+            #expect(run.output.split(separator: "\n").count == 1 && !run.output.contains("wJalrXUtnFEMI"))
+        }
+    }
+
+    @Test("a folder has no URLs, and a wrong key or span is a usage error")
+    func refuses() async throws {
+        let folder = try await Program.run(["media", "url", "photos/1.jpg"], settings: ["ERRAND_STORAGE": "/nowhere"])
+        #expect(folder.code == 78 && folder.errors.contains("expected a bucket, got a folder"), "\(folder.errors)")
+        for arguments in [
+            ["photos/1.jpg", "--expires", "0"], ["photos/1.jpg", "--expires", "604801"], ["../1.jpg"],
+            [".errand-store"],
+        ] {
+            let run = try await Program.run(["media", "url"] + arguments, settings: bucket)
+            #expect(run.code == 64 && run.output.isEmpty, "\(arguments) \(run.errors)")
+        }
+    }
+}
