@@ -6,7 +6,7 @@ select
 from media.receipt;
 comment on view media.receipt_status is 'The receipts of removals: numbers only';
 comment on column media.receipt_status.id is 'the receipt''s id';
-comment on column media.receipt_status.reason is 'event_purge';
+comment on column media.receipt_status.reason is 'event_purge or erasure';
 comment on column media.receipt_status.people is 'number of people';
 comment on column media.receipt_status.photos is 'number of photos';
 comment on column media.receipt_status.objects is 'number of keys without an object so far, as the store has confirmed';
