@@ -21,7 +21,8 @@ extension Database {
     @discardableResult
     func deliver(_ id: UUID) async throws -> String {
         try await query(
-            Statement("select media.delivered_v1(id, key, revision) from media.upload where photo = $1 or id = $1", [id])
+            Statement(
+                "select media.delivered_v1(id, key, revision) from media.upload where id = $1 or photo = $1", [id])
         ).scalar(String.self)
     }
 
