@@ -171,7 +171,7 @@ import Testing
                     where id = $1
                     """, [ended]))
             let run = try await test.run(ActivitySweepHandler(), ActivitySweep())
-            #expect(try run.report() == .init(fixed: 1, closed: 1, pruned: 1))
+            #expect(try run.report() == ActivitySweepHandler.Report(fixed: 1, closed: 1, pruned: 1))
             #expect(
                 try await database.lines(
                     "select unique_key, run_at > now() + interval '8 minutes' from errand.job where kind = 'activity_end'"
@@ -181,20 +181,7 @@ import Testing
             #expect(try await database.changes(of: soon) == ["started", "fixed"])
             #expect(try await database.changes(of: late) == ["started"])
             let again = try await test.run(ActivitySweepHandler(), ActivitySweep())
-            #expect(try again.report() == .init())
+            #expect(try again.report() == ActivitySweepHandler.Report())
         }
     }
-}
-
-extension HandlerRun {
-    /// The output of the sweep.
-    fileprivate func report() throws -> ActivitySweepHandler.Report {
-        guard case .done(output: let output?) = outcome else { throw UnmetReport(outcome: "\(self)") }
-        return try output.decode(ActivitySweepHandler.Report.self)
-    }
-}
-
-/// A run with another output.
-private struct UnmetReport: Error {
-    let outcome: String
 }

@@ -138,7 +138,7 @@ import Testing
                     local_time = (now() at time zone 'UTC')::time
                 """)
             let first = try await test.run(DailyQuoteHandler(batchSize: 100, time: .zero), DailyQuote())
-            #expect(try first.outcome == .done(DailyQuoteHandler.Report(pushed: 100, isMoreDue: true)))
+            #expect(try first.report() == DailyQuoteHandler.Report(pushed: 100, isMoreDue: true))
             try await test.database.execute(
                 """
                 update quotes.subscription
@@ -146,9 +146,9 @@ import Testing
                 where user_id = 'user-250'
                 """)
             let second = try await test.run(DailyQuoteHandler(batchSize: 100), DailyQuote())
-            #expect(try second.outcome == .done(DailyQuoteHandler.Report(pushed: 149, pruned: 1)))
+            #expect(try second.report() == DailyQuoteHandler.Report(pushed: 149, pruned: 1))
             let third = try await test.run(DailyQuoteHandler(), DailyQuote())
-            #expect(try third.outcome == .done(DailyQuoteHandler.Report()))
+            #expect(try third.report() == DailyQuoteHandler.Report())
             #expect(try await test.database.number("select count(distinct user_id) from public.sent") == 249)
             #expect(
                 try await test.database.lines("select time_zone, subscribers from quotes.zone_status") == ["UTC|249"])

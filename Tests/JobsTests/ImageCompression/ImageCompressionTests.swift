@@ -40,23 +40,22 @@ import Testing
             try await service.store.put(try service.photograph(), at: ObjectKey("uploads/elephants.jpg"))
             try await service.store.put(Samples.small, at: ObjectKey("uploads/small.png"))
             let webp = try await database.submit(
-                "'uploads/elephants.jpg', max_bytes => 60000, max_edge => 640, format => 'webp'")
+                "'uploads/elephants.jpg', max_bytes => 200000, max_edge => 640, format => 'webp'")
             let avif = try await database.submit("'uploads/small.png', format => 'avif'")
             for (photo, format, ending) in [(webp, ImageFormat.webp, "webp"), (avif, .avif, "avif")] {
                 #expect(try await database.reaches("state = 'delivered'", of: photo))
                 let key = "photos/\(photo.uuidString.lowercased()).\(ending)"
-                #expect(
-                    try await database.lines(
-                        """
-                        select result_key, type, format from media.photo_status
-                        join media.upload on upload.photo = photo_status.id where photo = '\(photo)'
-                        """) == ["\(key)|image/\(ending)|\(ending)"])
+                let row = try await database.lines(
+                    """
+                    select result_key, type, format from media.photo_status
+                    join media.upload on upload.photo = photo_status.id where photo = '\(photo)'
+                    """)
+                #expect(row == ["\(key)|image/\(ending)|\(ending)"])
                 #expect(try ImageFormat(of: try await service.store.get(ObjectKey(key))) == format)
             }
-            #expect(
-                try await database.lines(
-                    "select bytes < 60000, greatest(width, height) from media.photo_status where id = '\(webp)'")
-                    == ["true|640"])
+            let size = try await database.lines(
+                "select bytes < 200000, greatest(width, height) from media.photo_status where id = '\(webp)'")
+            #expect(size == ["true|640"])
         }
     }
 

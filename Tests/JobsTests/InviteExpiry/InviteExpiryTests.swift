@@ -18,12 +18,12 @@ import Testing
             #expect(try await database.redeem(code, as: "ben").status == "paired")
             try await database.execute("update pairing.invite set expires_at = now() where state = 'used'")
             let run = try await test.run(InviteExpiryHandler(), InviteExpiry())
-            #expect(try run.report() == .init(expired: 10_001))
+            #expect(try run.report() == InviteExpiryHandler.Report(expired: 10_001))
             #expect(
                 try await database.lines("select state, count(*) from pairing.invite group by state order by state")
                     == ["expired|10001", "live|50", "used|1"])
             let again = try await test.run(InviteExpiryHandler(), InviteExpiry())
-            #expect(try again.report() == .init())
+            #expect(try again.report() == InviteExpiryHandler.Report())
         }
     }
 
@@ -45,10 +45,10 @@ import Testing
             try await test.database.transaction { redemption in
                 try await redemption.execute("select from pairing.invite order by id limit 1 for update")
                 let run = try await test.run(InviteExpiryHandler(), InviteExpiry())
-                #expect(try run.report() == .init(expired: 2))
+                #expect(try run.report() == InviteExpiryHandler.Report(expired: 2))
             }
             let next = try await test.run(InviteExpiryHandler(), InviteExpiry())
-            #expect(try next.report() == .init(expired: 1))
+            #expect(try next.report() == InviteExpiryHandler.Report(expired: 1))
         }
     }
 
@@ -58,16 +58,16 @@ import Testing
             let database = test.database
             try await database.makeInvites(2_500, due: "now() - interval '32 days'")
             let run = try await test.run(InviteExpiryHandler(), InviteExpiry())
-            #expect(try run.report() == .init(expired: 2_500))
+            #expect(try run.report() == InviteExpiryHandler.Report(expired: 2_500))
             let code = try await database.lines("select code from pairing.invite order by id limit 1")[0]
             #expect(try await database.redeem(code, as: "ben").status == "expired")
             try await database.execute("update pairing.invite set ended_at = ended_at - interval '29 days'")
             let early = try await test.run(InviteExpiryHandler(), InviteExpiry())
-            #expect(try early.report() == .init())
+            #expect(try early.report() == InviteExpiryHandler.Report())
             #expect(try await database.redeem(code, as: "ben").status == "expired")
             try await database.execute("update pairing.invite set ended_at = ended_at - interval '1 day'")
             let last = try await test.run(InviteExpiryHandler(), InviteExpiry())
-            #expect(try last.report() == .init(pruned: 2_500))
+            #expect(try last.report() == InviteExpiryHandler.Report(pruned: 2_500))
             #expect(try await database.redeem(code, as: "ben").status == "invalid")
         }
     }
@@ -85,17 +85,4 @@ extension Database {
                 from generate_series(\(after + 1), \(after + count)) as n
                 """))
     }
-}
-
-extension HandlerRun {
-    /// The output of the run.
-    fileprivate func report() throws -> InviteExpiryHandler.Report {
-        guard case .done(let output?) = outcome else { throw UnmetReport(outcome: "\(self)") }
-        return try output.decode(InviteExpiryHandler.Report.self)
-    }
-}
-
-/// A run with another output.
-private struct UnmetReport: Error {
-    let outcome: String
 }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import Jobs
 
-@Suite("The photos of a person") struct ErasureTests {
+@Suite("The photos of a person") struct MediaErasureTests {
     @Test("all photos and uploads of an owner are erased, rows and objects, and nothing of another owner")
     func erased() async throws {
         try await withService { service in

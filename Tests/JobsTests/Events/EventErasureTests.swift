@@ -7,7 +7,7 @@ import Testing
 
 @testable import Jobs
 
-@Suite("Persons in events") struct ErasureTests {
+@Suite("Persons in events") struct EventErasureTests {
     @Test("E5: a person's photos, participations and own events go with all objects, and nothing of others does")
     func erases() async throws {
         let root = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
