@@ -73,6 +73,7 @@ create unique index invite_live_code_index on pairing.invite (code) where state 
 create index invite_code_index on pairing.invite (code, id);
 create index invite_due_index on pairing.invite (expires_at, id) where state = 'live';
 create index invite_inviter_index on pairing.invite (inviter, id);
+create index invite_redeemed_by_index on pairing.invite (redeemed_by) where redeemed_by is not null;
 comment on table pairing.invite is 'One row for each code, until 30 days after its end';
 comment on column pairing.invite.id is 'the invite''s id, in the order of creation';
 comment on column pairing.invite.created_at is 'when it was created';
@@ -96,6 +97,8 @@ create table pairing.pair (
     constraint pair_of_two check (inviter <> invitee),
     constraint pair_ended check ((ended_at is null) = (ended_by is null))
 );
+create index pair_inviter_index on pairing.pair (inviter);
+create index pair_invitee_index on pairing.pair (invitee);
 comment on table pairing.pair is 'One row for each pair; it stays after its end';
 comment on column pairing.pair.id is 'the pair''s id';
 comment on column pairing.pair.paired_at is 'when the code was redeemed';

@@ -1,0 +1,30 @@
+-- erase_v1: removes the activities of a user, and those that show a message of the user, with their records and jobs.
+-- Where the user has changed another one, the record stays without the name. Returns the number of rows. For
+-- people.erase.
+--
+-- A phone that shows such an activity gets no push any more: iOS removes it 8 hours after its start at the latest.
+create or replace function activity.erase_v1(user_id text) returns bigint
+language plpgsql set search_path = pg_catalog, activity, pg_temp as $$
+#variable_conflict use_column
+declare
+    held uuid;
+    gone bigint := 0;
+    part bigint;
+begin
+    for held in
+        select id from activity.activity where activity.user_id = $1 or sender = $1 order by id for update
+    loop
+        perform activity.cancel_jobs(held, 'a person was erased');
+        delete from activity.activity where id = held;
+        gone := gone + 1;
+    end loop;
+    update activity.change
+    set who = case who when $1 then 'erased' else who end,
+        reason = case when errand.mentions(reason, $1) then 'erased' else reason end
+    where who = $1 or errand.mentions(reason, $1);
+    get diagnostics part = row_count;
+    return gone + part;
+end
+$$;
+comment on function activity.erase_v1(text) is
+    'For people.erase: removes a user''s activities and messages; returns the number of rows';

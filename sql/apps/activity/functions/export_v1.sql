@@ -1,0 +1,15 @@
+-- export_v1: returns the activities of a user, and those that show a message of the user. For people.export.
+create or replace function activity.export_v1(user_id text) returns jsonb
+language sql stable set search_path = pg_catalog, activity, pg_temp as $$
+    select coalesce(
+        (
+            select jsonb_build_object('activities', jsonb_agg(jsonb_strip_nulls(jsonb_build_object(
+                'id', id, 'state', state, 'user_id', held.user_id, 'sender', sender, 'message', message,
+                'attributes', attributes, 'content_state', content_state, 'started_at', started_at,
+                'ended_at', ended_at, 'end_reason', end_reason)) order by started_at))
+            from activity.activity as held
+            where held.user_id = export_v1.user_id or sender = export_v1.user_id
+            having count(*) > 0
+        ), '{}')
+$$;
+comment on function activity.export_v1(text) is 'For people.export: returns a user''s activities and messages';
