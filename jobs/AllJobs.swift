@@ -6,7 +6,7 @@ import ErrandStorage
 package enum AllJobs {
     /// An app, by the name of its schema.
     package enum App: String, CaseIterable, Sendable {
-        case media, pairing, quotes, events, activity, identity, devices, notify
+        case media, pairing, quotes, events, activity, identity, devices, notify, moments
     }
 
     package static func handlers(
@@ -40,6 +40,7 @@ package enum AllJobs {
                     NotificationFCMHandler(pushes: pushes),
                     NotificationSweepHandler(),
                 ]
+            case .moments: [MomentArrivalHandler()]
             }
         }
     }
@@ -64,6 +65,7 @@ package enum AllJobs {
             case .devices: [try ScheduleDefinition("device_prune", .every(.seconds(3600)), job: DevicePrune())]
             case .notify:
                 [try ScheduleDefinition("notification_sweep", .every(.seconds(600)), job: NotificationSweep())]
+            case .moments: []
             }
         }
     }

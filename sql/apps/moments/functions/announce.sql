@@ -1,0 +1,19 @@
+-- announce: tells the receiver of a moment: a push to each device, and the event new_moment to the user's room. Both
+-- have ids only; the title of the push is the sender's display name.
+create or replace function moments.announce(pair uuid, moment uuid, sender text) returns void
+language plpgsql set search_path = pg_catalog, moments, pg_temp as $$
+declare
+    ids constant jsonb := jsonb_build_object('event', 'new_moment', 'moment_id', moment, 'pair_id', pair);
+    receiver constant text := (
+        select case known.inviter when announce.sender then known.invitee else known.inviter end
+        from pairing.pair as known
+        where known.id = announce.pair);
+begin
+    perform notify.send(
+        receiver, title => coalesce(people.name_of(announce.sender), 'Your partner'),
+        body => 'A new moment for you', data => ids, collapse => 'moment/' || pair, once => 'moment/' || moment);
+    perform rooms.emit(rooms.user_room(receiver), 'new_moment', ids - 'event');
+end
+$$;
+comment on function moments.announce(uuid, uuid, text) is
+    'Tells the receiver of a moment: a push to each device, and an event to the user''s room';

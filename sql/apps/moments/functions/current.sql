@@ -1,0 +1,28 @@
+-- current: returns the moment that a user's device shows: the pair's current one, if the partner has sent it. For a
+-- device that was offline.
+--
+--   select moment_id, photo_key from moments.current('user-18');
+--
+-- A pair has one current moment: the newest that is stored, whichever of the two has sent it. So there is no row if the
+-- user's own is newer, if none was sent, and if the user is in no pair.
+create or replace function moments.current(user_id text)
+returns table (
+    moment_id uuid, pair_id uuid, sender text, photo_key text, bytes bigint, width int, height int, sent_at timestamptz,
+    current_at timestamptz
+)
+language sql stable security definer set search_path = pg_catalog, moments, pg_temp as $$
+    select
+        newest.id, newest.pair_id, newest.sender, photo.result_key, photo.bytes, photo.width, photo.height,
+        newest.sent_at, newest.current_at
+    from pairing.partner_of(current.user_id) as mine
+    cross join lateral (
+        select * from moments.moment as known
+        where known.pair_id = mine.pair_id and known.current_at is not null
+        order by known.number desc
+        limit 1
+    ) as newest
+    join media.photo on photo.id = newest.id
+    where newest.sender = mine.partner
+$$;
+comment on function moments.current(text) is
+    'Returns the moment that a user''s device shows. Example: select photo_key from moments.current(''user-18'')';

@@ -1,0 +1,37 @@
+-- photo_stored: trigger function that makes a moment the current one when the store has its photo, in the transaction
+-- that records it.
+--
+-- That transaction has locked the photo and the upload, which others lock after the pair. So it waits for no lock: if
+-- another transaction is changing the pair's moments, a job does the rest.
+-- errand: after make_current
+create or replace function moments.photo_stored() returns trigger
+language plpgsql set search_path = pg_catalog, moments, pg_temp as $$
+declare
+    pair uuid;
+    outcome text := 'later';
+begin
+    select known.pair_id into pair from moments.moment as known where known.id = new.photo;
+    if pair is null then
+        return null;
+    end if;
+    perform from moments.pair as known where known.pair_id = pair for no key update skip locked;
+    if found then
+        outcome := moments.make_current(new.photo, may_wait => false);
+    end if;
+    if outcome = 'later' then
+        perform errand.enqueue(
+            'moment_arrival', jsonb_build_object('moment', new.photo), priority => 1,
+            unique_key => 'moment_arrival/' || new.photo);
+    end if;
+    return null;
+end
+$$;
+comment on function moments.photo_stored() is
+    'Trigger: makes a moment the current one of its pair when the store has its photo';
+
+drop trigger if exists moment_stored on media.upload;
+create trigger moment_stored
+after update of delivered_at on media.upload
+for each row when (old.delivered_at is null and new.delivered_at is not null and new.photo is not null)
+execute function moments.photo_stored();
+comment on trigger moment_stored on media.upload is 'Makes a moment the current one when the store has its photo';
