@@ -7,7 +7,7 @@ import Testing
 @testable import Jobs
 
 @Suite("Invite expiry") struct InviteExpiryTests {
-    @Test("every due invite is marked, set by set, and no other one is touched")
+    @Test("P3: every due invite is marked, set by set, and no other one is touched")
     func marks() async throws {
         try await withTestQueue([InviteExpiryHandler()]) { test in
             let database = test.database
@@ -27,7 +27,7 @@ import Testing
         }
     }
 
-    @Test("concurrent runs mark each invite once")
+    @Test("P3: concurrent runs mark each invite once")
     func together() async throws {
         try await withTestQueue([InviteExpiryHandler()]) { test in
             try await test.database.makeInvites(20_000, due: "now()")
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    @Test("a redemption under way isn't waited for, and its invite is marked by the next run")
+    @Test("P3: a redemption under way isn't waited for, and its invite is marked by the next run")
     func skips() async throws {
         try await withTestQueue([InviteExpiryHandler()]) { test in
             try await test.database.makeInvites(3, due: "now()")
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("invites that ended 30 days ago are deleted, and until then an expired code is known as that")
+    @Test("P3: invites that ended 30 days ago are deleted, and until then an expired code is known as that")
     func prunes() async throws {
         try await withTestQueue([InviteExpiryHandler()]) { test in
             let database = test.database

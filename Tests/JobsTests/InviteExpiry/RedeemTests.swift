@@ -5,7 +5,7 @@ import Postgres
 import Testing
 
 @Suite("Invite codes") struct RedeemTests {
-    @Test("a code has six signs that no two of which look alike, and is valid for 24 hours to the microsecond")
+    @Test("P1: a code has six signs that no two of which look alike, and is valid for 24 hours to the microsecond")
     func creates() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test("each of the 32 signs is as likely as the others at each of the six places")
+    @Test("P1: each of the 32 signs is as likely as the others at each of the six places")
     func fair() async throws {
         try await withTestDatabase { database, _ in
             // Chi-square of 32 signs over 64,000 codes: 31 degrees of freedom exceed 90 once in 10 million times.
@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test("among live codes none comes twice, however many sessions draw from however few")
+    @Test("P1: among live codes none comes twice, however many sessions draw from however few")
     func unique() async throws {
         try await withTestDatabase(connections: 16) { database, _ in
             // Only eight codes exist.
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(
-        "200 sessions redeem one code at once: one is paired, and all others are told that it is used",
+        "P2: 200 sessions redeem one code at once: one is paired, and all others are told that it is used",
         .enabled(if: !TestServer.isPooled, "a pooler has fewer sessions than this needs"))
     func stampede() async throws {
         try await withTestDatabase(connections: 202) { database, _ in
@@ -110,7 +110,7 @@ import Testing
         }
     }
 
-    @Test("two users who redeem each other's code concurrently become one pair, without a deadlock")
+    @Test("P2: two users who redeem each other's code concurrently become one pair, without a deadlock")
     func crossing() async throws {
         try await withTestDatabase(connections: 16) { database, _ in
             try await withThrowingTaskGroup(of: Set<String>.self) { group in
@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    @Test("the result has the exact outcome of a code")
+    @Test("P2: the result has the exact outcome of a code")
     func replies() async throws {
         try await withTestDatabase { database, _ in
             let code = try await database.invite("anna")
@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test("a code expires after 24 hours even if it is not marked yet, and not before")
+    @Test("P2: a code expires after 24 hours even if it is not marked yet, and not before")
     func deadOnTime() async throws {
         try await withTestDatabase { database, _ in
             let code = try await database.invite("anna")
@@ -185,7 +185,7 @@ import Testing
         }
     }
 
-    @Test("codes are guessed from one source only so often, and from all together, however many users there are")
+    @Test("P1: codes are guessed from one source only so often, and from all together, however many users there are")
     func guessing() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select pairing.set_bounds(from_source => 3, in_all => 5, reason => 'a test')")
@@ -225,7 +225,7 @@ import Testing
         }
     }
 
-    @Test("a live code is shown only to its author")
+    @Test("P1: a live code is shown only to its author")
     func shown() async throws {
         try await withTestDatabase { database, _ in
             let code = try await database.invite("anna")
@@ -239,9 +239,7 @@ import Testing
         }
     }
 
-    @Test(
-        "ten invalid codes per hour are allowed, also concurrently; then none is checked, and the result says until when"
-    )
+    @Test("P1: ten invalid codes an hour are allowed, also concurrently; then none is checked until the time it says")
     func tries() async throws {
         try await withTestDatabase(connections: 16) { database, _ in
             let replies = try await withThrowingTaskGroup(of: Redeemed.self) { group in

@@ -1,0 +1,112 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@Suite("Beginnings and ends of pairs") struct PairEventTests {
+    @Test("P4: both partners get a confirmation push when a pair forms, with the other one's name")
+    func confirms() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.registerDevices(of: "anna", "ben")
+            try await database.execute("select people.rename('anna', 'Anna')")
+            try await database.pair("anna", "ben")
+            #expect(try await database.notifications == ["anna|Your partner|paired", "ben|Anna|paired"])
+            #expect(
+                try await database.number("select count(*) from errand.job where kind = 'notification_apns'") == 2)
+        }
+    }
+
+    @Test("M8: disconnecting removes both sides' moments in any state, and tells both to clear theirs, once")
+    func disconnects() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.registerDevices(of: "anna", "ben")
+            try await database.pair("anna", "ben")
+            try await database.storeMoment(from: "anna")
+            let waiting = try await database.photo(of: "anna")
+            try await database.sendMoment(waiting, from: "anna")
+            let compressed = try await database.photo(of: "ben")
+            try await database.sendMoment(compressed, from: "ben")
+            try await database.compress(compressed)
+            let before = try await database.notifications.count
+            let events = try await roomEvents(of: configuration, database) {
+                for _ in 1...2 { try await database.execute("select pairing.disconnect('ben')") }
+            }
+            #expect(try await database.moments == [])
+            #expect(try await database.number("select count(*) from media.upload") == 0)
+            // Results and originals.
+            #expect(try await database.number("select count(*) from media.removal where key like 'photos/%'") == 2)
+            #expect(
+                Set(events) == ["user:anna pair_ended pair_id", "user:ben pair_ended pair_id"] && events.count == 2)
+            #expect(
+                try await database.notifications.dropFirst(before).sorted()
+                    == ["anna|-|pair_ended", "ben|-|pair_ended"])
+            #expect(try await database.sendMoment(try await database.photo(of: "ben"), from: "ben") == "not_paired")
+        }
+    }
+
+    @Test("M8: a moment that is stored while its pair ends is removed, and nobody hears of it")
+    func endsMeanwhile() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.registerDevices(of: "anna", "ben")
+            try await database.pair("anna", "ben")
+            let photo = try await database.photo(of: "anna")
+            try await database.sendMoment(photo, from: "anna")
+            try await database.compress(photo)
+            let disconnecting: Task<Void, any Error> = try await database.transaction { storing in
+                try await storing.execute(Statement("select from media.photo where id = $1 for update", [photo]))
+                let disconnecting = Task {
+                    _ = try await database.execute("select pairing.disconnect('ben')")
+                }
+                // It has the pair's lock, and waits for the photo's.
+                let waits = """
+                    exists (
+                        select from pg_stat_activity
+                        where datname = current_database() and wait_event_type = 'Lock')
+                    """
+                #expect(try await database.becomes(waits))
+                try await storing.execute(
+                    Statement("select media.delivered_v1(id, key) from media.upload where photo = $1", [photo]))
+                return disconnecting
+            }
+            try await disconnecting.value
+            #expect(try await database.arrive() == ["gone"])
+            #expect(try await database.moments == [])
+            #expect(
+                try await database.number(
+                    "select count(*) from notify.message where data ->> 'event' = 'new_moment'") == 0)
+        }
+    }
+
+    @Test(
+        "M8: at every isolation level no moment outlives its pair: the transaction is told, or fails with 40001",
+        arguments: ["read committed", "repeatable read", "serializable"], [true, false])
+    func isolation(level: String, sendsFirst: Bool) async throws {
+        try await withTestDatabase { database, _ in
+            try await database.pair("anna", "ben")
+            let photo = try await database.photo(of: "anna")
+            let calls = [
+                "select status from moments.send('anna', '\(photo)')", "select status from pairing.disconnect('ben')",
+            ]
+            var outcome: String?
+            do {
+                outcome = try await database.transaction { transaction in
+                    try await transaction.execute(Statement("set transaction isolation level \(level)"))
+                    // This takes its snapshot.
+                    try await transaction.execute("select count(*) from pairing.pair, moments.moment")
+                    try await database.execute(Statement(calls[sendsFirst ? 0 : 1]))
+                    return try await transaction.query(Statement(calls[sendsFirst ? 1 : 0])).scalar(String.self)
+                }
+            } catch let error as PostgresError {
+                outcome = error.sqlState
+            }
+            #expect(
+                outcome == (level == "read committed" ? (sendsFirst ? "disconnected" : "not_paired") : "40001"))
+            let outliving = """
+                select count(*) from moments.moment
+                join pairing.pair on pair.id = pair_id
+                where pair.ended_at is not null
+                """
+            #expect(try await database.number(outliving) == 0)
+        }
+    }
+}
