@@ -1,0 +1,179 @@
+import ErrandTestKit
+import Foundation
+import Logging
+import Postgres
+import StorageKit
+import Testing
+
+@Suite("Moments while workers, object store and database are killed at random", .serialized)
+struct MomentCrashTests {
+    /// The duration of the kills; the promise is 5 minutes.
+    private let span: Duration = Hardness.isFull ? .seconds(300) : .seconds(12)
+    private let pairs = 4
+
+    @Test("M5: each pair has one current photo, the newest, and the store has no other object")
+    func killed() async throws {
+        let cluster = try await KillableCluster()
+        let bucket = try KillableBucket(port: freePort())
+        let url = try await cluster.url()
+        var configuration = try PostgresConfiguration(url: url)
+        configuration.statementTimeout = .seconds(20)
+        let database = Database(
+            configuration: configuration, maximumConnections: 2,
+            logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let settings = Hardness.settings.merging(
+            [
+                "ERRAND_QUEUES": "images=1,uploads=8,default=4", "STORAGE_URL": bucket.url,
+                "STORAGE_ACCESS_KEY": KillableBucket.keys.access, "STORAGE_SECRET_KEY": KillableBucket.keys.secret,
+            ]) { _, new in new }
+        #expect(try await Program(["migrate"], database: url, settings: settings).exit() == 0)
+        try await Program.initialiseStore(database: url, settings: settings)
+        try await makePairs(in: database)
+
+        var workers = try (0..<2).map { _ in try Program(["worker"], database: url, settings: settings) }
+        var kills: [String: Int] = [:]
+        var victims: [String] = []
+        var acknowledged = 0
+        var number = 0
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < span {
+            let pause = ContinuousClock.now + .milliseconds(Int.random(in: 200...2000))
+            while ContinuousClock.now < pause {
+                if await send(number, in: database) { acknowledged += 1 }
+                number += 1
+                try await Task.sleep(for: .milliseconds(30))
+            }
+            let down = Duration.milliseconds(Int.random(in: 0...1500))
+            // Each is killed once in a round of four, workers twice.
+            if victims.isEmpty { victims = ["store", "database", "worker", "worker"].shuffled() }
+            let victim = victims.removeLast()
+            kills[victim, default: 0] += 1
+            switch victim {
+            case "store":
+                try bucket.kill()
+                try await Task.sleep(for: down)
+                try bucket.start()
+            case "database":
+                try cluster.kill()
+                try await Task.sleep(for: down)
+                try await cluster.start()
+            default:
+                let index = Int.random(in: 0..<2)
+                workers[index].send(SIGKILL)
+                workers[index] = try Program(["worker"], database: url, settings: settings)
+            }
+            // Like a supervisor.
+            for index in workers.indices where !workers[index].isRunning {
+                workers[index] = try Program(["worker"], database: url, settings: settings)
+            }
+        }
+        // The last one of each pair, so that every pair has one.
+        for last in number..<(number + pairs) {
+            var isSent = false
+            while !isSent { isSent = await send(last, in: database) }
+        }
+
+        try await finish(in: database)
+        let rows = try await database.query(
+            """
+            select status.pair_id, status.state, moment.number = pair.last_number, photo.result_key, photo.source_key
+            from moments.moment_status as status
+            join moments.moment on moment.id = status.moment_id
+            join moments.pair on pair.pair_id = moment.pair_id
+            join media.photo on photo.id = moment.id
+            """
+        ).map { try $0.decode(UUID.self, String.self, Bool.self, String?.self, String.self) }
+        #expect(Set(rows.map(\.0)).count == pairs && rows.count == pairs, "one photo for each pair")
+        #expect(rows.allSatisfy { $0.1 == "current" && $0.2 }, "the newest")
+        #expect(try await database.count("from media.photo") == pairs)
+        let objects = try objects(in: bucket)
+        let results = Set(rows.compactMap(\.3))
+        print("M5: kill -9 over \(span): \(kills); \(acknowledged) of \(number) moments acknowledged")
+        #expect(results.count == pairs && results.isSubset(of: objects))
+        #expect(objects.subtracting(results).subtracting(rows.map(\.4)) == [], "orphans")
+        #expect(kills.count == 3)
+        for worker in workers {
+            worker.send(SIGTERM)
+            #expect(try await worker.exit() == 0)
+        }
+        await database.close()
+        try await cluster.drop()
+    }
+
+    private func makePairs(in database: Database) async throws {
+        try await database.execute(
+            Statement(
+                """
+                with pair as (
+                    insert into pairing.pair (paired_at, invite_id, inviter, invitee)
+                    select now(), n, 'a-' || n, 'b-' || n from generate_series(0, $1 - 1) as n
+                    returning id, inviter, invitee
+                )
+                insert into pairing.person (user_id, pair_id)
+                select inviter, id from pair union all select invitee, id from pair
+                """, [pairs]))
+    }
+
+    /// Hands an original over and sends it, in one transaction, like an app's server. Returns whether its commit was
+    /// acknowledged.
+    private func send(_ number: Int, in database: Database) async -> Bool {
+        let sender = number / pairs % 2 == 0 ? "a-\(number % pairs)" : "b-\(number % pairs)"
+        let statement = Statement(
+            """
+            with original as (
+                select 'moments/' || gen_random_uuid() || '.png' as key
+            ),
+            staged as (
+                select key, media.submit_upload(key, $2, 'image/png', $1) from original
+            )
+            select moments.send($1, media.submit(key, $1)) from staged
+            """, [sender, Bytes(Self.small)])
+        return (try? await database.execute(statement)) != nil
+    }
+
+    /// Waits until nothing is left to do. Jobs whose attempts all met a fault have failed: an operator retries them.
+    private func finish(in database: Database) async throws {
+        let idle = "not exists (select from errand.job where queue <> 'pushes')"
+        #expect(try await database.becomes(idle, within: Hardness.rescue + .seconds(120)))
+        var again = 0
+        while try await database.count("from errand.failed") > 0, again < 3 {
+            again += 1
+            try await database.execute("select errand.retry(array(select id from errand.failed))")
+            #expect(try await database.becomes(idle, within: .seconds(120)))
+        }
+        // Objects that may have been on their way are removed once more, after 90 s.
+        let start = ContinuousClock.now
+        while try await database.count("from media.removal") > 0 {
+            try #require(ContinuousClock.now - start < .seconds(300), "objects wait for their removal")
+            if !Hardness.isFull {
+                try await database.execute(
+                    """
+                    update media.removal
+                    set try_at = try_at - interval '90 s', final_at = final_at - interval '90 s',
+                        tried_at = tried_at - interval '90 s'
+                    """)
+            }
+            try await database.execute("select media.enqueue_removals_v1()")
+            #expect(try await database.becomes(idle, within: .seconds(60)))
+            try await Task.sleep(for: .milliseconds(200))
+        }
+    }
+
+    /// The keys of all objects, without the marker and incomplete files of a put during which rclone was killed.
+    private func objects(in bucket: KillableBucket) throws -> Set<String> {
+        let root = bucket.folder.appendingPathComponent("photos")
+        var found: Set<String> = []
+        for folder in ["moments", "photos"] {
+            let names = try? FileManager.default.contentsOfDirectory(atPath: root.appendingPathComponent(folder).path)
+            found.formUnion((names ?? []).filter { !$0.hasPrefix(".rclone_temp_put_") }.map { "\(folder)/\($0)" })
+        }
+        return found
+    }
+
+    /// A PNG of 16 x 16 pixels.
+    private static let small = [UInt8](
+        Data(
+            base64Encoded:
+                "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAFklEQVQokWM4UaFB"
+                + "EmIY1TCqYfhqAAADaGgQKBl2owAAAABJRU5ErkJggg==") ?? Data())
+}
