@@ -54,7 +54,7 @@ import Testing
                 events.add_photo(id, 'ben', 'events/' || id || '/1.jpg')
             """, "no_event", holds: "not exists (select from media.photo)"),
         Race(
-            "a photo of a person who is erased", given: event(each: 9, inAll: 9), "select events.erase_v1('ben')",
+            "a photo of a person who is erased", given: event(each: 9, inAll: 9), "select events.erase_person('ben')",
             add("1.jpg"), "not_joined", holds: "not exists (select from events.photo)"),
         Race(
             "a reveal that is moved when it is over", given: event(each: 9, inAll: 9) + [edit("reveal_at => now()")],

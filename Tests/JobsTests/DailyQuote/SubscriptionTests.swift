@@ -169,10 +169,12 @@ import Testing
                 "select quotes.subscribe(name, '08:00', 'UTC') from unnest('{anna,ben}'::text[]) as name")
             try await database.execute("select quotes.unsubscribe('anna')")
             #expect(
-                try await database.lines("select quotes.export_v1('anna') #>> '{subscription,time_zone}'") == ["UTC"])
-            #expect(try await database.number("select quotes.erase_v1('anna')") == 1)
-            #expect(try await database.number("select quotes.erase_v1('anna')") == 0)
-            #expect(try await database.lines("select quotes.export_v1('anna')") == ["{}"])
+                try await database.lines("select quotes.export_person('anna') #>> '{subscription,time_zone}'") == [
+                    "UTC"
+                ])
+            #expect(try await database.number("select quotes.erase_person('anna')") == 1)
+            #expect(try await database.number("select quotes.erase_person('anna')") == 0)
+            #expect(try await database.lines("select quotes.export_person('anna')") == ["{}"])
             #expect(try await database.lines("select user_id from quotes.subscription") == ["ben"])
         }
     }

@@ -209,12 +209,12 @@ import Testing
             try await database.register("ben", "fcm", "token-2")
             try await database.register("anna", "fcm", "token-2")
             let keys =
-                "select string_agg(key, ' ' order by key) from jsonb_object_keys(devices.export_v1('ben')) as key"
+                "select string_agg(key, ' ' order by key) from jsonb_object_keys(devices.export_person('ben')) as key"
             #expect(try await database.lines(keys) == ["changes devices"])
-            #expect(try await database.lines("select devices.export_v1('carl')") == ["{}"])
-            #expect(try await database.number("select devices.erase_v1('ben')") > 0)
-            #expect(try await database.number("select devices.erase_v1('ben')") == 0)
-            #expect(try await database.lines("select devices.export_v1('ben')") == ["{}"])
+            #expect(try await database.lines("select devices.export_person('carl')") == ["{}"])
+            #expect(try await database.number("select devices.erase_person('ben')") > 0)
+            #expect(try await database.number("select devices.erase_person('ben')") == 0)
+            #expect(try await database.lines("select devices.export_person('ben')") == ["{}"])
             #expect(
                 try await database.lines("select what, user_id, from_user from devices.change_record") == [
                     "moved|anna|"

@@ -26,10 +26,10 @@ import Testing
             try await addDelivered("4.jpg", to: bens, by: "carl", database, store)
             try await database.execute("delete from errand.job")
 
-            #expect(try await database.number("select events.erase_v1('eve')") == 0)
+            #expect(try await database.number("select events.erase_person('eve')") == 0)
             // Two photos and a participation; the own event, its two participants and its photo.
-            #expect(try await database.number("select events.erase_v1('ben')") == 2 + 1 + 1 + 2 + 1)
-            #expect(try await database.number("select events.erase_v1('ben')") == 0)
+            #expect(try await database.number("select events.erase_person('ben')") == 2 + 1 + 1 + 2 + 1)
+            #expect(try await database.number("select events.erase_person('ben')") == 0)
             #expect(try await test.drain().outcomes == [.succeeded])
             #expect(
                 try await database.lines("select user_id from events.participant order by user_id") == ["anna", "carl"])
@@ -38,7 +38,7 @@ import Testing
             #expect(
                 try await database.lines("select reason, people, photos, objects from media.receipt order by objects")
                     == ["erasure|2|1|2", "erasure|1|2|4"])
-            #expect(try await database.lines("select events.export_v1('ben')") == ["{}"])
+            #expect(try await database.lines("select events.export_person('ben')") == ["{}"])
         }
     }
 
@@ -51,7 +51,7 @@ import Testing
             let counts = """
                 select jsonb_array_length(data -> 'hosted'), jsonb_array_length(data -> 'joined'),
                     jsonb_array_length(data -> 'photos'), data -> 'photos' -> 0 ->> 'source_key'
-                from (select events.export_v1
+                from (select events.export_person
                 """
             #expect(
                 try await database.lines("\(counts)('anna') as data) as one")
@@ -59,7 +59,7 @@ import Testing
             #expect(
                 try await database.lines("\(counts)('ben') as data) as one")
                     == ["|1|1|\(Database.key("1.jpg", in: event))"])
-            #expect(try await database.lines("select events.export_v1('eve')") == ["{}"])
+            #expect(try await database.lines("select events.export_person('eve')") == ["{}"])
         }
     }
 }

@@ -28,15 +28,15 @@ import Testing
                 """
                 select jsonb_array_length(export -> 'photos'), jsonb_array_length(export -> 'uploads'),
                     export #>> '{photos,1,idempotency_key}'
-                from media.export_v1('ben') as export
+                from media.export_person('ben') as export
                 """)[0].decode(Int.self, Int.self, String.self)
             #expect(photos == 2 && uploads == 1 && names == "three")
-            #expect(try await database.lines("select media.export_v1('carl')") == ["{}"])
+            #expect(try await database.lines("select media.export_person('carl')") == ["{}"])
 
             // Two photos, a result, an avatar.
-            #expect(try await database.number("select media.erase_v1('ben')") == 4)
-            #expect(try await database.number("select media.erase_v1('ben')") == 0)
-            #expect(try await database.lines("select media.export_v1('ben')") == ["{}"])
+            #expect(try await database.number("select media.erase_person('ben')") == 4)
+            #expect(try await database.number("select media.erase_person('ben')") == 0)
+            #expect(try await database.lines("select media.export_person('ben')") == ["{}"])
             #expect(try await database.becomes("not exists (select from errand.job)"))
             #expect(
                 try await store.keys(beginning: "avatars/", after: nil, atMost: 10).map(\.text) == ["avatars/anna.jpg"])
@@ -59,14 +59,14 @@ import Testing
     func refused() async throws {
         try await withTestDatabase { database, _ in
             for argument in ["null", "''", "repeat('x', 201)"] {
-                let state = try await database.state(of: "media.erase_v1(\(argument))")
+                let state = try await database.state(of: "media.erase_person(\(argument))")
                 #expect(state == "ER422")
             }
             // Workers may call all functions of versions, but this one has no more rights than its caller.
             let allowed = try await database.lines(
                 """
                 select role, function from unnest('{errand_enqueuer,errand_ops,errand_monitor}'::text[]) as role,
-                    unnest('{media.erase_v1(text),media.export_v1(text)}'::text[]) as function
+                    unnest('{media.erase_person(text),media.export_person(text)}'::text[]) as function
                 where has_function_privilege(role, function, 'execute')
                 union all
                 select role, 'media.photo' from unnest('{errand_worker,errand_enqueuer,errand_ops}'::text[]) as role

@@ -40,20 +40,8 @@ extension Database {
         let photo = try await photo(of: sender)
         #expect(try await sendMoment(photo, from: sender) == "sent")
         try await compress(photo)
-        try await store(photo)
+        try await deliver(photo)
         return photo
-    }
-
-    /// Records a result, like the job image_compression.
-    func compress(_ photo: UUID) async throws {
-        try await execute(
-            Statement("select media.compressed_v1($1, 'photos/' || $1 || '.jpg', '{\"bytes\": 2}', '\\x0405')", [photo])
-        )
-    }
-
-    /// Records that the store has the result, like the job upload_retry.
-    func store(_ photo: UUID) async throws {
-        try await execute(Statement("select media.delivered_v1(id, key) from media.upload where photo = $1", [photo]))
     }
 
     /// Runs the pending jobs moment_arrival. Returns their states.

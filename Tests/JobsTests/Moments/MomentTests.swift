@@ -7,7 +7,7 @@ import Testing
 @testable import Jobs
 
 @Suite("Moments") struct MomentTests {
-    @Test("M5: a stored moment replaces the pair's one before, whoever sent it: rows, original and result")
+    @Test("M5: a stored moment replaces the pair's one before, from either partner: rows, original and result")
     func replaces() async throws {
         try await withService { service in
             let database = service.database
@@ -48,7 +48,7 @@ import Testing
                 #expect(try await database.number("select count(*) from moments.moment") == 2)
             }
             try await database.compress(older)
-            try await database.store(older)
+            try await database.deliver(older)
             // The job of either may be first.
             let states = try await database.arrive().sorted()
             #expect(states == ["current", "gone"] || states == ["current", "replaced"])
@@ -72,7 +72,7 @@ import Testing
                         try await database.sendMoment(photo, from: sender)
                         // It may be gone by now.
                         try await database.compress(photo)
-                        try await database.store(photo)
+                        try await database.deliver(photo)
                     }
                 }
                 try await group.waitForAll()
@@ -103,7 +103,7 @@ import Testing
             #expect(try await database.moments == ["anna current", "ben waiting"])
             try await database.compress(photo)
             #expect(try await database.moments == ["anna current", "ben waiting"])
-            try await database.store(photo)
+            try await database.deliver(photo)
             #expect(try await database.moments == ["ben current"])
         }
     }
@@ -117,7 +117,7 @@ import Testing
             #expect(try await database.sendMoment(photo, from: "ben") == "not_yours")
             #expect(try await database.sendMoment(UUID(), from: "anna") == "no_photo")
             try await database.compress(photo)
-            try await database.store(photo)
+            try await database.deliver(photo)
             // It is stored already.
             #expect(try await database.sendMoment(photo, from: "anna") == "sent")
             #expect(try await database.sendMoment(photo, from: "anna") == "already_sent")
@@ -144,7 +144,7 @@ import Testing
             let events = try await roomEvents(of: configuration, database) {
                 let photo = try await database.storeMoment(from: "anna")
                 // The same record once more, as after a crash of the worker.
-                try await database.store(photo)
+                try await database.deliver(photo)
                 try await database.execute(Statement("select moments.arrive_v1($1)", [photo]))
                 try await database.storeMoment(from: "ben")
             }

@@ -181,12 +181,12 @@ import Testing
             try await database.execute("select notify.send('{ben,anna}'::text[], 'To both')")
             #expect(
                 try await database.lines(
-                    "select one ->> 'title' from jsonb_array_elements(notify.export_v1('ben') -> 'notifications') as one"
+                    "select one ->> 'title' from jsonb_array_elements(notify.export_person('ben') -> 'notifications') as one"
                 )
                     == ["To Ben", "To both"])
-            #expect(try await database.number("select notify.erase_v1('ben')") == 4)
-            #expect(try await database.number("select notify.erase_v1('ben')") == 0)
-            #expect(try await database.lines("select notify.export_v1('ben')") == ["{}"])
+            #expect(try await database.number("select notify.erase_person('ben')") == 4)
+            #expect(try await database.number("select notify.erase_person('ben')") == 0)
+            #expect(try await database.lines("select notify.export_person('ben')") == ["{}"])
             #expect(try await database.lines("select title, devices from notify.message_status") == ["To both|1"])
         }
     }

@@ -139,14 +139,14 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.limitNumbers(to: 2)
             let number = try await database.assign("anna")
-            let export = "select identity.export_v1('anna') - 'assigned_at'"
+            let export = "select identity.export_person('anna') - 'assigned_at'"
             #expect(try await database.lines(export) == [#"{"number": "\#(number)"}"#])
             for erased in ["1", "0"] {
-                #expect(try await database.lines("select identity.erase_v1('anna')") == [erased])
+                #expect(try await database.lines("select identity.erase_person('anna')") == [erased])
             }
             #expect(
                 try await database.lines(
-                    "select identity.export_v1('anna'), identity.number_of('anna'), identity.user_of('\(number)')")
+                    "select identity.export_person('anna'), identity.number_of('anna'), identity.user_of('\(number)')")
                     == ["{}||"])
             #expect(try await database.assign("ben") != number)
             let error = await #expect(throws: PostgresError.self) { try await database.assign("anna") }

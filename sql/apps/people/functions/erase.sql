@@ -8,9 +8,9 @@
 -- keys, until the store confirms.
 --
 -- Jobs that name the person are cancelled, and their payloads, errors and results are blanked: see
--- errand.erase_mentions. Rows of apps of your own go if the app has a function erase_v1(text). The call is idempotent.
--- Raises ER422 without a user, and for a reason over 1,000 characters or with the user's id; above READ COMMITTED,
--- 40001 if rows of the person have changed since the transaction's snapshot: retry the transaction.
+-- errand.erase_mentions. Rows of apps of your own go if the app has a function erase_person(text). The call is
+-- idempotent. Raises ER422 without a user, and for a reason over 1,000 characters or with the user's id; above READ
+-- COMMITTED, 40001 if rows of the person have changed since the transaction's snapshot: retry the transaction.
 create or replace function people.erase(user_id text, reason text default null) returns table (app text, rows bigint)
 language plpgsql security definer set search_path = pg_catalog, people, pg_temp as $$
 #variable_conflict use_column
@@ -24,8 +24,8 @@ begin
             case when length($2) > 1000 then length($2)::text else 'one with it' end
             using errcode = 'ER422', hint = 'The reason stays on the receipt.';
     end if;
-    for app in select name from people.apps_with('erase_v1') as name loop
-        execute format('select %I.erase_v1($1)', app) into rows using $1;
+    for app in select name from people.apps_with('erase_person') as name loop
+        execute format('select %I.erase_person($1)', app) into rows using $1;
         counts := counts || jsonb_build_object(app, coalesce(rows, 0));
         in_all := in_all + coalesce(rows, 0);
         return next;

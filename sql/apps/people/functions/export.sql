@@ -3,7 +3,7 @@
 --   select jsonb_pretty(people.export('user-17'));
 --
 -- Photos are there by the keys of their objects. Rows of apps of your own are there if the app has a function
--- export_v1(text). Raises ER422 without a user.
+-- export_person(text). Raises ER422 without a user.
 create or replace function people.export(user_id text) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, people, pg_temp as $$
 declare
@@ -12,8 +12,8 @@ declare
     whole jsonb := '{}';
 begin
     perform people.check_user('export', $1);
-    for app in select name from people.apps_with('export_v1') as name loop
-        execute format('select %I.export_v1($1)', app) into part using $1;
+    for app in select name from people.apps_with('export_person') as name loop
+        execute format('select %I.export_person($1)', app) into part using $1;
         if part is not null and part <> '{}' then
             whole := whole || jsonb_build_object(app, part);
         end if;

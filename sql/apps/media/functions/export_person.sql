@@ -1,9 +1,9 @@
--- export_v1: returns all photos and uploads of an owner as a JSON object; {} if there is nothing. For a person's
+-- export_person: returns all photos and uploads of an owner as a JSON object; {} if there is nothing. For a person's
 -- request for their data.
 --
 -- photos and uploads are arrays, the oldest first, without nulls. The bytes of an object are in the store, under its
 -- key.
-create or replace function media.export_v1(user_id text) returns jsonb
+create or replace function media.export_person(user_id text) returns jsonb
 -- Not in SQL: views are applied after functions.
 language plpgsql stable set search_path = pg_catalog, media, pg_temp as $$
 begin
@@ -19,7 +19,7 @@ begin
                     order by known.submitted_at, known.id) as rows
             from media.photo_status as known
             join media.photo on photo.id = known.id
-            where known.owner = export_v1.user_id
+            where known.owner = export_person.user_id
             union all
             select
                 'uploads',
@@ -27,15 +27,15 @@ begin
                     jsonb_strip_nulls(
                         jsonb_build_object(
                             'id', known.id, 'key', known.key, 'type', known.type, 'size', known.size, 'sha256',
-                            encode(known.sha256, 'hex'), 'staged_at', known.staged_at, 'delivered_at', known.delivered_at,
-                            'removed_at', known.removed_at))
+                            encode(known.sha256, 'hex'), 'staged_at', known.staged_at,
+                            'delivered_at', known.delivered_at, 'removed_at', known.removed_at))
                     order by known.staged_at, known.id)
             from media.upload as known
-            where known.owner = export_v1.user_id and known.photo is null
+            where known.owner = export_person.user_id and known.photo is null
         ) as part
         where part.rows is not null
     );
 end
 $$;
-comment on function media.export_v1(text) is
+comment on function media.export_person(text) is
     'For a person''s request for their data: returns all photos and uploads of an owner';

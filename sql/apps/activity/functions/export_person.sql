@@ -1,5 +1,5 @@
--- export_v1: returns the activities of a user, and those that show a message of the user. For people.export.
-create or replace function activity.export_v1(user_id text) returns jsonb
+-- export_person: returns the activities of a user, and those that show a message of the user. For people.export.
+create or replace function activity.export_person(user_id text) returns jsonb
 language sql stable set search_path = pg_catalog, activity, pg_temp as $$
     select coalesce(
         (
@@ -8,8 +8,8 @@ language sql stable set search_path = pg_catalog, activity, pg_temp as $$
                 'attributes', attributes, 'content_state', content_state, 'started_at', started_at,
                 'ended_at', ended_at, 'end_reason', end_reason)) order by started_at))
             from activity.activity as held
-            where held.user_id = export_v1.user_id or sender = export_v1.user_id
+            where held.user_id = export_person.user_id or sender = export_person.user_id
             having count(*) > 0
         ), '{}')
 $$;
-comment on function activity.export_v1(text) is 'For people.export: returns a user''s activities and messages';
+comment on function activity.export_person(text) is 'For people.export: returns a user''s activities and messages';

@@ -1,11 +1,11 @@
--- erase_v1: deletes all photos and uploads of an owner, whatever their state, and lists their objects for removal. For
--- the erasure of a person's data.
+-- erase_person: deletes all photos and uploads of an owner, whatever their state, and lists their objects for removal.
+-- For the erasure of a person's data.
 --
 -- Jobs are cancelled, and bytes that wait for the store are deleted. An original that another owner's photo needs
 -- stays, unless the erased owner has handed it over. A receipt with numbers says when the store has confirmed the last
 -- object. Returns the number of deleted rows; 0 if there is nothing, as at a second call. Raises ER422 without an
 -- owner; above READ COMMITTED, 40001 if a row has changed since the transaction's snapshot.
-create or replace function media.erase_v1(user_id text) returns bigint
+create or replace function media.erase_person(user_id text) returns bigint
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare
     reason constant text := 'its owner is erased';
@@ -16,14 +16,14 @@ declare
     jobs bigint[];
     receipt bigint;
 begin
-    if erase_v1.user_id is null then
-        raise exception 'erase_v1: user_id: expected 1 to 200 characters, got null' using errcode = 'ER422';
+    if erase_person.user_id is null then
+        raise exception 'erase_person: user_id: expected 1 to 200 characters, got null' using errcode = 'ER422';
     end if;
-    perform media.check_owner('erase_v1', erase_v1.user_id);
-    select coalesce(array_agg(id), '{}') into photos from media.photo where owner = erase_v1.user_id;
+    perform media.check_owner('erase_person', erase_person.user_id);
+    select coalesce(array_agg(id), '{}') into photos from media.photo where owner = erase_person.user_id;
     select coalesce(array_agg(id), '{}') into uploads
     from media.upload
-    where owner = erase_v1.user_id and photo is null;
+    where owner = erase_person.user_id and photo is null;
     if photos = '{}' and uploads = '{}' then
         return 0;
     end if;
@@ -56,5 +56,5 @@ begin
     return cardinality(photos) + results + cardinality(uploads);
 end
 $$;
-comment on function media.erase_v1(text) is
+comment on function media.erase_person(text) is
     'For the erasure of a person: deletes all photos and uploads of an owner; returns the number of rows';

@@ -1,9 +1,9 @@
--- erase_v1: removes the activities of a user, and those that show a message of the user, with their records and jobs.
--- Where the user has changed another one, the record stays without the name. Returns the number of rows. For
+-- erase_person: removes the activities of a user, and those that show a message of the user, with their records and
+-- jobs. Where the user has changed another one, the record stays without the name. Returns the number of rows. For
 -- people.erase.
 --
 -- A phone that shows such an activity gets no push any more: iOS removes it 8 hours after its start at the latest.
-create or replace function activity.erase_v1(user_id text) returns bigint
+create or replace function activity.erase_person(user_id text) returns bigint
 language plpgsql set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -26,5 +26,5 @@ begin
     return gone + part;
 end
 $$;
-comment on function activity.erase_v1(text) is
+comment on function activity.erase_person(text) is
     'For people.erase: removes a user''s activities and messages; returns the number of rows';

@@ -1,8 +1,8 @@
--- export_v1: returns all that this app has of a person, as an object; {} if it has nothing. For people.export.
+-- export_person: returns all that this app has of a person, as an object; {} if it has nothing. For people.export.
 --
 -- hosted: the events that the person hosts. joined: the events of all hosts that the person is in. photos: the person's
 -- photos, with the keys of their objects.
-create or replace function events.export_v1(user_id text) returns jsonb
+create or replace function events.export_person(user_id text) returns jsonb
 language sql stable set search_path = pg_catalog, events, pg_temp as $$
     select coalesce(jsonb_object_agg(part.name, part.rows) filter (where part.rows is not null), '{}')
     from (
@@ -15,7 +15,7 @@ language sql stable set search_path = pg_catalog, events, pg_temp as $$
                     'photos_in_all', photos_in_all)
                 order by created_at, id) as rows
         from events.event
-        where host = export_v1.user_id
+        where host = export_person.user_id
         union all
         select
             'joined',
@@ -25,7 +25,7 @@ language sql stable set search_path = pg_catalog, events, pg_temp as $$
                 order by joined_at, event_id)
         from events.participant as person
         join events.event on event.id = event_id
-        where person.user_id = export_v1.user_id
+        where person.user_id = export_person.user_id
         union all
         select
             'photos',
@@ -36,7 +36,7 @@ language sql stable set search_path = pg_catalog, events, pg_temp as $$
                 order by known.added_at, known.photo)
         from events.photo as known
         join media.photo_status as status on status.id = known.photo
-        where known.user_id = export_v1.user_id
+        where known.user_id = export_person.user_id
     ) as part
 $$;
-comment on function events.export_v1(text) is 'For people.export: returns all that this app has of a person';
+comment on function events.export_person(text) is 'For people.export: returns all that this app has of a person';

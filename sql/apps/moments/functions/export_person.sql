@@ -1,17 +1,17 @@
--- export_v1: returns the moments that a user has sent and that exist. For people.export.
-create or replace function moments.export_v1(user_id text) returns jsonb
+-- export_person: returns the moments that a user has sent and that exist. For people.export.
+create or replace function moments.export_person(user_id text) returns jsonb
 language sql stable set search_path = pg_catalog, moments, pg_temp as $$
     select coalesce(jsonb_build_object('moments', jsonb_agg(to_jsonb(sent) order by number)), '{}')
     from (
         select known.id as moment_id, known.pair_id, known.number, known.sent_at, known.current_at
         from pairing.pair
         join moments.moment as known on known.pair_id = pair.id
-        where (pair.inviter = export_v1.user_id or pair.invitee = export_v1.user_id)
-            and known.sender = export_v1.user_id
+        where (pair.inviter = export_person.user_id or pair.invitee = export_person.user_id)
+            and known.sender = export_person.user_id
     ) as sent
     having count(*) > 0
     union all
     select '{}'
     limit 1
 $$;
-comment on function moments.export_v1(text) is 'For people.export: returns the moments that a user has sent';
+comment on function moments.export_person(text) is 'For people.export: returns the moments that a user has sent';

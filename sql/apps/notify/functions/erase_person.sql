@@ -1,6 +1,6 @@
--- erase_v1: deletes all that this app has about a person: deliveries, notifications that went to nobody else, and keys.
--- Returns the number of rows. It is idempotent.
-create or replace function notify.erase_v1(user_id text) returns bigint
+-- erase_person: deletes all that this app has about a person: deliveries, notifications that went to nobody else, and
+-- keys. Returns the number of rows. It is idempotent.
+create or replace function notify.erase_person(user_id text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, notify, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -21,5 +21,5 @@ begin
     return total + gone;
 end
 $$;
-comment on function notify.erase_v1(text) is
+comment on function notify.erase_person(text) is
     'Deletes all that this app has about a person; returns the number of rows';

@@ -1,5 +1,5 @@
--- export_v1: returns all that this app has about a person, as an object; {} if there is nothing.
-create or replace function notify.export_v1(user_id text) returns jsonb
+-- export_person: returns all that this app has about a person, as an object; {} if there is nothing.
+create or replace function notify.export_person(user_id text) returns jsonb
 language sql stable security definer set search_path = pg_catalog, notify, pg_temp as $$
     select jsonb_strip_nulls(jsonb_build_object(
         'notifications', (
@@ -11,11 +11,11 @@ language sql stable security definer set search_path = pg_catalog, notify, pg_te
                 order by delivery.id)
             from notify.delivery
             join notify.message on message.id = delivery.message_id
-            where delivery.user_id = export_v1.user_id),
+            where delivery.user_id = export_person.user_id),
         'keys', (
             select jsonb_agg(
                 jsonb_build_object('key', once.key, 'used_at', once.used_at) order by once.used_at, once.key)
             from notify.once
-            where once.user_id = export_v1.user_id)))
+            where once.user_id = export_person.user_id)))
 $$;
-comment on function notify.export_v1(text) is 'Returns all that this app has about a person, as an object';
+comment on function notify.export_person(text) is 'Returns all that this app has about a person, as an object';

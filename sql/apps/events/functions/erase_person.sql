@@ -1,4 +1,4 @@
--- erase_v1: removes a person from this app. Returns the number of rows. For people.erase.
+-- erase_person: removes a person from this app. Returns the number of rows. For people.erase.
 --
 -- Events that the person hosts are deleted whole, with the photos of others: nobody else may edit, end or delete them.
 -- From other events the person's photos and participation go. Objects leave the store within seconds of the commit, and
@@ -6,7 +6,7 @@
 --
 -- Idempotent. Raises ER422 without a user; above READ COMMITTED, 40001 if one of the events has changed since the
 -- transaction's snapshot.
-create or replace function events.erase_v1(user_id text) returns bigint
+create or replace function events.erase_person(user_id text) returns bigint
 language plpgsql set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -17,7 +17,7 @@ declare
     part bigint;
     removed bigint := 0;
 begin
-    perform events.check_user('erase_v1', $1);
+    perform events.check_user('erase_person', $1);
     -- In one order, so that two erasures don't block each other.
     perform
     from events.event
@@ -58,5 +58,5 @@ begin
     return removed;
 end
 $$;
-comment on function events.erase_v1(text) is
+comment on function events.erase_person(text) is
     'For people.erase: removes a person, their photos and the events that they host; returns the number of rows';

@@ -1,14 +1,14 @@
--- erase_v1: removes a user from the user's number. The number stays, so that it is never assigned again. Returns the
--- number of changed rows.
-create or replace function identity.erase_v1(user_id text) returns bigint
+-- erase_person: removes a user from the user's number. The number stays, so that it is never assigned again. Returns
+-- the number of changed rows.
+create or replace function identity.erase_person(user_id text) returns bigint
 language sql security definer set search_path = pg_catalog, identity, pg_temp as $$
     with erased as (
         update identity.number as known
         set user_id = null
-        where known.user_id = erase_v1.user_id
+        where known.user_id = erase_person.user_id
         returning 1
     )
     select count(*) from erased
 $$;
-comment on function identity.erase_v1(text) is
+comment on function identity.erase_person(text) is
     'Removes a user from the user''s number, which stays; returns the number of changed rows';

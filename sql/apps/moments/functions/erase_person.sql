@@ -1,7 +1,7 @@
--- erase_v1: ends a user's pair, which removes its moments, of both users, with rows and objects. Removes notifications
--- about the user's pairs, which have the sender's name. Returns the number of rows. For people.erase, before the pairs
--- are erased.
-create or replace function moments.erase_v1(user_id text) returns bigint
+-- erase_person: ends a user's pair, which removes its moments, of both users, with rows and objects. Removes
+-- notifications about the user's pairs, which have the sender's name. Returns the number of rows. For people.erase,
+-- before the pairs are erased.
+create or replace function moments.erase_person(user_id text) returns bigint
 language plpgsql set search_path = pg_catalog, moments, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -24,5 +24,5 @@ begin
     return gone;
 end
 $$;
-comment on function moments.erase_v1(text) is
+comment on function moments.erase_person(text) is
     'For people.erase: ends a user''s pair with its moments, and removes notifications about it';

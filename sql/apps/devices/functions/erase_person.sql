@@ -1,6 +1,6 @@
--- erase_v1: deletes all that this app has about a person: devices, changes, and the name in the changes of others.
+-- erase_person: deletes all that this app has about a person: devices, changes, and the name in the changes of others.
 -- Returns the number of rows. It is idempotent.
-create or replace function devices.erase_v1(user_id text) returns bigint
+create or replace function devices.erase_person(user_id text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, devices, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -22,5 +22,5 @@ begin
     return total + gone;
 end
 $$;
-comment on function devices.erase_v1(text) is
+comment on function devices.erase_person(text) is
     'Deletes all that this app has about a person; returns the number of rows';

@@ -1,9 +1,9 @@
--- erase_v1: removes a user from this app: ends the user's pair, and removes all the user's pairs, the invites that the
--- user has created or redeemed, and the count of wrong codes. Returns the number of rows. For people.erase.
+-- erase_person: removes a user from this app: ends the user's pair, and removes all the user's pairs, the invites that
+-- the user has created or redeemed, and the count of wrong codes. Returns the number of rows. For people.erase.
 --
 -- Sources of wrong codes, such as addresses, belong to no user here, and are deleted within two hours. One that is the
 -- user's id is deleted at once.
-create or replace function pairing.erase_v1(user_id text) returns bigint
+create or replace function pairing.erase_person(user_id text) returns bigint
 language plpgsql set search_path = pg_catalog, pairing, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -28,5 +28,5 @@ begin
     return gone;
 end
 $$;
-comment on function pairing.erase_v1(text) is
+comment on function pairing.erase_person(text) is
     'For people.erase: removes a user''s pairs, invites and counts; returns the number of rows';

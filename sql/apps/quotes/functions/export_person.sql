@@ -1,0 +1,12 @@
+-- export_person: returns a user's subscription, also an ended one; an empty object if there is none.
+create or replace function quotes.export_person(user_id text) returns jsonb
+language sql stable security definer set search_path = pg_catalog, quotes, pg_temp as $$
+    select coalesce(
+        (
+            select jsonb_build_object('subscription', to_jsonb(known))
+            from quotes.subscription as known
+            where known.user_id = export_person.user_id
+        ),
+        '{}')
+$$;
+comment on function quotes.export_person(text) is 'Returns all there is of a user in this app, as a JSON object';
