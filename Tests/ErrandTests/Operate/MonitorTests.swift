@@ -78,10 +78,12 @@ import Testing
                     media.photo_status: owner source_key error
                     media.removal_status: key error
                     media.upload_status: owner key error attempts
+                    moments.moment_status: sender
                     notify.delivery_status: user_id
                     notify.message_status: title body data collapse
                     pairing.invite_status: code inviter redeemed_by
                     pairing.pair_status: inviter invitee ended_by
+                    people.erasure_status: reason
                     """)
             let queries = """
                 select format('select %s from %s', string_agg(quote_ident(attname), ', '), attrelid::regclass)

@@ -15,8 +15,10 @@ import Testing
         schema events: enqueuer monitor ops worker
         schema identity: enqueuer monitor ops worker
         schema media: enqueuer monitor ops worker
+        schema moments: enqueuer monitor ops worker
         schema notify: enqueuer monitor ops worker
         schema pairing: enqueuer monitor ops worker
+        schema people: enqueuer monitor ops worker
         schema quotes: enqueuer monitor ops worker
         schema rooms: enqueuer monitor ops worker
         table errand.app: monitor ops worker
@@ -44,7 +46,7 @@ import Testing
         view errand.stuck: monitor ops
         view errand.table_health: monitor ops
         view errand.worker_status: monitor ops
-        view events.event_photo_status: enqueuer ops
+        view events.event_photo_status: ops
         view events.event_status: enqueuer ops
         view identity.number_status: enqueuer ops
         view identity.pool_status: monitor ops
@@ -52,10 +54,13 @@ import Testing
         view media.receipt_status: monitor ops
         view media.removal_status: ops
         view media.upload_status: enqueuer ops
+        view moments.moment_status: enqueuer ops
         view notify.delivery_status: enqueuer ops
         view notify.message_status: enqueuer ops
         view pairing.invite_status: enqueuer ops
         view pairing.pair_status: enqueuer ops
+        view people.erasure_status: enqueuer ops
+        view quotes.card_status: enqueuer monitor ops
         view quotes.quote_days: enqueuer monitor ops
         view quotes.quote_status: monitor ops
         view quotes.subscription_status: monitor ops
@@ -106,19 +111,28 @@ import Testing
         function errand.state_of: monitor ops
         function events.add_photo: enqueuer ops
         function events.create: enqueuer ops
+        function events.delete: enqueuer ops
         function events.delete_photo: enqueuer ops
+        function events.edit: enqueuer ops
+        function events.end_now: enqueuer ops
+        function events.figures_of: enqueuer ops
         function events.join: enqueuer ops
         function events.leave: enqueuer ops
+        function events.participants_of: enqueuer ops
+        function events.photos_of: enqueuer ops
+        function events.rename_participant: enqueuer ops
         function identity.assign: enqueuer ops
         function identity.number_of: enqueuer ops
         function identity.set_pool_target: ops
         function identity.user_of: enqueuer ops
         function media.remove: enqueuer ops
-        function media.retry_removals: ops
         function media.retry_photo: enqueuer ops
+        function media.retry_removals: ops
         function media.retry_upload: enqueuer ops
         function media.submit: enqueuer ops
         function media.submit_upload: enqueuer ops
+        function moments.current: enqueuer ops
+        function moments.send: enqueuer ops
         function notify.send: enqueuer ops
         function pairing.create_invite: enqueuer ops
         function pairing.disconnect: enqueuer ops
@@ -126,6 +140,11 @@ import Testing
         function pairing.partner_of: enqueuer ops
         function pairing.redeem_invite: enqueuer ops
         function pairing.set_bounds: ops
+        function people.erase: enqueuer ops
+        function people.export: enqueuer ops
+        function people.name_of: enqueuer ops
+        function people.rename: enqueuer ops
+        function quotes.card: enqueuer ops
         function quotes.of_the_day: enqueuer ops
         function quotes.put: ops
         function quotes.retire: ops

@@ -43,12 +43,10 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     from listed
     cross join lateral regexp_split_to_table(names, ' +') as name
     union all
-    -- Functions with a version in their name are for workers only. Those for the erasure and the export of a person are
-    -- for nobody but the owner, who calls them in a function of an app.
+    -- Functions with a version in their name are for workers only.
     select 'errand_worker', 'function', pronamespace::regnamespace || '.' || proname, 'EXECUTE'
     from pg_proc
     where pronamespace = any (errand.namespaces()) and proname ~ '_v\d+$'
-        and proname !~ '^(erase|export)_v\d+$'
     union all
     select role, 'schema', nspname, 'USAGE'
     from unnest('{errand_worker,errand_enqueuer,errand_ops,errand_monitor}'::text[]) as role
