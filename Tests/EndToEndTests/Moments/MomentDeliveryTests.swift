@@ -135,7 +135,8 @@ private final class Events: Sendable {
             let moment = MomentDeliveryTests.moment(in: notification.payload)
             received.all.withLock { $0.append((moment, Date())) }
         }
-        try await connection.listen("socket.io#/")
+        // `listen` would split the name at its dot.
+        try await connection.script("listen \"socket.io#/\"")
     }
 
     var times: [(moment: String, at: Date)] { received.all.withLock { $0 } }
