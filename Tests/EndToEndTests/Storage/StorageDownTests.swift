@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The object store is down", .serialized) struct StorageDownTests {
     @Test(
-        "200 uploads wait and spend nothing; when it is back the first goes within 1.5 s and all within 5 s, oldest first"
+        "M4: 200 uploads wait and spend nothing; when it is back the first goes within 1.5 s and all within 5 s, oldest first"
     )
     func down() async throws {
         try await withTestDatabase { database, configuration in
@@ -44,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("while it is up and down by turns, one try a second is made, and each upload is put once")
+    @Test("M4: while it is up and down by turns, one try a second is made, and each upload is put once")
     func flapping() async throws {
         try await withTestDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration)

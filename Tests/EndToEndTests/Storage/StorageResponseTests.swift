@@ -6,7 +6,7 @@ import Synchronization
 import Testing
 
 @Suite("Responses of the object store", .serialized) struct StorageResponseTests {
-    @Test("a reachable store that fails: four attempts, then the photo has failed, and a retry delivers it")
+    @Test("M2, M3: a reachable store that fails: four attempts, then the photo has failed, and a retry delivers it")
     func fails() async throws {
         let isBroken = Mutex(true)
         try await withTestDatabase { database, configuration in

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Compressing") struct CompressingTests {
     @Test(
-        "a photo comes out below 500,000 bytes, readable by another decoder",
+        "M1: a photo comes out below 500,000 bytes, readable by another decoder",
         arguments: [Samples.dune, Samples.elephants])
     func photo(path: String) async throws {
         let (report, bytes) = try await ImageProcessPool.forTests().compress(try Samples.bytes(path))
@@ -15,7 +15,7 @@ import Testing
     }
 
     @Test(
-        "each of the eight orientations comes out upright",
+        "M1: each of the eight orientations comes out upright",
         arguments: [
             (1, "RGBW"), (2, "GRWB"), (3, "WBGR"), (4, "BWRG"), (5, "RBGW"), (6, "BRWG"), (7, "WGBR"), (8, "GWRB"),
         ])
@@ -42,7 +42,7 @@ import Testing
         #expect(seen.joined() == corners)
     }
 
-    @Test("no format keeps metadata of camera, place or program")
+    @Test("M1: no format keeps metadata of camera, place or program")
     func metadata() async throws {
         for type in ["jpg", "png", "webp"] {
             let tagged = try Samples.withFolder { folder in

@@ -10,7 +10,8 @@ import Testing
 
 @Suite("Ending Live Activities") struct ActivityEndTests {
     @Test(
-        "nothing is sent before it is due, then one end: with its expiration at the 8 hours, and the job has succeeded")
+        "A1: nothing is sent before it is due, then one end: with its expiration at the 8 hours, and the job has succeeded"
+    )
     func ends() async throws {
         try await withActivities { test, pushes in
             let database = test.database
@@ -34,7 +35,7 @@ import Testing
         }
     }
 
-    @Test("after 8 hours nothing is sent, even if content waits")
+    @Test("A1: after 8 hours nothing is sent, even if content waits")
     func never() async throws {
         try await withActivities { test, pushes in
             let database = test.database
@@ -51,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("start with sender and preview, update and end: each in order, with timestamps that only grow")
+    @Test("A2: start with sender and preview, update and end: each in order, with timestamps that only grow")
     func flow() async throws {
         try await withActivities { test, pushes in
             let database = test.database
@@ -106,7 +107,7 @@ import Testing
     }
 
     @Test(
-        "a dead token ends the activity at once: deleted, no retry, no job left",
+        "A3: a dead token ends the activity at once: deleted, no retry, no job left",
         arguments: [(410, "Unregistered"), (410, "ExpiredToken"), (400, "BadDeviceToken")], ["end", "update"])
     func tokenGone(reply: (status: Int, reason: String), event: String) async throws {
         let pushes = ScriptedPushes { _, _ throws(PushError) in
@@ -130,7 +131,7 @@ import Testing
         }
     }
 
-    @Test("a token that was replaced, or registered again, since it died is none that is dead: the newest is used")
+    @Test("A3: a token that was replaced, or registered again, since it died is none that is dead: the newest is used")
     func newerToken() async throws {
         let database = Mutex<Database?>(nil)
         let pushes = ScriptedPushes { sent, number throws(PushError) in
@@ -170,7 +171,7 @@ import Testing
         }
     }
 
-    @Test("a service that fails for a while is tried again within the last minute, and never after it")
+    @Test("A3: a service that fails for a while is tried again within the last minute, and never after it")
     func triesAgain() async throws {
         for (failures, reason) in [(4, "ended by a push"), (100, nil)] as [(Int, String?)] {
             let pushes = ScriptedPushes { _, number throws(PushError) in
@@ -229,7 +230,7 @@ import Testing
         }
     }
 
-    @Test("a worker that dies between the response and its record sends once more, with a later timestamp")
+    @Test("A1: a worker that dies between the response and its record sends once more, with a later timestamp")
     func diesBetween() async throws {
         try await withActivities { test, pushes in
             let activity = try await test.database.startActivity()
@@ -245,7 +246,7 @@ import Testing
         }
     }
 
-    @Test("a demo works like any activity: DEMO, a placeholder, an update, and an end within seconds")
+    @Test("A4: a demo works like any activity: DEMO, a placeholder, an update, and an end within seconds")
     func demo() async throws {
         try await withActivities { test, pushes in
             try await test.database.execute("select activity.start_demo(ends_in => '2 seconds')")

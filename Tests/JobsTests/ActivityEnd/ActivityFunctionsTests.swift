@@ -9,7 +9,8 @@ import Testing
 
 @Suite("Live Activities in SQL") struct ActivityFunctionsTests {
     @Test(
-        "a start commits with the job for its end: due 60 s before its 8 hours are over, never started later, guarded")
+        "A1: a start commits with the job for its end: due 60 s before its 8 hours are over, never started later, guarded"
+    )
     func starts() async throws {
         try await withTestDatabase { database, _ in
             let activity = try await database.startActivity()
@@ -43,7 +44,7 @@ import Testing
         }
     }
 
-    @Test("each call returns its outcome and the reason")
+    @Test("A2, A4: each call returns its outcome and the reason")
     func replies() async throws {
         try await withTestDatabase { database, _ in
             let activity = try await database.startActivity("start_token => repeat('cd', 32)")
@@ -96,7 +97,8 @@ import Testing
         }
     }
 
-    @Test("an early end moves the 8-hour job forward; if nothing was sent yet, that job and the start are cancelled")
+    @Test(
+        "A2: an early end moves the 8-hour job forward; if nothing was sent yet, that job and the start are cancelled")
     func endsEarly() async throws {
         try await withTestDatabase { database, _ in
             let sent = try await database.startActivity()

@@ -10,7 +10,7 @@ import Testing
 @testable import Jobs
 
 @Suite("Image compression") struct ImageCompressionTests {
-    @Test("a submitted photo has less than 500,000 bytes, and its row describes the compression")
+    @Test("M1: a submitted photo has less than 500,000 bytes, and its row describes the compression")
     func compresses() async throws {
         try await withService { service in
             let photo = try await service.submit("uploads/elephants.jpg", try service.photograph())

@@ -12,7 +12,7 @@ import Testing
 @Suite("Uploads") struct UploadRetryTests {
     private let photo = [UInt8](repeating: 42, count: 40_000)
 
-    @Test("one attempt and three more, then it has failed, with every error on record and the photo kept")
+    @Test("M2, M3: one attempt and three more, then it has failed, with every error on record and the photo kept")
     func failsAndKeeps() async throws {
         let isBroken = Mutex(true)
         let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
@@ -52,7 +52,7 @@ import Testing
         }
     }
 
-    @Test("a failed upload outlives its failed job: one call tries it again all the same")
+    @Test("M3: a failed upload outlives its failed job: one call tries it again all the same")
     func outlivesItsJob() async throws {
         let proxy = try FaultProxy(to: 1) { _ in .respond(400, code: "InvalidRequest") }
         try await withService(through: proxy) {
