@@ -80,7 +80,7 @@ struct UploadRetryHandler: JobHandler {
         let key: ObjectKey
         let size: Int
         let revision: Int
-        /// The seconds after which it is to be stored once more; nil if it needn't be.
+        /// The seconds after which it is to be stored once more; nil if once is enough.
         let confirmIn: Double?
     }
 

@@ -1,4 +1,4 @@
--- change_record: what became of devices: whose they were and are, and why they are out of use.
+-- change_record: each change of a device: its user before and after, and why it was retired.
 create or replace view devices.change_record as
 select id, device_id, at, what, user_id, from_user, from_device, reason
 from devices.change;
