@@ -4,15 +4,19 @@ import ErrandImages
 struct Card {
     /// Sizes of the text, in pixels.
     static let sizes = 18...96
+    /// A word that is wider than the card in this size is broken, so that one long word doesn't make all of them small.
+    static let smallestWhole = 40
 
     let request: CardRequest
     let style: CardStyle
     let size: PixelSize
+    private let font: String
 
     init(_ request: CardRequest) {
         self.request = request
         style = CardStyle(request.template, request.appearance)
         size = request.format.size
+        font = style.font(for: request.text + request.author)
     }
 
     /// The margin on each side: a tenth of the shorter one.
@@ -57,17 +61,19 @@ struct Card {
     /// The card without text.
     func ground() throws(ImageError) -> Picture { try Picture.gradient(size, from: style.top, to: style.bottom) }
 
-    private var ruleGap: Int { margin / 3 }
+    /// Above and below the rule; more than the height of a letter's tail.
+    private var ruleGap: Int { max(margin / 2, 40) }
     private var ruleHeight: Int { 3 }
 
     private func centred(_ part: PixelSize) -> Int { (size.width - part.width) / 2 }
 
     private func drawnText(height: Int) throws(ImageError) -> Picture {
         let markup = Self.markup(request.text, style.ink)
-        // A word is broken only if it is wider than the card in the smallest size.
         let room = PixelSize(width: width, height: height)
-        for breaksWords in [false, true] {
-            if let text = try largest(markup, in: Self.sizes, within: room, breaksWords: breaksWords) { return text }
+        for sizes in [Self.smallestWhole...Self.sizes.upperBound, Self.sizes] {
+            for breaksWords in [false, true] {
+                if let text = try largest(markup, in: sizes, within: room, breaksWords: breaksWords) { return text }
+            }
         }
         throw ImageError(.cannotFit, "the text doesn't fit in \(Self.sizes.lowerBound) pixels")
     }
@@ -112,7 +118,7 @@ struct Card {
     }
 
     private func text(_ markup: String, _ size: Int, _ width: Int, _ breaksWords: Bool) throws(ImageError) -> Picture {
-        try Picture.text(markup, font: "\(style.font) \(size)", width: width, breaksWords: breaksWords)
+        try Picture.text(markup, font: "\(font) \(size)", width: width, breaksWords: breaksWords)
     }
 
     /// Pango's markup, in which three characters have a meaning. Control characters are left out.

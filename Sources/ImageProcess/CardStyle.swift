@@ -7,8 +7,7 @@ struct CardStyle {
     let ink: ImageRequest.Colour
     /// The author and the rule above it.
     let accent: ImageRequest.Colour
-    /// Families and style, as Pango reads them. A script that the family lacks is taken from another font.
-    let font: String
+    private let template: CardRequest.Template
 
     init(_ template: CardRequest.Template, _ appearance: CardRequest.Appearance) {
         let hex: (top: Int, bottom: Int, ink: Int, accent: Int)
@@ -26,13 +25,25 @@ struct CardStyle {
         bottom = ImageRequest.Colour(hex: hex.bottom)
         ink = ImageRequest.Colour(hex: hex.ink)
         accent = ImageRequest.Colour(hex: hex.accent)
-        font =
-            switch template {
-            case .paper: "Noto Serif, DejaVu Serif, serif"
-            case .sky: "Noto Sans, DejaVu Sans, sans-serif"
-            case .blossom: "Noto Serif, DejaVu Serif, serif Italic"
-            case .slate: "Noto Sans, DejaVu Sans, sans-serif Bold"
-            }
+        self.template = template
+    }
+
+    /// Families and style, as Pango reads them. A script that the family lacks is taken from another font.
+    func font(for text: String) -> String {
+        switch template {
+        case .paper: "Noto Serif, DejaVu Serif, serif"
+        case .sky: "Noto Sans, DejaVu Sans, sans-serif"
+        case .blossom: "Noto Serif, DejaVu Serif, serif" + (Self.hasItalics(text) ? " Italic" : "")
+        case .slate: "Noto Sans, DejaVu Sans, sans-serif Bold"
+        }
+    }
+
+    /// Whether all letters are of scripts that are written in italics: Latin, Greek, Cyrillic. Others would be slanted
+    /// by the renderer, which looks wrong.
+    private static func hasItalics(_ text: String) -> Bool {
+        text.unicodeScalars.allSatisfy {
+            !$0.properties.isAlphabetic || $0.value < 0x530 || 0x1E00..<0x2000 ~= $0.value
+        }
     }
 }
 
