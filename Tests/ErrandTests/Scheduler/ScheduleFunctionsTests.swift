@@ -28,6 +28,22 @@ import Testing
         }
     }
 
+    @Test("a local time that clocks skip is the moment of the change, also with fractions of a second")
+    func skippedTimes() async throws {
+        try await withTestDatabase { database, _ in
+            // From 02:00 to 02:59:59.4, the first second included.
+            let moments = try await database.query(
+                """
+                select string_agg(distinct (moment at time zone 'UTC')::text, ', ')
+                from generate_series(0, 5142) as n
+                cross join errand.clock_first_shows(
+                    timestamp '2026-03-29 02:00' + n * interval '0.7 s', 'Europe/Paris') as moment
+                """
+            ).scalar(String.self)
+            #expect(moments == "2026-03-29 01:00:00")
+        }
+    }
+
     /// An expression, its time zone, and its start.
     struct Case: Sendable, CustomTestStringConvertible {
         let text: String

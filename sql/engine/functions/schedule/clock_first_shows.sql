@@ -18,7 +18,10 @@ begin
     elsif high at time zone zone = local then
         return high;
     end if;
-    -- The clock skips the local time, at a whole second between the two.
+    -- The clock skips the local time, at a whole second between the two. With fractions, the middle of two moments more
+    -- than a second apart could be the lower one.
+    low := date_trunc('second', low);
+    high := date_trunc('second', high);
     while high - low > interval '1 second' loop
         middle := date_trunc('second', low + (high - low) / 2);
         if middle at time zone zone < local then
