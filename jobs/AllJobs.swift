@@ -38,6 +38,8 @@ package enum AllJobs {
                 [
                     NotificationAPNsHandler(pushes: pushes),
                     NotificationFCMHandler(pushes: pushes),
+                    NotificationAPNsBatchHandler(pushes: pushes),
+                    NotificationFCMBatchHandler(pushes: pushes),
                     NotificationSweepHandler(),
                 ]
             case .moments: [MomentArrivalHandler()]

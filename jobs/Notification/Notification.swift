@@ -1,7 +1,7 @@
 import Errand
 import ErrandPush
 
-/// Sends a notification to one device of Apple's. `notify.send` enqueues one for each device.
+/// Sends a notification to one device of Apple's. `notify.send` enqueues one for each device of up to 100 persons.
 ///
 /// Apple's and Google's devices have kinds of their own, so that one service's failure delays none of the other's
 /// pushes.

@@ -2,7 +2,7 @@ import ErrandPush
 import Foundation
 import Postgres
 
-/// The push of a delivery, as `notify.begin_v1` returns it.
+/// The push of a delivery, as `notify.begin_v1` and `notify.begin_batch_v1` return it.
 struct NotificationPlan {
     let message: UUID
     let device: UUID
@@ -29,13 +29,13 @@ struct NotificationPlan {
         case noDevice
     }
 
-    static func read(_ rows: Rows) throws -> Reading {
-        switch try rows.scalar(String?.self) {
+    static func read(_ row: Row) throws -> Reading {
+        switch try row.decode(String?.self) {
         case "ended": .ended
         case "over": .over
         case "no device": .noDevice
         case .some: .gone
-        case nil: .send(try NotificationPlan(rows[0]))
+        case nil: .send(try NotificationPlan(row))
         }
     }
 

@@ -37,7 +37,7 @@ struct NotificationPushing {
                 """, [delivery]))
         let plan: NotificationPlan
         do {
-            switch try NotificationPlan.read(rows) {
+            switch try NotificationPlan.read(rows[0]) {
             case .send(let read): plan = read
             case .gone: return .cancel(reason: "delivery \(delivery) is gone")
             case .ended: return .cancel(reason: "it has a final result")

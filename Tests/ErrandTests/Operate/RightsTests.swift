@@ -134,6 +134,7 @@ import Testing
         function moments.current: enqueuer ops
         function moments.send: enqueuer ops
         function notify.send: enqueuer ops
+        function notify.withdraw: enqueuer ops
         function pairing.create_invite: enqueuer ops
         function pairing.disconnect: enqueuer ops
         function pairing.invites_of: enqueuer ops

@@ -56,7 +56,7 @@ extension Database {
             ) returns int
             language sql security definer set search_path = pg_catalog, notify, pg_temp as $$
                 insert into public.sent (day, not_after, user_id, body)
-                select substr($7, length('daily_quote/') + 1)::date, $6, id, $3 from unnest($1) as id;
+                select ($4 ->> 'day')::date, $6, id, $3 from unnest($1) as id;
                 select cardinality($1)
             $$
             """)

@@ -66,6 +66,34 @@ import Testing
         }
     }
 
+    @Test("Q4: who stops it while its push waits in notify is not pushed to, also if the batch has not committed yet")
+    func withdraws() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.makeSubscribers(150, dueOn: "2026-11-24")
+            for user in ["user-1", "user-2", "user-3"] { try await database.register(user, "fcm", "token-of-\(user)") }
+            let stopping: Task<Void, any Error> = try await database.transaction { batch in
+                try await batch.execute("select quotes.send_due_v1(at_time => '2026-11-24 08:00:05+00')")
+                let stopping = Task { _ = try await database.execute("select quotes.unsubscribe('user-1')") }
+                // It waits for the batch.
+                #expect(
+                    try await database.becomes(
+                        """
+                        exists (
+                            select from pg_stat_activity
+                            where datname = current_database() and wait_event_type = 'Lock')
+                        """))
+                return stopping
+            }
+            try await stopping.value
+            try await database.execute("select quotes.unsubscribe('user-2')")
+            // Another time leaves today's push as it is.
+            try await database.execute("select quotes.subscribe('user-3', '09:00', 'UTC')")
+            #expect(
+                try await database.lines("select user_id, state from notify.delivery order by user_id")
+                    == ["user-1|withdrawn", "user-2|withdrawn", "user-3|waiting"])
+        }
+    }
+
     @Test(
         "Q4: journeys and changes right after and before pushes give no local day two pushes, and no subscriber none",
         arguments: [0.25, 0.5, 0.75])

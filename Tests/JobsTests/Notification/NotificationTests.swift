@@ -221,40 +221,7 @@ import Testing
         }
     }
 
-    @Test("1,000 persons in one call: each of their devices gets one push")
-    func thousand() async throws {
-        let stubs = try await PushStubs()
-        try await withNotifications(stubs) { test in
-            try await test.database.execute(
-                """
-                select devices.register('user-' || n, (array['apns', 'fcm'])[1 + n % 2], lpad(to_hex(n), 64, '0'))
-                from generate_series(1, 1000) as n
-                """)
-            let sent = try await test.database.number(
-                "select notify.send(array(select 'user-' || n from generate_series(1, 1000) as n), 'Ada')")
-            #expect(sent == 1_000)
-            try await test.drain()
-            let tokens = (stubs.apple.accepted + stubs.google.messages).map(\.token)
-            #expect(tokens.count == 1_000 && Set(tokens).count == 1_000)
-            #expect(stubs.apple.accepted.count == 500)
-            #expect(try await test.database.lines("select accepted, waiting from notify.message_status") == ["1000|0"])
-        }
-    }
-
     private static let token = String(repeating: "ab", count: 32)
-
-    /// Runs `body` with a queue that sends to the stubs, or by other services.
-    private func withNotifications(
-        _ stubs: PushStubs? = nil, by services: PushServices? = nil, _ body: (TestQueue) async throws -> Void
-    ) async throws {
-        let pushes = try #require(services ?? stubs?.services)
-        var worker = WorkerConfiguration()
-        worker.queues = ["pushes": 50]
-        try await withTestQueue(
-            [NotificationAPNsHandler(pushes: pushes), NotificationFCMHandler(pushes: pushes)], worker: worker, body)
-        // The services alone do not keep their servers alive.
-        withExtendedLifetime(stubs) {}
-    }
 }
 
 extension Database {

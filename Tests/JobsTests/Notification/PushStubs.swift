@@ -1,7 +1,10 @@
+import Errand
 import ErrandPush
+import ErrandTestKit
 import Foundation
 import PushKit
 import Synchronization
+import Testing
 
 @testable import Jobs
 
@@ -49,6 +52,22 @@ struct PushStubs: Sendable {
 
         func insert(_ token: String) -> Bool { tokens.withLock { $0.insert(token).inserted } }
     }
+}
+
+/// Runs `body` with a queue that sends to the stubs, or by other services.
+func withNotifications(
+    _ stubs: PushStubs? = nil, by services: PushServices? = nil, _ body: (TestQueue) async throws -> Void
+) async throws {
+    let pushes = try #require(services ?? stubs?.services)
+    var worker = WorkerConfiguration()
+    worker.queues = ["pushes": 50]
+    let handlers: [any JobHandler] = [
+        NotificationAPNsHandler(pushes: pushes), NotificationFCMHandler(pushes: pushes),
+        NotificationAPNsBatchHandler(pushes: pushes), NotificationFCMBatchHandler(pushes: pushes),
+    ]
+    try await withTestQueue(handlers, worker: worker, body)
+    // The services alone do not keep their servers alive.
+    withExtendedLifetime(stubs) {}
 }
 
 /// A push service whose credentials are set while it runs.

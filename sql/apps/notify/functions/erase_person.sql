@@ -8,6 +8,8 @@ declare
     gone bigint;
     total bigint;
 begin
+    -- In the order in which jobs record results, so that neither waits for the other.
+    perform from notify.delivery where user_id = $1 order by id for update;
     with gone as (
         delete from notify.delivery where user_id = $1 returning message_id
     )

@@ -2,9 +2,9 @@
 create or replace function notify.rights() returns table (role text, what text, names text)
 language sql immutable set search_path = pg_catalog, notify, pg_temp as $$
     values
-        ('errand_enqueuer', 'function', 'notify.send'),
+        ('errand_enqueuer', 'function', 'notify.send notify.withdraw'),
         ('errand_enqueuer', 'view', 'notify.message_status notify.delivery_status'),
-        ('errand_ops', 'function', 'notify.send'),
+        ('errand_ops', 'function', 'notify.send notify.withdraw'),
         ('errand_ops', 'view', 'notify.message_status notify.delivery_status')
 $$;
 comment on function notify.rights() is

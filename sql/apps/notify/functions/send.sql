@@ -10,7 +10,8 @@
 -- a person gets nothing by another call with the same key, whether or not the first one found a device.
 --
 -- Returns the number of devices that get the push: 0 for a person without a device, and for a used key. Takes up to
--- 10,000 persons, each of whom counts once. Pushes to more than 100 persons come after all others that wait.
+-- 10,000 persons, each of whom counts once. Pushes to more than 100 persons come after all others that wait, and one
+-- job sends up to 100 of them. So a push to a million persons has ten thousand jobs.
 --
 -- Raises ER422 for arguments out of bounds, ER413 for more than 4,096 bytes of title, body and data as JSON. Above READ
 -- COMMITTED, raises 40001 if another session has used the key since the transaction's snapshot.
@@ -31,6 +32,7 @@ declare
     receivers text[];
     message uuid;
     jobs jsonb[];
+    total int;
 begin
     perform notify.check_options('send', $1, $2, $3, $5, $6, $7);
     content := notify.check_data('send', coalesce($4, '{}'));
@@ -45,24 +47,50 @@ begin
     insert into notify.message (created_at, not_after, title, body, collapse, data)
     values (present, latest, $2, $3, $5, content)
     returning id into message;
-    with added as (
-        insert into notify.delivery (created_at, not_after, message_id, device_id, platform, user_id)
-        select present, latest, message, device.id, device.platform, device.user_id
+    with device as materialized (
+        select nextval('notify.delivery_id_seq') as id, device.id as device_id, platform, user_id
         from devices.device
-        where device.user_id = any (receivers) and device.retired_at is null
-        returning id, platform
+        where user_id = any (receivers) and retired_at is null
+    ),
+    numbered as (
+        select *, (row_number() over (partition by platform order by id) - 1) / 100 as number from device
+    ),
+    added as (
+        insert into notify.delivery (id, created_at, not_after, message_id, device_id, platform, user_id, batch)
+        overriding system value
+        select
+            id, present, latest, message, device_id, platform, user_id,
+            case when cardinality(receivers) > 100 then min(id) over (partition by platform, number) end
+        from numbered
+        returning id, platform, batch
+    ),
+    pushed as (
+        select platform, batch, min(id) as first, max(id) as last, count(*) as devices
+        from added
+        group by platform, batch, case when batch is null then id end
     )
     select
-        array_agg(jsonb_build_object(
-            'kind', 'notification_' || platform, 'payload', jsonb_build_object('delivery', id), 'queue', 'pushes',
-            'priority', case when cardinality(receivers) > 100 then 3 else 2 end, 'not_after', latest,
-            'max_attempts', 200, 'unique_key', 'notification/' || id))
-    into jobs
-    from added;
+        array_agg(
+            jsonb_build_object(
+                'queue', 'pushes', 'not_after', latest, 'max_attempts', 200,
+                'priority', case when batch is null then 2 else 3 end)
+            || case
+                when batch is null then jsonb_build_object(
+                    'kind', 'notification_' || platform, 'payload', jsonb_build_object('delivery', first),
+                    'unique_key', 'notification/' || first)
+                else jsonb_build_object(
+                    'kind', 'notification_' || platform || '_batch',
+                    'payload', jsonb_build_object('batch', batch, 'last', last),
+                    'unique_key', 'notification_batch/' || batch)
+            end
+            order by first),
+        sum(devices)
+    into jobs, total
+    from pushed;
     for index in 1 .. coalesce(cardinality(jobs), 0) by most loop
         perform from errand.enqueue_many(to_jsonb(jobs[index : index + most - 1]));
     end loop;
-    return coalesce(cardinality(jobs), 0);
+    return coalesce(total, 0);
 end
 $$;
 comment on function notify.send(text[], text, text, jsonb, text, timestamptz, text) is

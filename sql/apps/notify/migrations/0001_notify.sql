@@ -1,13 +1,13 @@
 -- 0001_notify: notifications to persons, and what became of each on each of their devices.
 --
 -- Why     An app notifies a person, who has several devices at Apple and at Google. Each push is a job of its own, so
---         that one device's failure delays no other.
+--         that one device's failure delays no other. Pushes to many persons share jobs, a hundred each.
 -- Locks   Nothing: all objects are new.
 -- Before  No version was released before this one.
 -- errand: needs devices
 create schema notify;
 comment on schema notify is
-    'Notifications: sent by the API servers and other apps, pushed by the jobs notification_apns and notification_fcm';
+    'Notifications: sent by the API servers and other apps, pushed by the jobs notification_…';
 insert into errand.app (name) values ('notify');
 
 create table notify.message (
@@ -37,7 +37,9 @@ create table notify.delivery (
     not_after timestamptz not null,
     tried_at timestamptz,
     ended_at timestamptz,
+    retry_at timestamptz,
     job_id bigint,
+    batch bigint,
     message_id uuid not null,
     device_id uuid not null,
     tries int not null default 0,
@@ -52,7 +54,7 @@ create table notify.delivery (
     constraint delivery_of_message foreign key (message_id) references notify.message (id) on delete cascade,
     constraint delivery_platform check (platform in ('apns', 'fcm')),
     constraint delivery_state check (
-        state in ('waiting', 'not_sent', 'accepted', 'token gone', 'refused', 'expired')),
+        state in ('waiting', 'not_sent', 'accepted', 'token gone', 'refused', 'expired', 'withdrawn')),
     constraint delivery_ended check (
         case state when 'waiting' then ended_at is null when 'not_sent' then true else ended_at is not null end),
     constraint delivery_via check (via in ('apns', 'fcm', 'log', 'none'))
@@ -61,12 +63,15 @@ create index delivery_message_index on notify.delivery (message_id);
 create index delivery_user_index on notify.delivery (user_id);
 create index delivery_open_index on notify.delivery (not_after) where ended_at is null;
 comment on table notify.delivery is 'One row for each device that a notification goes to, for 30 days';
-comment on column notify.delivery.id is 'the delivery''s number: the payload of its job';
+comment on column notify.delivery.id is 'the delivery''s number';
 comment on column notify.delivery.created_at is 'when it was enqueued';
 comment on column notify.delivery.not_after is 'nothing is pushed later';
 comment on column notify.delivery.tried_at is 'when its newest result was recorded';
 comment on column notify.delivery.ended_at is 'when its result was final; null until then';
+comment on column notify.delivery.retry_at is 'of a batch: when it is tried again; null = as soon as possible';
 comment on column notify.delivery.job_id is 'the job that tried it last';
+comment on column notify.delivery.batch is
+    'the first delivery of those that one job sends; null = it has a job of its own';
 comment on column notify.delivery.message_id is 'the notification';
 comment on column notify.delivery.device_id is 'the device; it may be gone by now';
 comment on column notify.delivery.tries is 'how often it was tried';
@@ -74,7 +79,8 @@ comment on column notify.delivery.status is 'the service''s HTTP status; null if
 comment on column notify.delivery.platform is 'apns (Apple) or fcm (Google)';
 comment on column notify.delivery.state is
     'waiting, not_sent (no credentials are set, or those of other servers; with ended_at, for good), accepted (by the '
-    'service), token gone (the device does not exist any more), refused (for good), expired (too late)';
+    'service), token gone (the device does not exist any more), refused (for good), expired (too late), withdrawn (by '
+    'notify.withdraw)';
 comment on column notify.delivery.user_id is 'the receiver, in the words of the app';
 comment on column notify.delivery.via is
     'apns or fcm; log if ERRAND_PUSH says so: no device has received it; none if no credentials are set';

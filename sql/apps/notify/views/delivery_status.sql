@@ -5,7 +5,9 @@ select
     held.status, held.service_id, held.tries, held.created_at, held.not_after, held.tried_at, held.ended_at,
     coalesce(job.id, held.job_id) as job_id, job.state as job_state
 from notify.delivery as held
-left join errand.job on job.unique_key = 'notification/' || held.id and held.ended_at is null;
+left join errand.job
+    on job.unique_key = coalesce('notification_batch/' || held.batch, 'notification/' || held.id)
+        and held.ended_at is null;
 comment on view notify.delivery_status is 'What became of each notification on each device, for 30 days';
 comment on column notify.delivery_status.id is 'the delivery''s number';
 comment on column notify.delivery_status.message_id is 'the notification';
@@ -14,7 +16,8 @@ comment on column notify.delivery_status.device_id is 'the device; it may be gon
 comment on column notify.delivery_status.platform is 'apns (Apple) or fcm (Google)';
 comment on column notify.delivery_status.state is
     'waiting, not_sent (no credentials are set, or those of other servers; with ended_at, for good), accepted (by the '
-    'service), token gone (the device does not exist any more), refused (for good), expired (too late)';
+    'service), token gone (the device does not exist any more), refused (for good), expired (too late), withdrawn (by '
+    'notify.withdraw)';
 comment on column notify.delivery_status.reason is 'the service''s reason, or the error';
 comment on column notify.delivery_status.via is
     'apns or fcm; log if ERRAND_PUSH says so: no device has received it; none if no credentials are set';

@@ -5,6 +5,9 @@
 -- no row twice, even while an old snapshot keeps moved entries in the index. A subscription that another session has
 -- locked is left for the next run. taken is less than max_subscriptions if no more are due; pushed is less than taken
 -- if days were left out, as quotes.due_push says, or have no quote.
+--
+-- No key of notify.send is used, because quotes.subscription has the last day that was pushed: a key for each push
+-- would be a million rows a day.
 -- errand: after move_due, of_the_day
 create or replace function quotes.send_due_v1(
     max_subscriptions int default 5000, after timestamptz default '-infinity', after_id bigint default 0,
@@ -30,7 +33,7 @@ begin
             user_ids => batch.users, title => 'Quote of the day', body => quote.text || ' — ' || quote.author,
             data => jsonb_build_object(
                 'type', 'daily_quote', 'day', batch.day::text, 'quote_id', quote.quote_id::text),
-            collapse => 'daily_quote', not_after => batch.not_after, once => 'daily_quote/' || batch.day)
+            collapse => 'daily_quote', not_after => batch.not_after)
         from quotes.of_the_day(batch.day) as quote;
         if found then
             pushed := pushed + cardinality(batch.users);

@@ -1,10 +1,11 @@
--- unsubscribe: stops the daily push of a user. No push is enqueued after the transaction commits.
+-- unsubscribe: stops the daily push of a user. After the transaction commits, no push is enqueued, and none is sent
+-- that waits.
 --
 --   select quotes.unsubscribe('user-17');
 --
 -- Returns whether there was a subscription: the call is idempotent. Its last local day is remembered for 3 days, so
 -- that subscribing again gives no second push on one day. Raises ER422 for a user id that is not 1 to 200 characters
--- long. Above READ COMMITTED, raises 40001 if the subscription changed since the transaction's snapshot.
+-- long. Above READ COMMITTED, raises 40001 if the subscription or a result of its push changed since the snapshot.
 -- errand: after check_user
 create or replace function quotes.unsubscribe(user_id text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
@@ -14,7 +15,12 @@ begin
     update quotes.subscription as known
     set next_day = null, next_at = null, ended_at = clock_timestamp()
     where known.user_id = unsubscribe.user_id and known.ended_at is null;
-    return found;
+    if not found then
+        return false;
+    end if;
+    -- The update has waited for a batch of pushes that had the row.
+    perform notify.withdraw(unsubscribe.user_id, 'daily_quote');
+    return true;
 end
 $$;
 comment on function quotes.unsubscribe(text) is

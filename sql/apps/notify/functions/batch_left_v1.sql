@@ -1,0 +1,15 @@
+-- batch_left_v1: returns how many deliveries of a batch wait, how many were refused, and when the next one of those that
+-- wait is due.
+create or replace function notify.batch_left_v1(batch bigint, last bigint)
+returns table (waiting int, refused int, next_at timestamptz)
+-- A plan from when the table was empty would read all of it.
+language sql security definer set search_path = pg_catalog, notify, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
+    select
+        (count(*) filter (where held.ended_at is null))::int, (count(*) filter (where held.state = 'refused'))::int,
+        min(coalesce(held.retry_at, now())) filter (where held.ended_at is null)
+    from notify.delivery as held
+    where held.id between batch_left_v1.batch and batch_left_v1.last and held.batch = batch_left_v1.batch
+$$;
+comment on function notify.batch_left_v1(bigint, bigint) is
+    'For the jobs notification_apns_batch and notification_fcm_batch: returns what is left of a batch';

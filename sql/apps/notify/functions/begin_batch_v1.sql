@@ -1,0 +1,42 @@
+-- begin_batch_v1: returns the next pushes of a batch that are due, in the order of their numbers, for the job that sends
+-- them.
+--
+-- after is the last delivery that the caller has tried, or 0; last is the last one of the batch. problem is null, over
+-- or no device, and the further columns are those of notify.begin_v1. tries is how often the delivery was tried before.
+-- again returns those that were refused: an operator has retried the job.
+create or replace function notify.begin_batch_v1(
+    batch bigint, last bigint, after bigint, again boolean, max_deliveries int
+) returns table (
+    problem text, message_id uuid, device_id uuid, device_token text, environment text, title text, body text,
+    data jsonb, collapse text, expires_at bigint, remaining_ms bigint, present timestamptz, delivery bigint, tries int
+)
+-- Few rows, each found by its key. A plan from when the tables were empty would read all of them.
+language sql security definer set search_path = pg_catalog, notify, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+    with due as materialized (
+        select held.*, clock_timestamp() as present
+        from notify.delivery as held
+        where held.id > greatest(begin_batch_v1.after, begin_batch_v1.batch - 1) and held.id <= begin_batch_v1.last
+            and held.batch = begin_batch_v1.batch
+            and case
+                when begin_batch_v1.again then held.state = 'refused'
+                else held.ended_at is null and (held.retry_at is null or held.retry_at <= clock_timestamp())
+            end
+        order by held.id
+        limit begin_batch_v1.max_deliveries
+    )
+    select
+        case when due.present >= due.not_after then 'over' when device.id is null then 'no device' end,
+        message.id, due.device_id, device.token, device.environment, message.title, message.body, message.data,
+        message.collapse, floor(extract(epoch from due.not_after))::bigint,
+        floor(extract(epoch from due.not_after - due.present) * 1000)::bigint, due.present, due.id, due.tries
+    from due
+    join notify.message on message.id = due.message_id
+    left join devices.device
+        on device.id = due.device_id and device.user_id = due.user_id and device.platform = due.platform
+            and device.retired_at is null
+    order by due.id
+$$;
+comment on function notify.begin_batch_v1(bigint, bigint, bigint, boolean, int) is
+    'For the jobs notification_apns_batch and notification_fcm_batch: returns the next pushes of a batch';
