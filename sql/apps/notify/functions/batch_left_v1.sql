@@ -1,5 +1,5 @@
--- batch_left_v1: returns how many deliveries of a batch wait, how many were refused, and when the next one of those that
--- wait is due.
+-- batch_left_v1: returns how many deliveries of a batch wait, how many were refused, and when the next one of those
+-- that wait is due.
 create or replace function notify.batch_left_v1(batch bigint, last bigint)
 returns table (waiting int, refused int, next_at timestamptz)
 -- A plan from when the table was empty would read all of it.

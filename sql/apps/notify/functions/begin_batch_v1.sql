@@ -1,5 +1,5 @@
--- begin_batch_v1: returns the next pushes of a batch that are due, in the order of their numbers, for the job that sends
--- them.
+-- begin_batch_v1: returns the next pushes of a batch that are due, in the order of their numbers, for the job that
+-- sends them.
 --
 -- after is the last delivery that the caller has tried, or 0; last is the last one of the batch. problem is null, over
 -- or no device, and the further columns are those of notify.begin_v1. tries is how often the delivery was tried before.

@@ -2,9 +2,9 @@
 --
 -- Each element of results is an object: delivery, state and ended as in notify.record_v1, and the columns via, status,
 -- reason, service_id. retry_ms says when a waiting one is tried again; without it, as soon as possible. is_parked means
--- that the service was down: it isn't counted as a try. A dead token has the device, the token, since (Unix seconds) and
--- said of devices.retire_v1; if the token was registered again since, the push waits. A final result stays, unless the
--- service accepts the push after all.
+-- that the service was down: it isn't counted as a try. A dead token has the device, the token, since (Unix seconds)
+-- and said of devices.retire_v1; if the token was registered again since, the push waits. A final result stays, unless
+-- the service accepts the push after all.
 create or replace function notify.record_batch_v1(job_id bigint, results jsonb) returns void
 -- A plan from when the tables were empty would read all of them.
 language plpgsql security definer set search_path = pg_catalog, notify, pg_temp

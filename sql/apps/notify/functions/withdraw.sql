@@ -3,9 +3,9 @@
 --   select notify.withdraw('user-18', 'daily_quote');
 --
 -- Returns the number of devices that would have got one. It is idempotent. Nothing is sent after its transaction
--- commits, but what is on its way to Apple or Google at that moment may arrive. Raises ER422 for a user id that is not 1
--- to 200 characters long, and a collapse that notify.send would refuse. Above READ COMMITTED, raises 40001 if a result
--- was recorded since the transaction's snapshot.
+-- commits, but what is on its way to Apple or Google at that moment may arrive. Raises ER422 for a user id that is not
+-- 1 to 200 characters long, and a collapse that notify.send would refuse. Above READ COMMITTED, raises 40001 if a
+-- result was recorded since the transaction's snapshot.
 create or replace function notify.withdraw(user_id text, collapse text) returns int
 -- A plan from when the tables were empty would read all of them.
 language plpgsql security definer set search_path = pg_catalog, notify, pg_temp
