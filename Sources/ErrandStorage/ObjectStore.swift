@@ -20,6 +20,14 @@ public protocol ObjectStore: Sendable {
         _ content: ObjectContent, at key: ObjectKey, type: ContentType, if condition: PutCondition
     ) async throws(StorageError) -> Bool
 
+    /// Begins to write an object in pieces, for one whose bytes are not all in memory or in a file.
+    ///
+    /// What a killed writer of the same key has left is removed, and a writer of it that still runs can't commit any
+    /// more, as far as the store knows: a folder's writers don't disturb each other.
+    ///
+    /// - Throws: ``StorageError``.
+    func writer(of key: ObjectKey, type: ContentType) async throws(StorageError) -> any ObjectWriter
+
     /// Reads the whole object into memory.
     ///
     /// - Parameters:
@@ -56,6 +64,8 @@ public protocol ObjectStore: Sendable {
     func keys(beginning prefix: String, after: ObjectKey?, atMost count: Int) async throws(StorageError) -> [ObjectKey]
 
     /// Deletes up to `count` objects below a prefix, whatever their names. A folder store deletes empty folders too.
+    ///
+    /// When no object is left, pieces of objects that were never completed are deleted too.
     ///
     /// - Parameters:
     ///   - prefix: a key and a slash, such as `events/17/`.

@@ -30,7 +30,7 @@ public struct FolderStore: ObjectStore {
     ) async throws(StorageError) -> Bool {
         try await inRoot { root throws(StorageError) in
             let folder = try Self.folder(of: key, in: root, making: true)
-            let temporary = Self.leftover + String(UInt64.random(in: .min ... .max), radix: 36)
+            let temporary = Self.temporaryName()
             do throws(StorageError) {
                 let file = try Self.create(temporary, in: folder)
                 try Self.write(content, to: file)
@@ -42,6 +42,15 @@ public struct FolderStore: ObjectStore {
                 _ = try? folder.remove(temporary)
                 throw error
             }
+        }
+    }
+
+    public func writer(of key: ObjectKey, type: ContentType) async throws(StorageError) -> any ObjectWriter {
+        try await inRoot { root throws(StorageError) in
+            let folder = try Self.folder(of: key, in: root, making: true)
+            let temporary = Self.temporaryName()
+            let file = try Self.create(temporary, in: folder)
+            return FolderWriter(folder: folder, file: file, temporary: temporary, name: key.name)
         }
     }
 
@@ -136,6 +145,8 @@ public struct FolderStore: ObjectStore {
 extension FolderStore {
     /// The prefix of temporary names. No part of a key begins with a dot.
     private static let leftover = ".put-"
+
+    private static func temporaryName() -> String { leftover + String(UInt64.random(in: .min ... .max), radix: 36) }
 
     private static func write(_ content: ObjectContent, to file: borrowing OpenFile) throws(StorageError) {
         switch content {

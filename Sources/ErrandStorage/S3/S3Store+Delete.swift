@@ -74,6 +74,7 @@ extension S3Store {
         }.filter { $0.name.hasPrefix(root) }
         if found.isEmpty {
             try await confirmAnew()
+            await abortUploads(beginning: root)
             return 0
         }
         let failed = try await remove(found)
