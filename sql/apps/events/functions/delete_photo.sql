@@ -1,5 +1,6 @@
 -- delete_photo: deletes a user's own photo from an event: its rows at once, its objects within seconds of the commit. A
--- running compression or upload of it has no effect. The user may add another photo instead.
+-- running compression or upload of it has no effect. An archive of the event is removed too: the next call of
+-- events.archive makes one without the photo. The user may add another photo instead.
 --
 --   select events.delete_photo('9f0e…', 'user-18');
 --
@@ -23,6 +24,8 @@ begin
     elsif owner <> $2 then
         return 'not_yours';
     end if;
+    perform events.remove_archives(
+        array(select id from events.archive where event_id = held), 'a photo in it was deleted');
     perform media.remove_photos(array[$1], 'its owner has deleted the photo');
     update events.event set changes = changes + 1 where id = held;
     -- Without a unique key: with one, all who delete would wait for each other's commit.

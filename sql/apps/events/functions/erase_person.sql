@@ -1,8 +1,8 @@
 -- erase_person: removes a person from this app. Returns the number of rows. For people.erase.
 --
 -- Events that the person hosts are deleted whole, with the photos of others: nobody else may edit, end or delete them.
--- From other events the person's photos and participation go. Objects leave the store within seconds of the commit, and
--- receipts with counts remain.
+-- From other events the person's photos and participation go, and archives with those photos. Objects leave the store
+-- within seconds of the commit, and receipts with counts remain.
 --
 -- Idempotent. Raises ER422 without a user; above READ COMMITTED, 40001 if one of the events has changed since the
 -- transaction's snapshot.
@@ -42,6 +42,9 @@ begin
         insert into media.receipt (reason, people, photos)
         values ('erasure', 1, cardinality(own))
         returning id into made_receipt;
+        perform events.remove_archives(
+            array(select id from events.archive where event_id = any (affected)), 'a person in it was erased',
+            made_receipt);
         perform media.remove_photos(own, 'its owner was erased', made_receipt);
         removed := removed + cardinality(own);
     end if;

@@ -3,9 +3,9 @@
 --   select status, photos from events.leave('6c1d…', 'user-18');
 --   select status, photos from events.leave('6c1d…', 'user-18', with_photos => true);
 --
--- status is left, with the number of deleted photos; not_joined; no_event. Photos that stayed count if the user joins
--- again. Raises ER422 without a user; above READ COMMITTED, 40001 if the event has changed since the transaction's
--- snapshot.
+-- status is left, with the number of deleted photos; not_joined; no_event. With the photos, an archive of the event is
+-- removed too. Photos that stayed count if the user joins again. Raises ER422 without a user; above READ COMMITTED,
+-- 40001 if the event has changed since the transaction's snapshot.
 create or replace function events.leave(event_id uuid, user_id text, with_photos boolean default false)
 returns table (status text, photos int)
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
@@ -27,6 +27,8 @@ begin
     if $3 then
         select array_agg(photo) into own from events.photo where event_id = $1 and user_id = $2;
         if own is not null then
+            perform events.remove_archives(
+                array(select id from events.archive where archive.event_id = $1), 'photos in it were deleted');
             perform media.remove_photos(own, 'its owner has left the event');
             perform errand.enqueue('object_removal');
             photos := cardinality(own);

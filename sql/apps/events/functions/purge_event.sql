@@ -1,5 +1,5 @@
 -- purge_event: deletes all rows of an event that the caller has locked for update, and lists its objects for removal in
--- the same transaction: originals and results of its photos, and all other objects below its folder.
+-- the same transaction: its archive, originals and results of its photos, and all other objects below its folder.
 --
 -- The job of its reveal is cancelled. cause is the reason on the receipt, reason that of its cancelled jobs. Returns
 -- the receipt and the numbers of people and photos. The caller enqueues the removal.
@@ -22,6 +22,8 @@ begin
     insert into media.receipt (reason, people, photos)
     values ($2, purge_event.people, purge_event.photos)
     returning id into receipt;
+    perform events.remove_archives(
+        array(select id from events.archive where archive.event_id = $1), $3, receipt);
     perform media.remove_photos(found_photos, $3, receipt);
     perform media.remove_folder('events/' || $1 || '/', $3, receipt);
     select id into tells from errand.job where unique_key = 'event_reveal/' || $1;

@@ -5,13 +5,13 @@ language sql immutable set search_path = pg_catalog, events, pg_temp as $$
         ('errand_enqueuer', 'function',
             'events.create events.edit events.end_now events.delete events.join events.leave events.add_photo '
             'events.delete_photo events.photos_of events.participants_of events.rename_participant '
-            'events.figures_of'),
+            'events.figures_of events.archive events.archive_status'),
         -- Not event_photo_status, which has the photos before their reveal.
         ('errand_enqueuer', 'view', 'events.event_status'),
         ('errand_ops', 'function',
             'events.create events.edit events.end_now events.delete events.join events.leave events.add_photo '
             'events.delete_photo events.photos_of events.participants_of events.rename_participant '
-            'events.figures_of'),
+            'events.figures_of events.archive events.archive_status'),
         ('errand_ops', 'view', 'events.event_status events.event_photo_status')
 $$;
 comment on function events.rights() is

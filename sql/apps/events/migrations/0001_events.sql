@@ -86,6 +86,39 @@ comment on column events.photo.event_id is 'the event';
 comment on column events.photo.user_id is 'the user who took it';
 comment on column events.photo.source_key is 'key of its original: below events/, the event''s id and a slash';
 
+create table events.archive (
+    id uuid not null default gen_random_uuid(),
+    asked_at timestamptz not null default clock_timestamp(),
+    made_at timestamptz,
+    event_id uuid not null,
+    job_id bigint not null,
+    bytes bigint,
+    photos int,
+    missing int,
+    key text not null,
+    contents text,
+    constraint archive_pkey primary key (id),
+    constraint archive_of_event foreign key (event_id) references events.event (id) on delete cascade,
+    constraint archive_made check (
+        num_nonnulls(made_at, bytes, photos, missing) in (0, 4) and (made_at is null or contents is not null)
+    )
+);
+create index archive_event_index on events.archive (event_id);
+comment on table events.archive is
+    'One row for each archive of an event''s photos: the one that is made, and the next one while it is being made';
+comment on column events.archive.id is 'the archive''s id';
+comment on column events.archive.asked_at is 'when it was asked for';
+comment on column events.archive.made_at is 'when the object store had it; null until then';
+comment on column events.archive.event_id is 'the event';
+comment on column events.archive.job_id is 'the job that makes it';
+comment on column events.archive.bytes is 'its size; null until it is made';
+comment on column events.archive.photos is 'number of photos in it; null until it is made';
+comment on column events.archive.missing is
+    'number of photos whose objects the store did not have; null until it is made';
+comment on column events.archive.key is 'key of its object: below the event''s folder, so the purge removes it';
+comment on column events.archive.contents is
+    'what events.archive_contents returned when its job listed the photos; null until then';
+
 create table events.rule (
     is_only boolean not null default true,
     told_at timestamptz not null default clock_timestamp(),

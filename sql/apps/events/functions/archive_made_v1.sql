@@ -1,0 +1,29 @@
+-- archive_made_v1: records that the store has an archive, in the transaction that completes the job, and lists earlier
+-- archives of the event for removal. Returns false if the archive was removed.
+create or replace function events.archive_made_v1(archive uuid, photos int, missing int, bytes bigint) returns boolean
+language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
+#variable_conflict use_column
+declare
+    event uuid;
+    earlier uuid[];
+begin
+    select held.id into event
+    from events.event as held
+    where held.id = (select event_id from events.archive as known where known.id = $1)
+    for no key update;
+    update events.archive as known
+    set made_at = clock_timestamp(), photos = $2, missing = $3, bytes = $4
+    where known.id = $1;
+    if not found then
+        return false;
+    end if;
+    earlier := array(select known.id from events.archive as known where known.event_id = event and known.id <> $1);
+    if earlier <> '{}' then
+        perform events.remove_archives(earlier, 'a newer archive is made');
+        perform errand.enqueue('object_removal');
+    end if;
+    return true;
+end
+$$;
+comment on function events.archive_made_v1(uuid, int, int, bigint) is
+    'For the job event_archive: records that the store has an archive; returns false if it was removed';

@@ -1,0 +1,47 @@
+-- archive_status: returns the archive of an event to a participant or the host.
+--
+--   select state, photos, bytes, key, link_seconds from events.archive_status('6c1d…', 'user-18');
+--
+-- state is made, if there is an archive: key is that of its object, photos and bytes are its numbers, and missing the
+-- number of photos whose objects the store did not have. is_current is whether it has all photos of now. Without an
+-- archive, state is making or failed; events.archive makes a failed one again. link_seconds is how long a link to it
+-- may be valid: until the purge of the event, 7 days at most.
+--
+-- No row for another user, before the photos are revealed, and if nobody has asked for an archive. Raises ER422 without
+-- a user.
+create or replace function events.archive_status(event_id uuid, user_id text)
+returns table (
+    state text, photos int, missing int, bytes bigint, key text, made_at timestamptz, is_current boolean,
+    link_seconds int
+)
+language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
+#variable_conflict use_column
+begin
+    perform events.check_user('archive_status', $2);
+    return query
+    select
+        case
+            when known.made_at is not null then 'made'
+            when exists (select from errand.job where job.id = known.job_id) then 'making'
+            else 'failed'
+        end,
+        known.photos, known.missing, known.bytes, case when known.made_at is not null then known.key end,
+        known.made_at, known.made_at is not null and known.contents is not distinct from events.archive_contents($1),
+        case when known.made_at is not null then
+            greatest(0, least(604800, floor(extract(epoch from status.purge_at - clock_timestamp()))))::int
+        end
+    from events.archive as known
+    join events.event_status as status on status.id = known.event_id
+    where known.event_id = $1 and status.is_revealed
+        and (
+            status.host = $2
+            or exists (
+                select from events.participant where participant.event_id = $1 and participant.user_id = $2)
+        )
+    order by known.made_at desc nulls last, known.asked_at desc
+    limit 1;
+end
+$$;
+comment on function events.archive_status(uuid, text) is
+    'Returns the archive of an event. Example: select state, key, link_seconds from events.archive_status(''6c1d…'', '
+    '''user-18'')';
