@@ -126,6 +126,10 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // ZIP files.
+        .systemLibrary(name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"])]),
+        .target(name: "Archives", dependencies: ["CArchive"], swiftSettings: strict),
+
         // The engine.
         .target(
             name: "Errand",
@@ -163,7 +167,7 @@ let package = Package(
         .target(
             name: "Jobs",
             dependencies: [
-                "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres",
+                "Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres",
                 .product(name: "Logging", package: "swift-log"),
             ],
             path: "jobs", exclude: readmes(in: "jobs"), swiftSettings: strict),

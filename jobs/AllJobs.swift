@@ -25,7 +25,11 @@ package enum AllJobs {
                 ]
             case .pairing: [InviteExpiryHandler()]
             case .quotes: [QuoteRotationHandler(), DailyQuoteHandler(), QuoteCardHandler(images: images)]
-            case .events: [EventPurgeHandler(keptFrom: eventsKeptFrom), EventRevealHandler()]
+            case .events:
+                [
+                    EventPurgeHandler(keptFrom: eventsKeptFrom), EventRevealHandler(),
+                    EventArchiveHandler(store: store),
+                ]
             case .activity:
                 [
                     ActivityEndHandler(pushes: pushes.apns),

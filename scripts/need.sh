@@ -14,7 +14,7 @@ set -euo pipefail
 packages=()
 for group in "$@"; do
     case $group in
-        build) packages+=(pkg-config libpq-dev libvips-dev) ;;
+        build) packages+=(pkg-config libarchive-dev libpq-dev libvips-dev) ;;
         database) packages+=(postgresql) ;;
         test)
             packages+=(pgbouncer imagemagick libvips-tools libimage-exiftool-perl libheif-examples webp mate-backgrounds)

@@ -23,21 +23,22 @@ MODULES = {
     "Sources/EmbedSQLPlugin": set(),
     "Sources/ErrandImages": {"Waiting"},
     "Sources/ImageProcess": {"CSandbox", "CVips", "ErrandImages"},
+    "Sources/Archives": {"CArchive"},
     "Sources/Outbound": set(),
     "Sources/ErrandStorage": {"Outbound"},
     "Sources/ErrandPush": {"Outbound"},
     "Sources/Errand": {"EngineSchema", "Postgres", "Waiting"},
     "Sources/Web": {"Errand", "Postgres"},
     "Sources/ErrandTestKit": {"AppSchemas", "EngineSchema", "Errand", "Postgres", "Waiting"},
-    "jobs": {"Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
+    "jobs": {"Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
     "Sources/Command": {
         "AppSchemas", "CProcess", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Jobs",
         "Outbound", "Postgres", "Web"},
 }
 OURS = {
-    "AppSchemas", "CLibpq", "CProcess", "CSandbox", "CVips", "CVipsSystem", "Command", "EmbedSQL", "EngineSchema",
-    "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit", "ImageProcess", "Jobs", "Outbound",
-    "Postgres", "Waiting", "Web"}
+    "AppSchemas", "Archives", "CArchive", "CLibpq", "CProcess", "CSandbox", "CVips", "CVipsSystem", "Command",
+    "EmbedSQL", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit",
+    "ImageProcess", "Jobs", "Outbound", "Postgres", "Waiting", "Web"}
 
 # The folders of the engine, lowest first, each with the folders below it that it may use.
 ENGINE = Path("Sources/Errand")
@@ -52,7 +53,7 @@ LAYERS = {
 }
 
 # The folders whose code may use C types, and those whose code may read the environment.
-C_FOLDERS = ("Sources/Postgres/", "Sources/ImageProcess/")
+C_FOLDERS = ("Sources/Archives/", "Sources/Postgres/", "Sources/ImageProcess/")
 ENVIRONMENT_FOLDERS = ("Sources/Command/", "Sources/ErrandTestKit/")
 
 
@@ -149,9 +150,9 @@ def environment():
 
 
 def ctypes():
-    """Types of libpq and libvips stay in the module that owns them."""
+    """Types of libarchive, libpq and libvips stay in the module that owns them."""
     pattern = re.compile(
-        r"\bOpaquePointer\b|\bPG(conn|result|notify|cancel)\b|\bPQ[a-z]\w*|\bVips[A-Z]\w*|\bc?vips_\w+")
+        r"\bOpaquePointer\b|\bPG(conn|result|notify|cancel)\b|\bPQ[a-z]\w*|\bVips[A-Z]\w*|\bc?vips_\w+|\barchive_[a-z]+_[a-z_]+\(")
     for path in files("Sources/*.swift", "jobs/*.swift", "sql/*.swift"):
         if not str(path).startswith(C_FOLDERS):
             for number, line in code_lines(path):
