@@ -110,6 +110,8 @@ import Testing
         function errand.set_rate: ops
         function errand.state_of: monitor ops
         function events.add_photo: enqueuer ops
+        function events.archive: enqueuer ops
+        function events.archive_status: enqueuer ops
         function events.create: enqueuer ops
         function events.delete: enqueuer ops
         function events.delete_photo: enqueuer ops
