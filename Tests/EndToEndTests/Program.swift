@@ -51,6 +51,13 @@ final class Program {
     /// The output so far.
     var output: String { (try? String(contentsOf: log, encoding: .utf8)) ?? "" }
 
+    /// The most memory that it has had so far, in bytes; nil if it has exited.
+    var peakMemory: Int? {
+        let status = try? String(contentsOfFile: "/proc/\(process.processIdentifier)/status", encoding: .utf8)
+        let line = status?.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }
+        return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }.map { $0 << 10 }
+    }
+
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
     /// Waits until the program exits. Returns its exit code, or a signal's negative number; nil after `limit`.
