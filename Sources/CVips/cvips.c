@@ -57,6 +57,8 @@ int cvips_warm(void) {
     return failed;
 }
 
+CVipsImage *cvips_retain(CVipsImage *image) { return g_object_ref(image); }
+
 int cvips_read_header(const void *bytes, size_t count, CVipsHeader *header) {
     const char *loader = vips_foreign_find_load_buffer(bytes, count);
     if (loader == NULL) return -1;

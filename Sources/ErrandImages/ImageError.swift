@@ -52,6 +52,9 @@ public struct ImageError: Error, Hashable, Sendable {
         self.detail = String(String(line).prefix(500))
     }
 
+    /// The same error, as that of a variant.
+    package func of(variant name: String) -> ImageError { ImageError(code, "variant \(name): \(detail)") }
+
     /// Whether the same bytes would fail again. False if a retry may succeed: time limit, crash, files, no program.
     public var isPermanent: Bool {
         let passing: Set<Code> = [.timeLimit, .crashed, .unavailable, .fileAccess]

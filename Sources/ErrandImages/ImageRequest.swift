@@ -59,6 +59,22 @@ extension ImageRequest {
         }
     }
 
+    /// Throws ``ImageError/Code/invalidRequest``, with the variant and the option, where one is out of its bounds.
+    package static func check(_ variants: [String: ImageRequest]) throws(ImageError) {
+        guard variants.count <= mostVariants else {
+            throw ImageError(.invalidRequest, "at most \(mostVariants) variants, got \(variants.count)")
+        }
+        for (name, request) in variants {
+            guard 1...64 ~= name.utf8.count else {
+                throw ImageError(.invalidRequest, "a variant's name must have 1...64 bytes, and has \(name.utf8.count)")
+            }
+            do { try request.check() } catch { throw error.of(variant: name) }
+        }
+    }
+
+    /// Most variants of one photo.
+    package static let mostVariants = 8
+
     /// Throws ``ImageError/Code/invalidRequest``, with the option and its bounds, where one is out of them.
     package func check() throws(ImageError) {
         func demand(_ holds: Bool, _ what: String) throws(ImageError) {

@@ -1,14 +1,18 @@
 import CVips
 import ErrandImages
 
-/// One photo, from its bytes to those of the result.
+/// One photo, from its bytes to those of the result and the variants. It is decoded once.
 struct Compression {
     let photo: UnsafeRawBufferPointer
     let request: ImageRequest
+    let variants: [String: ImageRequest]
+    /// Size of the source, if `photo` is a part of it.
+    var sourceBytes: Int?
 
     /// - Throws: ``ImageError`` with the reason, before decoding if the header is enough to tell.
-    func run() throws(ImageError) -> (ImageReport, [UInt8]) {
+    func run() throws(ImageError) -> ImageResults {
         try request.check()
+        try ImageRequest.check(variants)
         let format = try ImageFormat(of: photo)
         // Even reading the header with libvips takes time that grows with the square of the segments.
         if format == .jpeg, let excess = JPEGSegments(photo).excess { throw ImageError(.tooComplex, excess) }
@@ -19,18 +23,17 @@ struct Compression {
             // Texts may unpack to a thousand times their size, and no picture needs them.
             let plain = chunks.withoutText(photo)
             let outcome = plain.withUnsafeBytes { bytes in
-                Result { () throws(ImageError) in try Compression(photo: bytes, request: request).run(format) }
+                let part = Compression(photo: bytes, request: request, variants: variants, sourceBytes: photo.count)
+                return Result { () throws(ImageError) in try part.run(format) }
             }
-            var made = try outcome.get()
-            made.0.sourceBytes = photo.count
-            return made
+            return try outcome.get()
         } catch {
             guard error.code == .corrupt, format.isCutShort(photo) else { throw error }
             throw ImageError(.truncated, error.detail)
         }
     }
 
-    private func run(_ format: ImageFormat) throws(ImageError) -> (ImageReport, [UInt8]) {
+    private func run(_ format: ImageFormat) throws(ImageError) -> ImageResults {
         let header = try Picture.header(of: photo)
         guard name(of: header) == format.loader else {
             throw ImageError(.notAnImage, "begins like \(format.rawValue), and is something else")
@@ -41,13 +44,33 @@ struct Compression {
         }
         let needsSRGB = header.has_profile != 0 || header.is_cmyk != 0
         let source = upright(header)
-        let picture = try decode(format, header, to: source.within(request.maxEdge), toSRGB: needsSRGB)
-        if let kept = unchangedBytes(format, header) {
-            return (report(kept.count, picture.size, format, header, quality: nil, encodes: 0), kept)
+        let largest = variants.values.map(\.maxEdge).reduce(request.maxEdge, max)
+        var picture = try decode(format, header, to: source.within(largest), toSRGB: needsSRGB)
+        // One after the other, so that beside the decoded picture there is one smaller one at most.
+        var made: [String: ImageResult] = [:]
+        for (name, variant) in variants {
+            do {
+                let smaller = try picture.shrunk(to: source.within(variant.maxEdge))
+                made[name] = try result(as: variant, smaller, format, header)
+            } catch {
+                throw error.of(variant: name)
+            }
         }
+        // From here on, the decoded picture is in memory only as long as the result needs it.
+        picture = try picture.shrunk(to: source.within(request.maxEdge))
+        return ImageResults(result: try result(as: request, picture, format, header), variants: made)
+    }
 
-        let encoded = try Encoding(request: request).run(picture, of: source)
-        return (report(encoded, format, header), encoded.bytes)
+    private func result(
+        as request: ImageRequest, _ picture: consuming Picture, _ format: ImageFormat, _ header: CVipsHeader
+    ) throws(ImageError) -> ImageResult {
+        if let kept = unchangedBytes(as: request, format, header) {
+            return ImageResult(report: report(kept.count, picture.size, as: request, format, header), bytes: kept)
+        }
+        let encoded = try Encoding(request: request).run(picture, of: upright(header))
+        var report = report(encoded.bytes.count, encoded.size, as: request, format, header)
+        (report.quality, report.encodes) = (encoded.quality, encoded.encodes)
+        return ImageResult(report: report, bytes: encoded.bytes)
     }
 
     private func decode(
@@ -78,7 +101,9 @@ struct Compression {
 
     /// The source's own pixels, and nothing else that was in the file, where they are all that was asked for: an encode
     /// would only lose quality.
-    private func unchangedBytes(_ format: ImageFormat, _ header: CVipsHeader) -> [UInt8]? {
+    private func unchangedBytes(
+        as request: ImageRequest, _ format: ImageFormat, _ header: CVipsHeader
+    ) -> [UInt8]? {
         guard format == .jpeg, request.format == .jpeg, photo.count < 2 * request.maxBytes,
             max(header.width, header.height) <= request.maxEdge, header.orientation <= 1
         else { return nil }
@@ -101,17 +126,13 @@ struct Compression {
         withUnsafeBytes(of: header.loader) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
     }
 
-    private func report(_ encoded: Encoding.Result, _ format: ImageFormat, _ header: CVipsHeader) -> ImageReport {
-        report(
-            encoded.bytes.count, encoded.size, format, header, quality: encoded.quality, encodes: encoded.encodes)
-    }
-
+    /// The report of the source's own pixels: no quality, no encodes.
     private func report(
-        _ bytes: Int, _ size: PixelSize, _ format: ImageFormat, _ header: CVipsHeader, quality: Int?, encodes: Int
+        _ bytes: Int, _ size: PixelSize, as request: ImageRequest, _ format: ImageFormat, _ header: CVipsHeader
     ) -> ImageReport {
         ImageReport(
-            bytes: bytes, width: size.width, height: size.height, quality: quality, encodes: encodes,
-            milliseconds: 0, format: request.format, sourceFormat: format, sourceWidth: Int(header.width),
-            sourceHeight: Int(header.height), sourceBytes: photo.count)
+            bytes: bytes, width: size.width, height: size.height, quality: nil, encodes: 0, milliseconds: 0,
+            format: request.format, sourceFormat: format, sourceWidth: Int(header.width),
+            sourceHeight: Int(header.height), sourceBytes: sourceBytes ?? photo.count)
     }
 }

@@ -23,21 +23,31 @@ struct Conversation {
             sandbox_allow_seconds(request.seconds)
             let outcome = Result { () throws(ImageError) in try run(request, photo) }
             switch outcome {
-            case .success(let (report, bytes)):
-                say(ResponseMessage(report: report, bytes: bytes.count, peakBytes: sandbox_peak_bytes()), then: bytes)
+            case .success(let made):
+                let (report, bytes) = (made.result.report, made.result.bytes)
+                let response = ResponseMessage(
+                    report: report, variants: made.variants.mapValues(\.report), bytes: bytes.count,
+                    peakBytes: sandbox_peak_bytes())
+                let files = made.variants.sorted { $0.key < $1.key }.map(\.value.bytes)
+                say(response, then: [bytes] + files)
             case .failure(let error):
                 say(ResponseMessage(error: error, peakBytes: sandbox_peak_bytes()))
             }
         }
     }
 
-    private func run(_ request: RequestMessage, _ photo: [UInt8]) throws(ImageError) -> (ImageReport, [UInt8]) {
+    private func run(_ request: RequestMessage, _ photo: [UInt8]) throws(ImageError) -> ImageResults {
         guard drawsCards == (request.card != nil) else {
             throw ImageError(.invalidRequest, drawsCards ? "this process draws cards" : "this process draws no cards")
         }
-        if let card = request.card { return try Card(card).encoded(as: request.request) }
+        if let card = request.card {
+            let (report, bytes) = try Card(card).encoded(as: request.request)
+            return ImageResults(result: ImageResult(report: report, bytes: bytes), variants: [:])
+        }
         let outcome = photo.withUnsafeBytes { bytes in
-            Result { () throws(ImageError) in try Compression(photo: bytes, request: request.request).run() }
+            Result { () throws(ImageError) in
+                try Compression(photo: bytes, request: request.request, variants: request.variants).run()
+            }
         }
         return try outcome.get()
     }
@@ -50,11 +60,11 @@ struct Conversation {
         return try? Frame.header(RequestMessage.self, from: json)
     }
 
-    private func say(_ header: some Encodable, then bytes: [UInt8] = []) {
+    private func say(_ header: some Encodable, then files: [[UInt8]] = []) {
         guard let head = try? Frame.head(header) else { return }
         let writer = FileHandleWriter(descriptor: output)
         writer.write(head)
-        writer.write(bytes)
+        for bytes in files { writer.write(bytes) }
     }
 
     /// The next `count` bytes of the input; nil if it ends before.

@@ -63,8 +63,10 @@ struct Picture: ~Copyable {
         return Picture(image)
     }
 
-    /// The same picture with exactly `size`.
+    /// The same picture with exactly `size`, which is no larger.
     func shrunk(to size: PixelSize) throws(ImageError) -> Picture {
+        // Nothing draws on a decoded picture, so two may have the same pixels.
+        if size == self.size { return Picture(cvips_retain(image)) }
         guard let smaller = cvips_shrink(image, Int32(size.width), Int32(size.height)) else { throw Self.failure() }
         return Picture(smaller)
     }

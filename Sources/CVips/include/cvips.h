@@ -35,6 +35,9 @@ void cvips_give_back_memory(void);
 /* The version of the loaded libvips, such as "8.14.1". */
 const char *cvips_version(void);
 
+/* The same image once more: it is valid until both are released. */
+CVipsImage *cvips_retain(CVipsImage *image);
+
 int cvips_read_header(const void *bytes, size_t count, CVipsHeader *header);
 
 /* Decodes into memory: upright, with exactly these sides, 8 bit sRGB without alpha.

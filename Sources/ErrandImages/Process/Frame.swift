@@ -4,7 +4,8 @@ import FoundationEssentials
 ///
 /// A frame is the length of its header (4 bytes, big-endian), the header as JSON, and as many bytes as the header
 /// announces. The process first sends a ``HelloMessage``. Then it replies to each ``RequestMessage``, with its photo
-/// unless it is about a card, by a ``ResponseMessage`` with the result. The end of its standard input ends the process.
+/// unless it is about a card, by a ``ResponseMessage`` with the result, and the variants by name. The end of its standard
+/// input ends the process.
 package enum Frame {
     /// Longer headers are refused: the peer isn't an `errand-image`.
     package static let longestHeader = 64 * 1024
@@ -30,7 +31,7 @@ package enum Frame {
 /// Says that a process has entered its sandbox and accepts requests.
 package struct HelloMessage: Codable, Sendable {
     /// Both sides must have the same version.
-    package static let currentVersion = 2
+    package static let currentVersion = 3
 
     package var version = HelloMessage.currentVersion
     package var libvips: String
@@ -41,6 +42,8 @@ package struct HelloMessage: Codable, Sendable {
 /// Requests the compression of one photo, whose bytes follow, or a card, for which none follow.
 package struct RequestMessage: Codable, Sendable {
     package var request: ImageRequest
+    /// What else is to be made of the photo, by name.
+    package var variants: [String: ImageRequest]
     /// The card to draw; nil for a photo.
     package var card: CardRequest?
     /// How many bytes follow.
@@ -48,26 +51,33 @@ package struct RequestMessage: Codable, Sendable {
     /// The processor time in seconds that the photo may take.
     package var seconds: UInt64
 
-    package init(request: ImageRequest, card: CardRequest? = nil, bytes: Int, seconds: UInt64) {
+    package init(
+        request: ImageRequest, variants: [String: ImageRequest] = [:], card: CardRequest? = nil, bytes: Int,
+        seconds: UInt64
+    ) {
         self.request = request
+        self.variants = variants
         self.card = card
         self.bytes = bytes
         self.seconds = seconds
     }
 }
 
-/// The outcome of a photo. The result's bytes follow; none if it failed.
+/// The outcome of a photo. The result's bytes follow, then those of the variants by name; none if it failed.
 package struct ResponseMessage: Codable, Sendable {
     package var report: ImageReport?
+    /// The reports of the variants, by name. Each says how many bytes follow.
+    package var variants: [String: ImageReport]?
     package var error: ImageError.Code?
     package var detail: String?
-    /// How many bytes follow.
+    /// How many bytes of the result follow.
     package var bytes: Int
     /// The peak resident memory of the process so far.
     package var peakBytes: UInt64
 
-    package init(report: ImageReport, bytes: Int, peakBytes: UInt64) {
+    package init(report: ImageReport, variants: [String: ImageReport] = [:], bytes: Int, peakBytes: UInt64) {
         self.report = report
+        self.variants = variants
         self.bytes = bytes
         self.peakBytes = peakBytes
     }

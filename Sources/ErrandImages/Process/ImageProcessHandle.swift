@@ -3,12 +3,6 @@ import Subprocess
 import Synchronization
 import SystemPackage
 
-/// The result of a photo.
-struct ImageResult: Sendable {
-    let report: ImageReport
-    let bytes: [UInt8]
-}
-
 /// What a process makes an image of.
 enum ImageSource: Sendable {
     case photo([UInt8])
@@ -33,7 +27,8 @@ final class ImageProcessHandle: Sendable {
     private struct Task: Sendable {
         let source: ImageSource
         let request: ImageRequest
-        let caller: CheckedContinuation<ImageResult, any Error>
+        let variants: [String: ImageRequest]
+        let caller: CheckedContinuation<ImageResults, any Error>
     }
 
     /// The state of the process, shared with the task that runs it.
@@ -92,15 +87,17 @@ extension ImageProcessHandle {
         }
     }
 
-    /// Makes the image of one photo or card.
+    /// Makes the images of one photo, or the image of a card.
     ///
     /// - Throws: ``ImageError``; `CancellationError` if the caller's task was cancelled, which ends the process.
-    func make(_ source: ImageSource, as request: ImageRequest) async throws -> ImageResult {
+    func make(
+        _ source: ImageSource, as request: ImageRequest, variants: [String: ImageRequest] = [:]
+    ) async throws -> ImageResults {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { caller in
                 let isTaken = shared.state.withLock { state in
                     if state.isOver { return false }
-                    tasks.yield(Task(source: source, request: request, caller: caller))
+                    tasks.yield(Task(source: source, request: request, variants: variants, caller: caller))
                     return true
                 }
                 if !isTaken { caller.resume(throwing: ImageError(.crashed, "the process had ended")) }
@@ -190,18 +187,25 @@ extension ImageProcessHandle {
             let clock = timer(limits.wallClock, shared, ImageError(.timeLimit, "took longer than \(limits.wallClock)"))
             do {
                 let begin = ContinuousClock.now
-                let (response, bytes) = try await exchange(task, execution.standardInputWriter, &output, limits)
+                let (response, bytes, files) = try await exchange(
+                    task, execution.standardInputWriter, &output, limits)
                 await clock.stop()
-                let verdict = ResultCheck.verdict(on: response, bytes, of: task.source, as: task.request)
+                let verdict = ResultCheck.verdict(
+                    on: response, bytes, files, of: task.source, as: task.request, variants: task.variants)
                 shared.state.withLock { state in
                     state.photos += 1
                     state.peakBytes = response.peakBytes
                     if case .failed = verdict { state.hasFailed = true }
                 }
                 switch verdict {
-                case .made(var report):
-                    report.milliseconds = begin.duration(to: .now) / .milliseconds(1)
-                    task.caller.resume(returning: ImageResult(report: report, bytes: bytes))
+                case .made(let report, let reports):
+                    let milliseconds = begin.duration(to: .now) / .milliseconds(1)
+                    task.caller.resume(
+                        returning: ImageResults(
+                            result: result(report, bytes, milliseconds),
+                            variants: reports.reduce(into: [:]) { results, variant in
+                                results[variant.key] = result(variant.value, files[variant.key] ?? [], milliseconds)
+                            }))
                 case .failed(let error):
                     task.caller.resume(throwing: error)
                 case .invalid(let reason):
@@ -217,18 +221,33 @@ extension ImageProcessHandle {
         return .closed
     }
 
+    private static func result(_ report: ImageReport, _ bytes: [UInt8], _ milliseconds: Double) -> ImageResult {
+        var report = report
+        report.milliseconds = milliseconds
+        return ImageResult(report: report, bytes: bytes)
+    }
+
     private static func exchange(
         _ task: Task, _ input: StandardInputWriter, _ output: inout FrameReader, _ limits: ImageProcessLimits
-    ) async throws -> (ResponseMessage, [UInt8]) {
+    ) async throws -> (ResponseMessage, [UInt8], [String: [UInt8]]) {
         let photo = task.source.bytes
         let request = RequestMessage(
-            request: task.request, card: task.source.card, bytes: photo.count, seconds: limits.processorSeconds)
+            request: task.request, variants: task.variants, card: task.source.card, bytes: photo.count,
+            seconds: limits.processorSeconds)
         _ = try await input.write(try Frame.head(request))
         if !photo.isEmpty { _ = try await input.write(photo) }
         let response = try await output.header(ResponseMessage.self)
         // A larger result isn't one of an `errand-image`.
         guard 0..<max(task.request.maxBytes, photo.count + 1) ~= response.bytes else { throw FrameReader.Broken() }
-        return (response, try await output.take(response.bytes))
+        let bytes = try await output.take(response.bytes)
+        var files: [String: [UInt8]] = [:]
+        for (name, report) in (response.variants ?? [:]).sorted(by: { $0.key < $1.key }) {
+            guard let request = task.variants[name], 0..<request.maxBytes ~= report.bytes else {
+                throw FrameReader.Broken()
+            }
+            files[name] = try await output.take(report.bytes)
+        }
+        return (response, bytes, files)
     }
 
     /// The error for the way in which a process ended.

@@ -73,7 +73,35 @@ extension ImageProcessPool {
     public func compress(
         _ photo: [UInt8], as request: ImageRequest = ImageRequest()
     ) async throws -> (report: ImageReport, bytes: [UInt8]) {
+        let result = try await compress(photo, as: request, variants: [:]).result
+        return (result.report, result.bytes)
+    }
+
+    /// Compresses a photo that is in memory, and makes variants of it, such as a thumbnail, from the same decoded
+    /// pixels.
+    ///
+    /// ```swift
+    /// var thumb = ImageRequest()
+    /// (thumb.maxEdge, thumb.maxBytes, thumb.format) = (320, 40_000, .webp)
+    /// let images = try await pool.compress(photo, variants: ["thumb": thumb])
+    /// try ImageFile.write(images.variants["thumb"]!.bytes)
+    /// ```
+    /// A variant costs its own resize and encodes, a few milliseconds for a thumbnail, and no decoding. Its report's
+    /// `milliseconds` are those of the whole call. All are made, or none.
+    ///
+    /// - Parameters:
+    ///   - photo: the bytes of a JPEG, PNG, WebP, GIF, HEIC or AVIF file.
+    ///   - request: the format, the budget and the longest side of the result. Its `background` and `maxPixels` are
+    ///     those of the variants, too.
+    ///   - variants: what else is to be made, by a name of 1 to 64 bytes; at most 8.
+    /// - Returns: the result, and the variants by name.
+    /// - Throws: ``ImageError``, whose detail names the variant if one is the cause, or `CancellationError` if the task
+    ///   was cancelled; the process is killed then.
+    public func compress(
+        _ photo: [UInt8], as request: ImageRequest = ImageRequest(), variants: [String: ImageRequest]
+    ) async throws -> ImageResults {
         try request.check()
+        try ImageRequest.check(variants)
         guard photo.count <= configuration.limits.inputBytes else {
             throw ImageError(.tooLargeInput, "\(photo.count) bytes, at most \(configuration.limits.inputBytes)")
         }
@@ -83,9 +111,9 @@ extension ImageProcessPool {
         return try await places.with(1) {
             let start = ContinuousClock.now
             do {
-                let result = try await compress(photo, as: request, with: executable)
+                let results = try await compress(photo, as: request, variants, with: executable)
                 metrics?.finished(nil, took: .now - start)
-                return result
+                return results
             } catch {
                 metrics?.finished(error, took: .now - start)
                 throw error
@@ -94,15 +122,15 @@ extension ImageProcessPool {
     }
 
     private func compress(
-        _ photo: [UInt8], as request: ImageRequest, with executable: FilePath
-    ) async throws -> (report: ImageReport, bytes: [UInt8]) {
+        _ photo: [UInt8], as request: ImageRequest, _ variants: [String: ImageRequest], with executable: FilePath
+    ) async throws -> ImageResults {
         let process = takeProcess(executable)
         do {
-            return try await compress(photo, as: request, in: process)
+            return try await compress(photo, as: request, variants, in: process)
         } catch let error as ImageError where process.isUsed && [.crashed, .memoryLimit].contains(error.code) {
             // An earlier photo may have damaged the process. In a new process, only this photo can be the cause.
             logger.notice("Image process ended, trying the photo in a new one", metadata: ["error": "\(error)"])
-            return try await compress(photo, as: request, in: newProcess(executable))
+            return try await compress(photo, as: request, variants, in: newProcess(executable))
         }
     }
 
@@ -135,7 +163,7 @@ extension ImageProcessPool {
         return try await places.with(1) {
             let process = ImageProcessHandle(executable: executable, limits: configuration.limits, drawsCards: true)
             defer { process.close() }
-            let result = try await process.make(.card(card), as: request)
+            let result = try await process.make(.card(card), as: request).result
             return (result.report, result.bytes)
         }
     }
@@ -149,8 +177,8 @@ extension ImageProcessPool {
     }
 
     private func compress(
-        _ photo: [UInt8], as request: ImageRequest, in process: ImageProcessHandle
-    ) async throws -> (report: ImageReport, bytes: [UInt8]) {
+        _ photo: [UInt8], as request: ImageRequest, _ variants: [String: ImageRequest], in process: ImageProcessHandle
+    ) async throws -> ImageResults {
         busy += 1
         metrics?.processes(busy: busy, idle: idle.count)
         defer {
@@ -159,8 +187,7 @@ extension ImageProcessPool {
             metrics?.processes(busy: busy, idle: idle.count)
         }
         do {
-            let result = try await process.make(.photo(photo), as: request)
-            return (result.report, result.bytes)
+            return try await process.make(.photo(photo), as: request, variants: variants)
         } catch {
             try Task.checkCancellation()
             throw error

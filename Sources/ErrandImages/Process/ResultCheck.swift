@@ -1,33 +1,54 @@
 /// Validates the response of a process. A photo may have taken the process over, so nothing is trusted unchecked.
 enum ResultCheck {
     enum Verdict {
-        /// The bytes are a picture of the requested format, with the size of the report.
-        case made(ImageReport)
+        /// The bytes are pictures of the requested formats, with the sizes of the reports.
+        case made(ImageReport, [String: ImageReport])
         /// The photo can't be compressed, for a reason that a process may report.
         case failed(ImageError)
         /// The response is invalid: the process is killed.
         case invalid(String)
     }
 
+    /// - Parameter files: the bytes of the variants, by name.
     static func verdict(
-        on response: ResponseMessage, _ bytes: [UInt8], of source: ImageSource, as request: ImageRequest
+        on response: ResponseMessage, _ bytes: [UInt8], _ files: [String: [UInt8]] = [:], of source: ImageSource,
+        as request: ImageRequest, variants: [String: ImageRequest] = [:]
     ) -> Verdict {
         guard let report = response.report else {
-            guard let code = response.error, reasons.contains(code), bytes.isEmpty else {
+            guard let code = response.error, reasons.contains(code), bytes.isEmpty, files.isEmpty else {
                 return .invalid("it failed for no reason of its own")
             }
             return .failed(ImageError(code, response.detail ?? ""))
         }
+        let reports = response.variants ?? [:]
+        guard Set(reports.keys) == Set(variants.keys), Set(files.keys) == Set(variants.keys) else {
+            return .invalid("its variants are others than those requested")
+        }
+        if let objection = objection(to: report, bytes, of: source, as: request) {
+            return .invalid("its result \(objection)")
+        }
+        for (name, request) in variants {
+            if let objection = objection(to: reports[name]!, files[name]!, of: source, as: request) {
+                return .invalid("its variant \(name) \(objection)")
+            }
+        }
+        return .made(report, reports)
+    }
+
+    /// What is wrong with a picture of the response; nil if nothing is.
+    private static func objection(
+        to report: ImageReport, _ bytes: [UInt8], of source: ImageSource, as request: ImageRequest
+    ) -> String? {
         guard report.format == request.format, report.bytes == bytes.count, bytes.count < request.maxBytes,
             let format = try? ImageFormat(of: bytes), format.rawValue == request.format.rawValue
         else {
-            return .invalid("its result is no \(request.format.rawValue) of the bytes that it names")
+            return "is no \(request.format.rawValue) of the bytes that it names"
         }
         let size = PixelSize(width: report.width, height: report.height)
         guard (1...request.maxEdge).contains(size.width), (1...request.maxEdge).contains(size.height),
             sizes(of: bytes, request.format).contains(size)
         else {
-            return .invalid("its result has other sides than it names")
+            return "has other sides than it names"
         }
         // A card is its own source.
         let sourceBytes = source.card == nil ? source.bytes : bytes
@@ -35,9 +56,9 @@ enum ResultCheck {
             report.sourceWidth > 0, report.sourceHeight > 0, report.encodes >= 0,
             report.quality.map({ (1...100).contains($0) }) ?? true
         else {
-            return .invalid("its report is of another source")
+            return "has a report of another source"
         }
-        return .made(report)
+        return nil
     }
 
     /// The codes of failures that a process finds itself.

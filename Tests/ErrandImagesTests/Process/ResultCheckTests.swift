@@ -102,7 +102,7 @@ import Testing
         binmode STDIN;
         binmode STDOUT;
         sub answer { print pack('N', length $_[0]), @_ }
-        answer('{"version":2,"libvips":"8"}', '');
+        answer('{"version":3,"libvips":"8"}', '');
         while (read(STDIN, my $length, 4) == 4) {
             read(STDIN, my $order, unpack('N', $length));
             read(STDIN, my $photo, $1) if $order =~ /"bytes":(\d+)/;

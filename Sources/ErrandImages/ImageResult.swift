@@ -1,0 +1,25 @@
+/// A picture that was made: its bytes, and what is to know of them.
+public struct ImageResult: Sendable {
+    /// The size, the quality, and the source.
+    public let report: ImageReport
+    /// The bytes of the file.
+    public let bytes: [UInt8]
+
+    package init(report: ImageReport, bytes: [UInt8]) {
+        self.report = report
+        self.bytes = bytes
+    }
+}
+
+/// All pictures that were made of one photo.
+public struct ImageResults: Sendable {
+    /// The result.
+    public let result: ImageResult
+    /// The variants, by name.
+    public let variants: [String: ImageResult]
+
+    package init(result: ImageResult, variants: [String: ImageResult]) {
+        self.result = result
+        self.variants = variants
+    }
+}
