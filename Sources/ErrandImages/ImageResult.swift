@@ -18,8 +18,12 @@ public struct ImageResults: Sendable {
     /// The variants, by name.
     public let variants: [String: ImageResult]
 
-    package init(result: ImageResult, variants: [String: ImageResult]) {
+    /// How often the photo was decoded, as the process says: once; twice if its profile could not be used.
+    package let decodes: Int
+
+    package init(result: ImageResult, variants: [String: ImageResult], decodes: Int) {
         self.result = result
         self.variants = variants
+        self.decodes = decodes
     }
 }

@@ -45,6 +45,7 @@ struct Compression {
         let needsSRGB = header.has_profile != 0 || header.is_cmyk != 0
         let source = upright(header)
         let largest = variants.values.map(\.maxEdge).reduce(request.maxEdge, max)
+        let before = Picture.decodes
         var picture = try decode(format, header, to: source.within(largest), toSRGB: needsSRGB)
         // One after the other, so that beside the decoded picture there is one smaller one at most.
         var made: [String: ImageResult] = [:]
@@ -58,7 +59,9 @@ struct Compression {
         }
         // From here on, the decoded picture is in memory only as long as the result needs it.
         picture = try picture.shrunk(to: source.within(request.maxEdge))
-        return ImageResults(result: try result(as: request, picture, format, header), variants: made)
+        return ImageResults(
+            result: try result(as: request, picture, format, header), variants: made,
+            decodes: Picture.decodes - before)
     }
 
     private func result(

@@ -26,8 +26,8 @@ struct Conversation {
             case .success(let made):
                 let (report, bytes) = (made.result.report, made.result.bytes)
                 let response = ResponseMessage(
-                    report: report, variants: made.variants.mapValues(\.report), bytes: bytes.count,
-                    peakBytes: sandbox_peak_bytes())
+                    report: report, variants: made.variants.mapValues(\.report), decodes: made.decodes,
+                    bytes: bytes.count, peakBytes: sandbox_peak_bytes())
                 let files = made.variants.sorted { $0.key < $1.key }.map(\.value.bytes)
                 say(response, then: [bytes] + files)
             case .failure(let error):
@@ -42,7 +42,7 @@ struct Conversation {
         }
         if let card = request.card {
             let (report, bytes) = try Card(card).encoded(as: request.request)
-            return ImageResults(result: ImageResult(report: report, bytes: bytes), variants: [:])
+            return ImageResults(result: ImageResult(report: report, bytes: bytes), variants: [:], decodes: 0)
         }
         let outcome = photo.withUnsafeBytes { bytes in
             Result { () throws(ImageError) in

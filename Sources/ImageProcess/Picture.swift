@@ -9,6 +9,9 @@ struct Picture: ~Copyable {
 
     deinit { cvips_release(image) }
 
+    /// How many photos this process has decoded. It has one thread.
+    nonisolated(unsafe) private(set) static var decodes = 0
+
     var size: PixelSize { PixelSize(width: Int(cvips_width(image)), height: Int(cvips_height(image))) }
 
     /// Bytes that a JPEG of it is expected to have at each level.
@@ -35,6 +38,7 @@ struct Picture: ~Copyable {
         }
         defer { cvips_release(source) }
         guard cvips_has_three_bytes(source) != 0 else { return nil }
+        decodes += 1
         guard let picture = cvips_blank(source, Int32(stored.width)) else { throw failure() }
         defer { cvips_release(picture) }
         guard let rows = cvips_rows(source) else { throw failure() }
@@ -53,6 +57,7 @@ struct Picture: ~Copyable {
     static func decode(
         _ photo: UnsafeRawBufferPointer, to size: PixelSize, toSRGB: Bool, background: ImageRequest.Colour
     ) throws(ImageError) -> Picture {
+        decodes += 1
         let colour = [Double(background.red), Double(background.green), Double(background.blue)]
         guard
             let image = cvips_decode(

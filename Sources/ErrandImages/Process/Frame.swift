@@ -68,6 +68,8 @@ package struct ResponseMessage: Codable, Sendable {
     package var report: ImageReport?
     /// The reports of the variants, by name. Each says how many bytes follow.
     package var variants: [String: ImageReport]?
+    /// How often the photo was decoded.
+    package var decodes: Int?
     package var error: ImageError.Code?
     package var detail: String?
     /// How many bytes of the result follow.
@@ -75,8 +77,11 @@ package struct ResponseMessage: Codable, Sendable {
     /// The peak resident memory of the process so far.
     package var peakBytes: UInt64
 
-    package init(report: ImageReport, variants: [String: ImageReport] = [:], bytes: Int, peakBytes: UInt64) {
+    package init(
+        report: ImageReport, variants: [String: ImageReport] = [:], decodes: Int = 1, bytes: Int, peakBytes: UInt64
+    ) {
         self.report = report
+        self.decodes = decodes
         self.variants = variants
         self.bytes = bytes
         self.peakBytes = peakBytes

@@ -205,7 +205,8 @@ extension ImageProcessHandle {
                             result: result(report, bytes, milliseconds),
                             variants: reports.reduce(into: [:]) { results, variant in
                                 results[variant.key] = result(variant.value, files[variant.key] ?? [], milliseconds)
-                            }))
+                            },
+                            decodes: response.decodes ?? 0))
                 case .failed(let error):
                     task.caller.resume(throwing: error)
                 case .invalid(let reason):

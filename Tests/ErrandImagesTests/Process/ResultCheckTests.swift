@@ -7,11 +7,18 @@ import Testing
     @Test("accepts bytes that are the reported picture", arguments: ImageRequest.Format.allCases)
     func believed(format: ImageRequest.Format) throws {
         let case_ = try Case(format)
-        guard case .made(let report) = case_.verdict() else {
+        guard case .made(let report, _) = case_.verdict() else {
             Issue.record("\(case_.verdict())")
             return
         }
         #expect(report == case_.report)
+        var two = case_
+        two.addVariant { _ in }
+        guard case .made(_, let variants) = two.verdict() else {
+            Issue.record("\(two.verdict())")
+            return
+        }
+        #expect(variants == ["thumb": case_.report])
     }
 
     @Test(
@@ -25,6 +32,9 @@ import Testing
             { $0.request.maxBytes = $0.bytes.count }, { $0.request.maxEdge = 39 },
             { $0.request.format = $0.request.format == .jpeg ? .webp : .jpeg },
             { $0.report.format = $0.report.format == .jpeg ? .webp : .jpeg },
+            { $0.variants["thumb"] = $0.request }, { $0.reports["thumb"] = $0.report },
+            { $0.files["thumb"] = $0.bytes }, { $0.addVariant { $0.report.width += 1 } },
+            { $0.addVariant { $0.bytes += [0] } }, { $0.addVariant { $0.request.maxEdge = 39 } },
             { $0.report.sourceBytes = 17 }, { $0.report.sourceFormat = .gif }, { $0.report.quality = 101 },
         ]
         for (number, change) in changes.enumerated() {
@@ -78,6 +88,16 @@ import Testing
         var request = ImageRequest()
         var report: ImageReport
         var bytes: [UInt8]
+        var variants: [String: ImageRequest] = [:]
+        var reports: [String: ImageReport] = [:]
+        var files: [String: [UInt8]] = [:]
+
+        /// Adds the result as a variant, changed.
+        mutating func addVariant(_ change: (inout Case) -> Void) {
+            var other = self
+            change(&other)
+            (variants["thumb"], reports["thumb"], files["thumb"]) = (other.request, other.report, other.bytes)
+        }
 
         init(_ format: ImageRequest.Format) throws {
             photo = try Samples.magick("-size 40x30 plasma:", as: "png")
@@ -90,8 +110,8 @@ import Testing
 
         func verdict() -> ResultCheck.Verdict {
             ResultCheck.verdict(
-                on: ResponseMessage(report: report, bytes: bytes.count, peakBytes: 1), bytes, of: .photo(photo),
-                as: request)
+                on: ResponseMessage(report: report, variants: reports, bytes: bytes.count, peakBytes: 1), bytes, files,
+                of: .photo(photo), as: request, variants: variants)
         }
     }
 
