@@ -132,7 +132,11 @@ struct Picture: ~Copyable {
             }
         guard failed == 0, let bytes else { throw Self.failure() }
         defer { cvips_free(bytes) }
-        return Array(UnsafeRawBufferPointer(start: bytes, count: count))
+        let file = Array(UnsafeRawBufferPointer(start: bytes, count: count))
+        guard format == .webp else { return file }
+        // libvips adds an EXIF of its own, even with the option "strip" (8.14.1).
+        guard let bare = WebPChunks.pictureAlone(file) else { throw ImageError(.corrupt, "the encoder made no WebP") }
+        return bare
     }
 
     /// The last failure of libvips, as an error code.
