@@ -19,8 +19,9 @@ struct ImageCompression: Job {
 
 /// Reads the original from the store, compresses it in a child process, and enqueues the upload of the result.
 ///
-/// The result, its record, the upload job and the completion of this job commit together. So a photo is compressed
-/// once, and its result is kept even if the store fails afterwards.
+/// The result, the variants, their records, the upload job and the completion of this job commit together. So a photo is
+/// compressed once, and its result is kept even if the store fails afterwards. A failed attempt leaves nothing, neither
+/// in the database nor in the store.
 struct ImageCompressionHandler: JobHandler {
     let store: any ObjectStore
     let images: ImageProcessPool
@@ -43,20 +44,24 @@ struct ImageCompressionHandler: JobHandler {
         let found = try await context.database.query(
             Statement(
                 """
-                select source_key, state, bytes, is_delivered, max_bytes, max_edge, format
+                select source_key, state, bytes, is_delivered, max_bytes, max_edge, format, variants
                 from media.photo_to_compress_v1($1)
                 """, [job.photo]))
         guard
-            let (source, state, waiting, isDelivered, maxBytes, maxEdge, formatName) = try found.first?.decode(
-                String.self, String.self, Bytes?.self, Bool.self, Int.self, Int.self, String.self)
+            let (source, state, waiting, isDelivered, maxBytes, maxEdge, formatName, wanted) = try found.first?.decode(
+                String.self, String.self, Bytes?.self, Bool.self, Int.self, Int.self, String.self, JSONB.self)
         else { return .cancel(reason: "photo \(job.photo) is gone") }
         if state == "compressed" { return .done }
-        var request = ImageRequest()
-        (request.maxBytes, request.maxEdge) = (maxBytes, maxEdge)
-        guard let format = ImageRequest.Format(rawValue: formatName) else {
+        guard let request = ImageRequest(maxBytes: maxBytes, maxEdge: maxEdge, format: formatName) else {
             return try await failed(job, "invalid_request: this worker makes no \(formatName)", in: context)
         }
-        request.format = format
+        var variants: [String: ImageRequest] = [:]
+        for variant in try wanted.decode([WantedVariant].self) {
+            guard let request = variant.request else {
+                return try await failed(job, "invalid_request: this worker makes no \(variant.format)", in: context)
+            }
+            variants[variant.name] = request
+        }
         let original: [UInt8]
         do {
             original = try await self.original(at: source, waiting: waiting?.bytes)
@@ -67,15 +72,21 @@ struct ImageCompressionHandler: JobHandler {
         } catch {
             throw error.hiding(source)
         }
-        let (report, bytes) = try await context.withMemory(ImageProcessPool.memory(for: original)) {
-            try await images.compress(original, as: request)
+        let made = try await context.withMemory(ImageProcessPool.memory(for: original)) {
+            try await images.compress(original, as: request, variants: variants)
         }
-        let result = try ObjectKey("photos/\(job.photo.uuidString.lowercased()).\(format.fileExtension)")
+        let report = made.result.report
+        let result = try ObjectKey("photos/\(job.photo.uuidString.lowercased()).\(request.format.fileExtension)")
+        let records = made.variants.map { MadeVariant(name: $0.key, report: $0.value.report) }
+        let files = made.variants.map { Bytes($0.value.bytes) }
         return try await context.transaction { transaction in
             let reply = try await transaction.query(
                 Statement(
-                    "select media.compressed_v1($1, $2, $3, $4)",
-                    [job.photo, result.text, try JSONB(encoding: report), Bytes(bytes)])
+                    "select media.compressed_v1($1, $2, $3, $4, $5, $6)",
+                    [
+                        job.photo, result.text, try JSONB(encoding: report), Bytes(made.result.bytes),
+                        try JSONB(encoding: records), files,
+                    ])
             ).scalar(String.self)
             return reply == "gone" ? .cancel(reason: "photo \(job.photo) is gone") : try .done(report)
         }
@@ -133,6 +144,38 @@ extension ImageCompressionHandler {
         } catch {
             context.logger.warning("Photo's failure not recorded", metadata: ["error": "\(error)"])
         }
+    }
+}
+
+// MARK: - Variants
+/// An element of `variants` in `media.photo`.
+private struct WantedVariant: Decodable {
+    let name: String
+    let maxBytes: Int
+    let maxEdge: Int
+    let format: String
+
+    var request: ImageRequest? { ImageRequest(maxBytes: maxBytes, maxEdge: maxEdge, format: format) }
+
+    private enum CodingKeys: String, CodingKey {
+        case name, format
+        case maxBytes = "max_bytes"
+        case maxEdge = "max_edge"
+    }
+}
+
+/// An element of what `media.compressed_v1` records.
+private struct MadeVariant: Encodable {
+    let name: String
+    let report: ImageReport
+}
+
+extension ImageRequest {
+    /// Nil for a format that this version doesn't make.
+    fileprivate init?(maxBytes: Int, maxEdge: Int, format: String) {
+        guard let format = Format(rawValue: format) else { return nil }
+        self.init()
+        (self.maxBytes, self.maxEdge, self.format) = (maxBytes, maxEdge, format)
     }
 }
 

@@ -20,6 +20,8 @@ struct UploadRetry: Job {
 /// Puts the bytes that are staged in the database into the store, and compares them with an existing object. The staged
 /// bytes are deleted only in the transaction that records the upload.
 ///
+/// The variants of a photo are stored before its result, and recorded with it. So whoever finds the result finds them.
+///
 /// After any failure in between (a lost reply of the store or the database, or a killed worker), the next attempt finds
 /// the object and goes on. The key and the bytes are the same each time, and a put never replaces an object unless the
 /// app has asked for that.
@@ -47,37 +49,89 @@ struct UploadRetryHandler: JobHandler {
         let found = try await context.database.query(
             Statement(
                 """
-                select key, type, sha256, bytes, revision, is_done, replaces, confirm_in
+                select key, type, sha256, bytes, revision, is_done, replaces, confirm_in, variants
                 from media.upload_to_store_v1($1)
                 """, [job.upload]))
         guard
-            let (keyText, type, sha256, staged, revision, isDone, replaces, confirmIn) = try found.first?.decode(
-                String.self, String.self, String.self, Bytes?.self, Int.self, Bool.self, Bool.self, Double?.self)
+            let (keyText, type, sha256, staged, revision, isDone, replaces, confirmIn, variants) = try found.first?
+                .decode(
+                    String.self, String.self, String.self, Bytes?.self, Int.self, Bool.self, Bool.self, Double?.self,
+                    Int.self)
         else {
             return .cancel(reason: "upload \(job.upload) is gone")
         }
         if isDone { return .done }
-        guard let bytes = staged?.bytes else { return .fail(reason: "source_missing: its bytes are gone") }
-        guard "\(ContentHash(of: bytes))" == sha256 else {
-            return .fail(reason: "source_changed: its bytes are not those that were handed over (SHA-256 \(sha256))")
+        let object = Staged(key: keyText, type: type, sha256: sha256, bytes: staged?.bytes)
+        if let reason = object.flaw { return .fail(reason: reason) }
+        var keys: [ObjectKey] = []
+        if variants > 0 {
+            var last = ""
+            while let (name, variant) = try await self.variant(of: job, after: last, in: context) {
+                if let reason = variant.flaw { return .fail(reason: reason) }
+                keys.append(try await put(variant, replaces: false, of: job, in: context))
+                last = name
+            }
         }
-        let key = try ObjectKey(keyText)
+        keys.append(try await put(object, replaces: replaces, of: job, in: context))
+        let stored = Stored(
+            keys: keys, size: object.bytes?.count ?? 0, revision: revision, confirmIn: confirmIn)
+        return try await record(job, stored, in: context)
+    }
+
+    /// Returns the variant after the one of that name, and its name; nil after the last one. One is in memory at a time.
+    private func variant(
+        of job: UploadRetry, after name: String, in context: JobContext
+    ) async throws -> (String, Staged)? {
+        let found = try await context.database.query(
+            Statement(
+                "select name, key, type, sha256, bytes from media.variant_to_store_v1($1, $2)", [job.upload, name]))
+        guard
+            let (name, key, type, sha256, bytes) = try found.first?.decode(
+                String.self, String.self, String.self, String.self, Bytes?.self)
+        else { return nil }
+        return (name, Staged(key: key, type: type, sha256: sha256, bytes: bytes?.bytes))
+    }
+
+    /// Stores an object without a flaw. Returns its key.
+    private func put(
+        _ object: Staged, replaces: Bool, of job: UploadRetry, in context: JobContext
+    ) async throws -> ObjectKey {
+        let key = try ObjectKey(object.key)
+        let (bytes, type) = (object.bytes ?? [], ContentType(rawValue: object.type))
         do {
             if replaces {
-                try await store.put(bytes, at: key, type: ContentType(rawValue: type))
-            } else if try await !store.putOnce(bytes, at: key, type: ContentType(rawValue: type)) {
+                try await store.put(bytes, at: key, type: type)
+            } else if try await !store.putOnce(bytes, at: key, type: type) {
                 context.logger.info("the object already exists", metadata: ["upload": "\(job.upload)"])
             }
         } catch {
-            throw error.hiding(keyText)
+            throw error.hiding(object.key)
         }
-        let stored = Stored(key: key, size: bytes.count, revision: revision, confirmIn: confirmIn)
-        return try await record(job, stored, in: context)
+        return key
+    }
+
+    /// An object as the database has it.
+    private struct Staged {
+        let key: String
+        let type: String
+        let sha256: String
+        let bytes: [UInt8]?
+
+        /// Why it can't be stored; nil if it can.
+        var flaw: String? {
+            guard let bytes else { return "source_missing: its bytes are gone" }
+            guard "\(ContentHash(of: bytes))" == sha256 else {
+                return "source_changed: its bytes are not those that were handed over (SHA-256 \(sha256))"
+            }
+            return nil
+        }
     }
 
     /// What the store has now.
     private struct Stored {
-        let key: ObjectKey
+        /// Of the variants, and of the upload at the end.
+        let keys: [ObjectKey]
+        /// Size of the upload.
         let size: Int
         let revision: Int
         /// The seconds after which it is to be stored once more; nil if once is enough.
@@ -89,7 +143,7 @@ struct UploadRetryHandler: JobHandler {
             let reply = try await transaction.query(
                 Statement(
                     "select media.delivered_v1($1, $2, $3::int4, $4)",
-                    [job.upload, stored.key.text, stored.revision, stored.confirmIn == nil])
+                    [job.upload, stored.keys.last?.text, stored.revision, stored.confirmIn == nil])
             ).scalar(String.self)
             switch reply {
             case "kept":
@@ -99,11 +153,13 @@ struct UploadRetryHandler: JobHandler {
                 // The job of the new bytes stores those.
                 return .cancel(reason: "upload \(job.upload) got other bytes while it was stored")
             default:
-                // The upload was deleted while it ran, so the object has no row.
-                do throws(StorageError) {
-                    try await store.delete(stored.key)
-                } catch {
-                    throw error.hiding(stored.key.text)
+                // The upload was deleted while it ran, so the objects have no rows.
+                for key in stored.keys {
+                    do throws(StorageError) {
+                        try await store.delete(key)
+                    } catch {
+                        throw error.hiding(key.text)
+                    }
                 }
                 return .cancel(reason: "upload \(job.upload) was removed while it was stored")
             }

@@ -1,4 +1,5 @@
--- delivered_v1: records that the store has an upload, and deletes its bytes here. Photos that failed because they
+-- delivered_v1: records that the store has an upload and, of a photo's result, all variants of the photo. Deletes their
+-- bytes here. Photos that failed because they
 -- lacked this original are compressed again. An original that no photo needs any more is listed for removal.
 --
 -- revision is that of the stored bytes. With is_last = false they stay here, because they are stored once more. Returns
@@ -47,6 +48,9 @@ begin
             bytes = case when not is_last then known.bytes end,
             confirm_at = case when not is_last then known.confirm_at end
         where id = known.id;
+        if is_last then
+            update media.variant set bytes = null where variant.photo = known.photo;
+        end if;
         perform media.original_arrived(delivered_v1.key);
         perform media.remove_original(original);
         perform media.remove_original(delivered_v1.key);

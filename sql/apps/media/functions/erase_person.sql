@@ -30,7 +30,9 @@ begin
     insert into media.receipt (reason, people, photos)
     values ('erasure', 1, cardinality(photos))
     returning id into receipt;
-    select count(*) into results from media.upload where photo = any (photos);
+    select (select count(*) from media.upload where photo = any (photos))
+        + (select count(*) from media.variant where photo = any (photos))
+    into results;
     perform media.remove_photos(photos, reason, receipt);
     -- Handed over for no photo, or for another owner's.
     perform from media.upload where id = any (uploads) order by id for update;

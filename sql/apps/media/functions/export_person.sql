@@ -15,7 +15,13 @@ begin
                 jsonb_agg(
                     jsonb_strip_nulls(
                         to_jsonb(known) - '{owner,job_id,percent,encodes,milliseconds}'::text[]
-                        || jsonb_build_object('idempotency_key', photo.idempotency_key))
+                        || jsonb_build_object(
+                            'idempotency_key', photo.idempotency_key,
+                            'variants', (
+                                select jsonb_agg(
+                                    to_jsonb(variant) - '{photo,quality,delivered_at}'::text[] order by name)
+                                from media.variant_status as variant
+                                where variant.photo = known.id)))
                     order by known.submitted_at, known.id) as rows
             from media.photo_status as known
             join media.photo on photo.id = known.id

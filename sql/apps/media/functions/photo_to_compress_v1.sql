@@ -4,12 +4,13 @@
 -- has put it into the store, and nothing has removed it since.
 create or replace function media.photo_to_compress_v1(photo uuid)
 returns table (
-    source_key text, state text, bytes bytea, is_delivered boolean, max_bytes int, max_edge int, format text
+    source_key text, state text, bytes bytea, is_delivered boolean, max_bytes int, max_edge int, format text,
+    variants jsonb
 )
 language sql stable security definer set search_path = pg_catalog, media, pg_temp as $$
     select known.source_key, known.state, upload.bytes,
         coalesce(upload.delivered_at is not null and upload.removed_at is null, false), known.max_bytes, known.max_edge,
-        known.format
+        known.format, known.variants
     from media.photo as known
     left join media.upload on upload.key = known.source_key and known.state <> 'compressed'
     where known.id = photo_to_compress_v1.photo

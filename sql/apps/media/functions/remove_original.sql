@@ -1,6 +1,6 @@
 -- remove_original: lists the object of a key for removal if it is the original of photos, all of whose results are
--- stored, and if none of them keeps it. It stays if it is also the result of a photo, or if its upload is not stored
--- yet: the delivery of that upload calls this again.
+-- stored, and if none of them keeps it. It stays if it is also the result or a variant of a photo, or if its upload is
+-- not stored yet: the delivery of that upload calls this again.
 --
 -- The caller has locked the photos of that original. Returns whether it is listed now.
 create or replace function media.remove_original(key text) returns boolean
@@ -19,7 +19,8 @@ begin
         or exists (
             select from media.upload
             where upload.key = remove_original.key
-                and (photo is not null or delivered_at is null or confirm_at is not null))
+                and (delivered_at is null or confirm_at is not null))
+        or media.is_result(remove_original.key)
     then
         return false;
     end if;

@@ -39,7 +39,7 @@ begin
                 from media.photo as other
                 where other.source_key = removed.source_key and other.original_removed_at is null
             ) as is_shared,
-            exists (select from media.upload where key = removed.source_key and photo is not null) as is_result,
+            media.is_result(source_key) as is_result,
             -- What an app has put in place of the original.
             exists (
                 select from media.upload where key = removed.source_key and photo is null and removed_at is null
@@ -61,7 +61,7 @@ begin
     from (
         select key, false as in_flight from unnest(own) as key
         union all
-        select result_key, false from media.photo where id = any (remove_photos.photos) and result_key is not null
+        select key, in_flight from media.result_keys(remove_photos.photos)
         union all
         select key, delivered_at is null or confirm_at is not null from media.upload where id = any (uploads)
     ) as object

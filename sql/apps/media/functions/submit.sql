@@ -3,6 +3,9 @@
 --   select media.submit('uploads/2026/4711.heic', owner => 'user-17', idempotency_key => 'upload-4711');
 --   select media.submit('uploads/2026/4711.heic', keep_original => true);
 --   select media.submit('uploads/2026/4711.heic', max_bytes => 100000, max_edge => 512, format => 'webp');
+--   select media.submit(
+--       'uploads/2026/4711.heic',
+--       variants => '[{"name": "thumb", "max_edge": 320, "max_bytes": 40000, "format": "webp"}]');
 --
 -- Returns the photo's id; media.photo_status shows its state. The original may also be an upload of media.submit_upload
 -- that is not stored yet. Without an idempotency_key each call creates a photo. With one, the same call returns the
@@ -15,11 +18,15 @@
 -- The result has fewer than max_bytes bytes (1,000 to 16,777,216), at most max_edge pixels on its longer side (16 to
 -- 16,384), and the format jpeg, webp or avif.
 --
+-- variants are up to four smaller results, such as a thumbnail, made of the same decoded original and stored before the
+-- result: each has a name of its own (1 to 32 of a-z 0-9 _ -) and a max_edge; max_bytes and format are those of the
+-- result where they are left out. Order means nothing. media.variant_status has their keys.
+--
 -- Raises ER422 for an invalid key (keys are parts of letters, digits and . _ - + @, joined by slashes, none of them
--- beginning with a dot), for an owner or idempotency_key that is not 1 to 200 characters long, and for a max_bytes,
--- max_edge or format out of bounds; ER409 for an idempotency_key of another submission, and for a key whose object is
--- about to be removed, such as the original of a photo that was just stored. Above READ COMMITTED, 40001 if that has
--- happened since the transaction's snapshot.
+-- beginning with a dot), for an owner or idempotency_key that is not 1 to 200 characters long, for a max_bytes,
+-- max_edge or format out of bounds, and for variants that are not as above; ER409 for an idempotency_key of another
+-- submission, and for a key whose object is about to be removed, such as the original of a photo that was just stored.
+-- Above READ COMMITTED, 40001 if that has happened since the transaction's snapshot.
 create or replace function media.submit(
     source_key text,
     owner text default null,
@@ -27,12 +34,14 @@ create or replace function media.submit(
     keep_original boolean default false,
     max_bytes int default 500000,
     max_edge int default 2560,
-    format text default 'jpeg'
+    format text default 'jpeg',
+    variants jsonb default '[]'
 ) returns uuid
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
     made uuid;
     known media.photo;
+    wanted jsonb;
 begin
     perform media.check_key('submit: source_key', submit.source_key);
     perform media.check_owner('submit', submit.owner);
@@ -51,18 +60,21 @@ begin
         raise exception 'submit: format: expected jpeg, webp or avif, got %', quote_nullable(left(submit.format, 100))
             using errcode = 'ER422';
     end if;
-    insert into media.photo (source_key, owner, idempotency_key, keep_original, max_bytes, max_edge, format)
+    wanted := media.check_variants('submit: variants', submit.variants, submit.max_bytes, submit.format);
+    insert into media.photo (source_key, owner, idempotency_key, keep_original, max_bytes, max_edge, format, variants)
     values (
         submit.source_key, submit.owner, submit.idempotency_key, submit.keep_original, submit.max_bytes,
-        submit.max_edge, submit.format)
+        submit.max_edge, submit.format, wanted)
     on conflict on constraint photo_idempotency_key do nothing
     returning id into made;
     if made is null then
         select * into strict known from media.photo where photo.idempotency_key = submit.idempotency_key;
         if (
-            known.source_key, known.owner, known.keep_original, known.max_bytes, known.max_edge, known.format
+            known.source_key, known.owner, known.keep_original, known.max_bytes, known.max_edge, known.format,
+            known.variants
         ) is distinct from (
-            submit.source_key, submit.owner, submit.keep_original, submit.max_bytes, submit.max_edge, submit.format
+            submit.source_key, submit.owner, submit.keep_original, submit.max_bytes, submit.max_edge, submit.format,
+            wanted
         ) then
             raise exception 'submit: idempotency_key: expected one that no other submission has, got %',
                 quote_literal(submit.idempotency_key) using errcode = 'ER409';
@@ -75,6 +87,6 @@ begin
     return made;
 end
 $$;
-comment on function media.submit(text, text, text, boolean, int, int, text) is
+comment on function media.submit(text, text, text, boolean, int, int, text, jsonb) is
     'Records a photo in the object store and enqueues its compression. Example: select '
     'media.submit(''uploads/4711.heic'')';

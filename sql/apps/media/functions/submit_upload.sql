@@ -62,7 +62,9 @@ begin
                 'submit_upload: key: expected one that was not submitted with other bytes, type or owner, got %',
                 quote_literal(submit_upload.key)
                 using errcode = 'ER409', hint = 'media.upload_status shows the state of that one.';
-        elsif is_known and (known.photo is not null or known.owner is distinct from submit_upload.owner) then
+        elsif is_known and (known.photo is not null or known.owner is distinct from submit_upload.owner)
+            or exists (select from media.variant where variant.key = submit_upload.key)
+        then
             raise exception 'submit_upload: key: expected one of the same owner, and of no result of a photo, got %',
                 quote_literal(submit_upload.key) using errcode = 'ER409';
         elsif not is_locked then

@@ -1,11 +1,12 @@
 -- upload_to_store_v1: returns what the job needs to know of an upload; no row if there is none.
 --
 -- is_done: the store has these bytes for good. replaces: an existing object is replaced. confirm_in: the seconds after
--- which it is to be stored once more; null if this time is the last.
+-- which it is to be stored once more; null if this time is the last. variants: the number of variants that are stored
+-- with it.
 create or replace function media.upload_to_store_v1(upload uuid)
 returns table (
     key text, type text, sha256 text, bytes bytea, revision int, is_done boolean, replaces boolean,
-    confirm_in double precision
+    confirm_in double precision, variants int
 )
 language sql stable security definer set search_path = pg_catalog, media, pg_temp as $$
     select
@@ -14,7 +15,8 @@ language sql stable security definer set search_path = pg_catalog, media, pg_tem
         case
             when known.confirm_at > clock_timestamp()
             then extract(epoch from known.confirm_at - clock_timestamp())::double precision
-        end
+        end,
+        (select count(*) from media.variant where variant.photo = known.photo)::int
     from media.upload as known
     where known.id = upload_to_store_v1.upload
 $$;

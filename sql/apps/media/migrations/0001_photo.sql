@@ -26,6 +26,7 @@ create table media.photo (
     max_edge int not null default 2560,
     keep_original boolean not null default false,
     format text not null default 'jpeg',
+    variants jsonb not null default '[]',
     state text not null default 'submitted',
     owner text,
     idempotency_key text,
@@ -55,6 +56,8 @@ comment on column media.photo.source_key is 'key of the original in the object s
 comment on column media.photo.max_bytes is 'the result has fewer bytes than this';
 comment on column media.photo.max_edge is 'most pixels on the longer side of the result';
 comment on column media.photo.format is 'format of the result: jpeg, webp or avif';
+comment on column media.photo.variants is
+    'what its variants are to be: an array of objects with name, max_bytes, max_edge, format, by name';
 comment on column media.photo.keep_original is
     'whether the original stays; otherwise it is removed once the store has the result';
 comment on column media.photo.original_removed_at is
