@@ -54,6 +54,7 @@ import Testing
         view media.receipt_status: monitor ops
         view media.removal_status: ops
         view media.upload_status: enqueuer ops
+        view media.variant_status: enqueuer monitor ops
         view moments.moment_status: enqueuer ops
         view notify.delivery_status: enqueuer ops
         view notify.message_status: enqueuer ops

@@ -20,7 +20,8 @@
 --
 -- variants are up to four smaller results, such as a thumbnail, made of the same decoded original and stored before the
 -- result: each has a name of its own (1 to 32 of a-z 0-9 _ -) and a max_edge; max_bytes and format are those of the
--- result where they are left out. Order means nothing. media.variant_status has their keys.
+-- result where they are left out. Order means nothing. media.variant_status has
+-- their keys.
 --
 -- Raises ER422 for an invalid key (keys are parts of letters, digits and . _ - + @, joined by slashes, none of them
 -- beginning with a dot), for an owner or idempotency_key that is not 1 to 200 characters long, for a max_bytes,

@@ -11,7 +11,8 @@ select
     photo.encodes, photo.milliseconds, photo.submitted_at, photo.compressed_at, photo.error,
     -- Without an upload, an earlier version of the worker has stored it itself.
     case when upload.id is null then photo.compressed_at else upload.delivered_at end as delivered_at, photo.job_id,
-    photo.keep_original, photo.original_removed_at, photo.format, photo.max_bytes, photo.max_edge
+    photo.keep_original, photo.original_removed_at, photo.format, photo.max_bytes, photo.max_edge,
+    photo.variants
 from media.photo
 left join media.upload on upload.photo = photo.id;
 comment on view media.photo_status is 'The submitted photos: state, sizes, quality, error';
@@ -41,3 +42,6 @@ comment on column media.photo_status.original_removed_at is
 comment on column media.photo_status.format is 'format of the result: jpeg, webp or avif';
 comment on column media.photo_status.max_bytes is 'the result has fewer bytes than this';
 comment on column media.photo_status.max_edge is 'most pixels on the longer side of the result';
+comment on column media.photo_status.variants is
+    'what its variants are to be: an array of objects with name, max_bytes, max_edge, format; media.variant_status has '
+    'those that were made';
