@@ -19,9 +19,9 @@ struct ImageCompression: Job {
 
 /// Reads the original from the store, compresses it in a child process, and enqueues the upload of the result.
 ///
-/// The result, the variants, their records, the upload job and the completion of this job commit together. So a photo is
-/// compressed once, and its result is kept even if the store fails afterwards. A failed attempt leaves nothing, neither
-/// in the database nor in the store.
+/// The result, the variants, their records, the upload job and the completion of this job commit together. So a photo
+/// is compressed once, and its result is kept even if the store fails afterwards. A failed attempt leaves nothing,
+/// neither in the database nor in the store.
 struct ImageCompressionHandler: JobHandler {
     let store: any ObjectStore
     let images: ImageProcessPool

@@ -20,7 +20,7 @@ struct UploadRetry: Job {
 /// Puts the bytes that are staged in the database into the store, and compares them with an existing object. The staged
 /// bytes are deleted only in the transaction that records the upload.
 ///
-/// The variants of a photo are stored before its result, and recorded with it. So whoever finds the result finds them.
+/// The variants of a photo are stored before its result, and recorded with it. A reader who finds it finds them.
 ///
 /// After any failure in between (a lost reply of the store or the database, or a killed worker), the next attempt finds
 /// the object and goes on. The key and the bytes are the same each time, and a put never replaces an object unless the
@@ -78,7 +78,7 @@ struct UploadRetryHandler: JobHandler {
         return try await record(job, stored, in: context)
     }
 
-    /// Returns the variant after the one of that name, and its name; nil after the last one. One is in memory at a time.
+    /// Returns the variant after the one of that name, and its name; nil after the last. One at a time is in memory.
     private func variant(
         of job: UploadRetry, after name: String, in context: JobContext
     ) async throws -> (String, Staged)? {

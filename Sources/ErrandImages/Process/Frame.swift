@@ -4,8 +4,8 @@ import FoundationEssentials
 ///
 /// A frame is the length of its header (4 bytes, big-endian), the header as JSON, and as many bytes as the header
 /// announces. The process first sends a ``HelloMessage``. Then it replies to each ``RequestMessage``, with its photo
-/// unless it is about a card, by a ``ResponseMessage`` with the result, and the variants by name. The end of its standard
-/// input ends the process.
+/// unless it is about a card, by a ``ResponseMessage`` with the result, and the variants by name. The end of its
+/// standard input ends the process.
 package enum Frame {
     /// Longer headers are refused: the peer isn't an `errand-image`.
     package static let longestHeader = 64 * 1024

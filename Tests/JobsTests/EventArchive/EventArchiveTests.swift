@@ -9,7 +9,7 @@ import Testing
 @testable import Jobs
 
 @Suite("Archives of events") struct EventArchiveTests {
-    @Test("E6: all photos of an event are in one ZIP file, once each, whoever asks", arguments: ["folder", "moto"])
+    @Test("E6: all photos of an event are in one ZIP file, once each", arguments: ["folder", "moto"])
     func allPhotos(server: String) async throws {
         try await withArchives(in: server) { test, store in
             let database = test.database
