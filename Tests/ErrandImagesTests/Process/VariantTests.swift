@@ -17,8 +17,7 @@ import Testing
             let (plain, path) = ("\(folder.path)/plain.jpg", "\(folder.path)/stored.\(type)")
             try ImageFile.write(try Samples.magick("\(Samples.dune) -resize 1000x500!"), to: plain)
             try Samples.run("vips", "copy", plain, path)
-            // A HEIC has no orientation in its EXIF: libheif turns it.
-            if type != "heic" {
+            if type == "jpg" {
                 try Samples.run("exiftool", "-q", "-n", "-overwrite_original", "-Orientation=6", path)
             }
             return try Samples.bytes(path)
@@ -33,7 +32,7 @@ import Testing
         let made = try await pool.compress(photo, as: main, variants: asked)
         #expect(made.decodes == 1)
         #expect(Set(made.variants.keys) == ["thumb", "a-2", "large"])
-        let isTurned = type != "heic"
+        let isTurned = type == "jpg"
         for (image, request) in [(made.result, main)] + asked.map({ (made.variants[$0.key]!, $0.value) }) {
             let (report, edge) = (image.report, min(request.maxEdge, 1_000))
             #expect(image.bytes.count == report.bytes && report.bytes < request.maxBytes)
@@ -61,12 +60,11 @@ import Testing
         #expect(made.variants["less"]?.report.width == 100)
     }
 
-    @Test("a variant that can't be made fails the photo, and the error names it")
+    @Test("a variant out of its bounds fails the photo, and the error names it")
     func refused() async throws {
-        let noise = try Samples.magick("-size 400x400 plasma:", as: "png")
+        let noise = try Samples.magick("-size 16x16 xc:gray +noise Random", as: "png")
         let pool = ImageProcessPool.forTests()
         let many = (0...8).map { ("v\($0)", Self.request(320, 40_000, .jpeg)) }
-        // A picture of 300 by 1 is never smaller than 16 by 1, and even that has more than 1,000 bytes of headers.
         let refused: [([String: ImageRequest], ImageError.Code, String)] = [
             (["thumb": Self.request(320, 10, .jpeg)], .invalidRequest, "variant thumb: maxBytes"),
             (["thumb": Self.request(8, 10_000, .jpeg)], .invalidRequest, "variant thumb: maxEdge"),
@@ -78,12 +76,6 @@ import Testing
                 let error = error as? ImageError
                 return error?.code == code && error?.detail.contains(detail) == true
             }
-        }
-        var impossible = Self.request(400, 1_000, .avif)
-        impossible.qualities = 100...100
-        await #expect { try await pool.compress(noise, variants: ["thumb": impossible]) } throws: { error in
-            (error as? ImageError)?.code == .cannotFit
-                && (error as? ImageError)?.detail.hasPrefix("variant thumb: ") == true
         }
     }
 }
