@@ -40,10 +40,8 @@ import Testing
             }
             let worker = try Program(["worker"], database: url, settings: settings)
             try await database.execute(Statement("select events.archive($1, 'anna')", [event]))
-            #expect(
-                try await database.becomes(
-                    "exists (select from events.archive where made_at is not null)",
-                    within: .seconds(Hardness.isFull ? 600 : 60)))
+            let isMade = "exists (select from events.archive where made_at is not null)"
+            try #require(try await database.becomes(isMade, within: .seconds(Hardness.isFull ? 600 : 60)))
             let peak = try #require(worker.peakMemory)
             let (key, bytes, made, took) = try await database.query(
                 """

@@ -52,7 +52,8 @@ begin
         'another archive is made');
     insert into events.archive (id, event_id, job_id, key)
     select archive, $1, enqueued.job_id, 'events/' || $1 || '/archives/' || archive || '.zip'
-    from errand.enqueue('event_archive', jsonb_build_object('archive', archive)) as enqueued;
+    from errand.enqueue(
+        'event_archive', jsonb_build_object('archive', archive), queue => 'uploads', priority => 3) as enqueued;
     -- A transaction with an older snapshot does not see the row. Because of this update it can't lock the event.
     update events.event set changes = changes + 1 where id = $1;
     return 'making';
