@@ -74,7 +74,8 @@ import Testing
             try await database.makeSubscribers(150, dueOn: day)
             for user in ["user-1", "user-2", "user-3"] { try await database.register(user, "fcm", "token-of-\(user)") }
             let stopping: Task<Void, any Error> = try await database.transaction { batch in
-                try await batch.execute("select quotes.send_due_v1(at_time => '\(day) 08:00:05+00')")
+                try await batch.execute(
+                    Statement("select quotes.send_due_v1(at_time => ($1 || ' 08:00:05+00')::timestamptz)", [day]))
                 let stopping = Task { _ = try await database.execute("select quotes.unsubscribe('user-1')") }
                 // It waits for the batch.
                 #expect(

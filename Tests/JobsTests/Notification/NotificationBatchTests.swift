@@ -23,7 +23,8 @@ import Testing
             #expect(
                 try await test.database.lines("select distinct state, job_state from notify.delivery_status")
                     == ["waiting|available"])
-            #expect(Set(try await test.drain().outcomes) == [.succeeded])
+            // A batch is snoozed after 2 s, which let others pass.
+            #expect(Set(try await test.drain().outcomes).subtracting([.snoozed]) == [.succeeded])
             let tokens = (stubs.apple.accepted + stubs.google.messages).map(\.token)
             #expect(tokens.count == 1_000 && Set(tokens).count == 1_000)
             #expect(stubs.apple.accepted.count == 500)
@@ -98,7 +99,7 @@ import Testing
             let database = test.database
             try await database.registerMany(150)
             _ = try await database.sendToMany(150)
-            #expect(Set(try await test.drain().outcomes) == [.succeeded, .parked])
+            #expect(Set(try await test.drain().outcomes).subtracting([.snoozed]) == [.succeeded, .parked])
             #expect(
                 try await database.lines(
                     """
@@ -163,7 +164,7 @@ import Testing
                     """
                 )
                     == ["2", "1", "0", "0"])
-            #expect(Set(try await test.drain().outcomes) == [.succeeded, .cancelled])
+            #expect(Set(try await test.drain().outcomes).subtracting([.snoozed]) == [.succeeded, .cancelled])
             #expect(
                 try await database.lines(
                     """
