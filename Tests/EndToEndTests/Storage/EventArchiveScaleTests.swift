@@ -35,13 +35,16 @@ import Testing
             let event = try await addPhotos(photos, database)
             let results = try await database.query("select result_key from media.photo").column(0, as: String.self)
             for (number, key) in results.enumerated() {
-                let bytes = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number) }
+                let bytes = [UInt8](repeating: UInt8(truncatingIfNeeded: number), count: size)
                 try await store.put(bytes, at: ObjectKey(key), type: .jpeg)
             }
             let worker = try Program(["worker"], database: url, settings: settings)
-            try await database.execute(Statement("select events.archive($1, 'anna')", [event]))
-            let isMade = "exists (select from events.archive where made_at is not null)"
-            try #require(try await database.becomes(isMade, within: .seconds(Hardness.isFull ? 600 : 60)))
+            let status = try await database.query(Statement("select events.archive($1, 'anna')", [event]))
+            #expect(try status.scalar(String.self) == "making")
+            let isMade = try await database.becomes(
+                "exists (select from events.archive where made_at is not null)",
+                within: .seconds(Hardness.isFull ? 600 : 60))
+            try #require(isMade, "\(worker.output)")
             let peak = try #require(worker.peakMemory)
             let (key, bytes, made, took) = try await database.query(
                 """

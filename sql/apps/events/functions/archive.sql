@@ -53,7 +53,8 @@ begin
     insert into events.archive (id, event_id, job_id, key)
     select archive, $1, enqueued.job_id, 'events/' || $1 || '/archives/' || archive || '.zip'
     from errand.enqueue(
-        'event_archive', jsonb_build_object('archive', archive), queue => 'uploads', priority => 3) as enqueued;
+        'event_archive', jsonb_build_object('archive', archive), queue => 'uploads', priority => 3,
+        max_attempts => 5) as enqueued;
     -- A transaction with an older snapshot does not see the row. Because of this update it can't lock the event.
     update events.event set changes = changes + 1 where id = $1;
     return 'making';
