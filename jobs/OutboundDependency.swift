@@ -42,6 +42,23 @@ struct OutboundDependency {
     }
 }
 
+extension OutboundDependency {
+    /// The outcome of a job that writes to the object store. An error that is permanent fails the job; a full store
+    /// parks it until there is space, one that can't be reached or is misconfigured until that is fixed.
+    static func storing(in context: JobContext, _ body: () async throws -> Outcome) async throws -> Outcome {
+        do {
+            return try await body()
+        } catch let error as StorageError where error.isPermanent {
+            return .fail(reason: "\(error)")
+        } catch let error as StorageError where error.code == .full {
+            throw DependencyDown(storageSpace.name, reason: "\(error)")
+        } catch {
+            if let down = try await storage.parking(error, in: context) { throw down }
+            throw error
+        }
+    }
+}
+
 extension StorageError {
     /// The same error without the object's key, for records that outlive the object: those of jobs and dependencies.
     func hiding(_ key: String) -> StorageError { StorageError(code, detail.replacing(key, with: "the object")) }

@@ -107,15 +107,10 @@ static int to_plain_srgb(VipsImage **image, const double background[3]) {
     return 0;
 }
 
-/* Decodes all pixels into memory, so that several encodes need one decode, without any metadata of the source.
- * The option "strip" of the WebP encoder is ignored (8.14.1): it would write EXIF, with the place, and XMP. */
+/* Decodes all pixels into memory, so that several encodes need one decode. */
 static int into_memory(VipsImage **image) {
     VipsImage *made = vips_image_copy_memory(*image);
-    if (replace(image, &made, made == NULL)) return -1;
-    char **fields = vips_image_get_fields(*image);
-    for (char **field = fields; *field != NULL; field++) vips_image_remove(*image, *field);
-    g_strfreev(fields);
-    return 0;
+    return replace(image, &made, made == NULL);
 }
 
 CVipsImage *cvips_decode(const void *bytes, size_t count, int width, int height, int to_srgb,

@@ -45,8 +45,8 @@ struct Compression {
         let needsSRGB = header.has_profile != 0 || header.is_cmyk != 0
         let source = upright(header)
         let largest = variants.values.map(\.maxEdge).reduce(request.maxEdge, max)
-        let before = Picture.decodes
-        var picture = try decode(format, header, to: source.within(largest), toSRGB: needsSRGB)
+        var decodes = 0
+        var picture = try decode(format, header, to: source.within(largest), toSRGB: needsSRGB, &decodes)
         // One after the other, so that beside the decoded picture there is one smaller one at most.
         var made: [String: ImageResult] = [:]
         for (name, variant) in variants {
@@ -61,7 +61,7 @@ struct Compression {
         picture = try picture.shrunk(to: source.within(request.maxEdge))
         return ImageResults(
             result: try result(as: request, picture, format, header), variants: made,
-            decodes: Picture.decodes - before)
+            decodes: decodes)
     }
 
     private func result(
@@ -77,13 +77,15 @@ struct Compression {
     }
 
     private func decode(
-        _ format: ImageFormat, _ header: CVipsHeader, to size: PixelSize, toSRGB: Bool
+        _ format: ImageFormat, _ header: CVipsHeader, to size: PixelSize, toSRGB: Bool, _ decodes: inout Int
     ) throws(ImageError) -> Picture {
+        decodes += 1
         do {
             return try decoded(format, header, to: size, toSRGB: toSRGB)
         } catch  where toSRGB && error.code == .corrupt {
             // A profile that can't be used is no reason to lose the photo: it is taken for sRGB. If it wasn't the
             // profile, this fails as well.
+            decodes += 1
             return try decoded(format, header, to: size, toSRGB: false)
         }
     }

@@ -9,9 +9,6 @@ struct Picture: ~Copyable {
 
     deinit { cvips_release(image) }
 
-    /// How many photos this process has decoded. It has one thread.
-    nonisolated(unsafe) private(set) static var decodes = 0
-
     var size: PixelSize { PixelSize(width: Int(cvips_width(image)), height: Int(cvips_height(image))) }
 
     /// Bytes that a JPEG of it is expected to have at each level.
@@ -38,7 +35,6 @@ struct Picture: ~Copyable {
         }
         defer { cvips_release(source) }
         guard cvips_has_three_bytes(source) != 0 else { return nil }
-        decodes += 1
         guard let picture = cvips_blank(source, Int32(stored.width)) else { throw failure() }
         defer { cvips_release(picture) }
         guard let rows = cvips_rows(source) else { throw failure() }
@@ -57,7 +53,6 @@ struct Picture: ~Copyable {
     static func decode(
         _ photo: UnsafeRawBufferPointer, to size: PixelSize, toSRGB: Bool, background: ImageRequest.Colour
     ) throws(ImageError) -> Picture {
-        decodes += 1
         let colour = [Double(background.red), Double(background.green), Double(background.blue)]
         guard
             let image = cvips_decode(
@@ -134,7 +129,7 @@ struct Picture: ~Copyable {
         defer { cvips_free(bytes) }
         let file = Array(UnsafeRawBufferPointer(start: bytes, count: count))
         guard format == .webp else { return file }
-        // libvips adds an EXIF of its own, even with the option "strip" (8.14.1).
+        // The option "strip" has no effect on WebP (8.14.1): the file has the source's EXIF, with the place, and XMP.
         guard let bare = WebPChunks.pictureAlone(file) else { throw ImageError(.corrupt, "the encoder made no WebP") }
         return bare
     }

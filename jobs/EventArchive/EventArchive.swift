@@ -45,15 +45,8 @@ struct EventArchiveHandler: JobHandler {
     func run(_ job: EventArchive, in context: JobContext) async throws -> Outcome {
         let (archiveKey, photos) = try await photos(of: job, in: context)
         guard let archiveKey else { return .cancel(reason: "archive \(job.archive) is gone, or made already") }
-        do {
-            return try await make(job, of: photos, at: archiveKey, in: context)
-        } catch let error as StorageError where error.isPermanent {
-            return .fail(reason: "\(error)")
-        } catch let error as StorageError where error.code == .full {
-            throw DependencyDown(OutboundDependency.storageSpace.name, reason: "\(error)")
-        } catch {
-            if let down = try await OutboundDependency.storage.parking(error, in: context) { throw down }
-            throw error
+        return try await OutboundDependency.storing(in: context) {
+            try await make(job, of: photos, at: archiveKey, in: context)
         }
     }
 

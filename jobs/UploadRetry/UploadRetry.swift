@@ -33,16 +33,7 @@ struct UploadRetryHandler: JobHandler {
     let store: any ObjectStore
 
     func run(_ job: UploadRetry, in context: JobContext) async throws -> Outcome {
-        do {
-            return try await deliver(job, in: context)
-        } catch let error as StorageError where error.isPermanent {
-            return .fail(reason: "\(error)")
-        } catch let error as StorageError where error.code == .full {
-            throw DependencyDown(OutboundDependency.storageSpace.name, reason: "\(error)")
-        } catch {
-            if let down = try await OutboundDependency.storage.parking(error, in: context) { throw down }
-            throw error
-        }
+        try await OutboundDependency.storing(in: context) { try await deliver(job, in: context) }
     }
 
     private func deliver(_ job: UploadRetry, in context: JobContext) async throws -> Outcome {

@@ -1,8 +1,8 @@
 -- upload_to_store_v1: returns what the job needs to know of an upload; no row if there is none.
 --
 -- is_done: the store has these bytes for good. replaces: an existing object is replaced. confirm_in: the seconds after
--- which it is to be stored once more; null if this time is the last. variants: the number of variants that are stored
--- with it.
+-- which the job stores them again; null after the last time. variants: the number of variants, which the same job
+-- stores.
 create or replace function media.upload_to_store_v1(upload uuid)
 returns table (
     key text, type text, sha256 text, bytes bytea, revision int, is_done boolean, replaces boolean,

@@ -47,7 +47,7 @@ begin
     if known.drawn_at is null and (known.job_id is null or known.error is not null) then
         select job_id into known.job_id
         from errand.enqueue(
-            'quote_card', jsonb_build_object('card', known.id), queue => 'images',
+            'quote_card', jsonb_build_object('card', known.id), queue => 'images', max_attempts => 4,
             unique_key => 'quote_card/' || known.id);
         update quotes.card as held set job_id = known.job_id, error = null where held.id = known.id;
     end if;
