@@ -22,8 +22,9 @@ public protocol ObjectStore: Sendable {
 
     /// Begins to write an object in pieces, for one whose bytes are not all in memory or in a file.
     ///
-    /// What a killed writer of the same key has left is removed, and a writer of it that still runs can't commit any
-    /// more, as far as the store knows: a folder's writers don't disturb each other.
+    /// In a bucket, the parts that a killed writer of the same key has left are deleted, and a writer of it that still
+    /// runs can't commit any more. In a folder, the last writer that commits wins; files of killed ones are deleted at
+    /// a later start.
     ///
     /// - Throws: ``StorageError``.
     func writer(of key: ObjectKey, type: ContentType) async throws(StorageError) -> any ObjectWriter

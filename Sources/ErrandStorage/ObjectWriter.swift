@@ -27,10 +27,3 @@ public protocol ObjectWriter: Sendable {
     /// the next writer of the key and by ``ObjectStore/sweep(below:atMost:)``.
     func abort() async
 }
-
-extension ObjectStore {
-    /// Throws: a store has to support it.
-    public func writer(of key: ObjectKey, type: ContentType) async throws(StorageError) -> any ObjectWriter {
-        throw StorageError(.rejected, "expected a store that takes objects in pieces, got one that doesn't")
-    }
-}

@@ -48,7 +48,8 @@ struct NotificationBatchPushing {
             try Task.checkCancellation()
             try await record(results)
             tried = latest.delivery
-            if !isAgain, .now - start >= Self.time { return .snooze(for: .zero) }
+            // After fewer, no push is due.
+            if !isAgain, rows.count == Self.atOnce, .now - start >= Self.time { return .snooze(for: .zero) }
         }
     }
 }

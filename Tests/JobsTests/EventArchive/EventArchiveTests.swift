@@ -129,9 +129,11 @@ import Testing
             for number in 1...3 { try await add("\(number).jpg", [1], to: event, by: "ben", database, store) }
             #expect(try await ask(event, as: "ben", database) == "making")
             let archive = try await database.query("select id from events.archive").scalar(UUID.self)
-            let deleting = DeletingStore(plain: store) {
-                try await database.execute("select events.delete_photo(photo, user_id) from events.photo limit 1")
-            }
+            let deleting = HookedStore(
+                plain: store,
+                afterWriter: {
+                    try await database.execute("select events.delete_photo(photo, user_id) from events.photo limit 1")
+                })
             let run = try await test.run(EventArchiveHandler(store: deleting), EventArchive(archive: archive))
             #expect(run.attemptOutcome == .cancelled)
             #expect(try await archives(store) == [])
@@ -239,44 +241,4 @@ extension EventArchiveTests {
         process.waitUntilExit()
         return try JSONDecoder().decode([String: Data].self, from: text).mapValues { Array($0) }
     }
-}
-
-/// A store in which something happens when an object is begun to be written.
-private struct DeletingStore: ObjectStore {
-    let plain: any ObjectStore
-    let event: @Sendable () async throws -> Void
-
-    func writer(of key: ObjectKey, type: ContentType) async throws(StorageError) -> any ObjectWriter {
-        let writer = try await plain.writer(of: key, type: type)
-        do { try await event() } catch { throw StorageError(.failed, "\(error)") }
-        return writer
-    }
-    func get(_ key: ObjectKey, atMost limit: Int) async throws(StorageError) -> [UInt8] {
-        try await plain.get(key, atMost: limit)
-    }
-    func put(
-        _ content: ObjectContent, at key: ObjectKey, type: ContentType, if condition: PutCondition
-    ) async throws(StorageError) -> Bool {
-        try await plain.put(content, at: key, type: type, if: condition)
-    }
-    func get(_ key: ObjectKey, _ range: Range<Int>) async throws(StorageError) -> [UInt8] {
-        try await plain.get(key, range)
-    }
-    func get(_ key: ObjectKey, toFile path: String) async throws(StorageError) {
-        try await plain.get(key, toFile: path)
-    }
-    func status(of key: ObjectKey) async throws(StorageError) -> ObjectStatus? { try await plain.status(of: key) }
-    func delete(_ key: ObjectKey) async throws(StorageError) { try await plain.delete(key) }
-    func delete(_ keys: [ObjectKey]) async throws(StorageError) -> [ObjectKey: StorageError] {
-        try await plain.delete(keys)
-    }
-    func keys(beginning prefix: String, after: ObjectKey?, atMost count: Int) async throws(StorageError) -> [ObjectKey]
-    {
-        try await plain.keys(beginning: prefix, after: after, atMost: count)
-    }
-    func sweep(below prefix: String, atMost count: Int) async throws(StorageError) -> Int {
-        try await plain.sweep(below: prefix, atMost: count)
-    }
-    func check() async throws(StorageError) { try await plain.check() }
-    func stop() async { await plain.stop() }
 }

@@ -58,8 +58,8 @@ import Testing
             try await database.registerMany(101, platforms: "{fcm}")
             _ = try await database.sendToMany(101)
             try await database.execute("select devices.forget('token-10')")
-            // The second batch has one push.
-            #expect(try await test.drain().outcomes.sorted { $0.rawValue < $1.rawValue } == [.snoozed, .succeeded])
+            // The second batch has one push. The first one waits for the retry, and may be snoozed after 2 s before.
+            #expect(Set(try await test.drain().outcomes) == [.snoozed, .succeeded])
             let states = """
                 select user_id, state, status, tries from notify.delivery
                 where state <> 'accepted' or user_id in ('user-8', 'user-9') order by length(user_id), user_id

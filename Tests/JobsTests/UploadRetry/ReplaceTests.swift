@@ -53,7 +53,8 @@ import Testing
             defer { try? FileManager.default.removeItem(atPath: root) }
             let database = test.database
             let upload = try await replace([1], in: database)
-            let store = ReplacingStore(try FolderStore(root: root)) { try await replace([2], in: database) }
+            let store = HookedStore(
+                plain: try FolderStore(root: root), afterPut: { try await replace([2], in: database) })
             let job = UploadRetry(upload: upload)
             let run = try await test.run(UploadRetryHandler(store: store), job)
             #expect(run.attemptOutcome == .cancelled, "\(run)")
@@ -123,46 +124,4 @@ private func replace(_ bytes: [UInt8], in database: Database) async throws -> UU
         Statement(
             "select media.submit_upload('avatars/17.jpg', $1, owner => 'ben', replace => true)", [Bytes(bytes)])
     ).scalar(UUID.self)
-}
-
-/// A store in which something happens right after the first put.
-private struct ReplacingStore: ObjectStore {
-    let plain: FolderStore
-    private let event: @Sendable () async throws -> Void
-
-    init(_ plain: FolderStore, _ event: @escaping @Sendable () async throws -> Void) {
-        (self.plain, self.event) = (plain, event)
-    }
-
-    func put(
-        _ content: ObjectContent, at key: ObjectKey, type: ContentType, if condition: PutCondition
-    ) async throws(StorageError) -> Bool {
-        let isStored = try await plain.put(content, at: key, type: type, if: condition)
-        do { try await event() } catch { throw StorageError(.failed, "\(error)") }
-        return isStored
-    }
-
-    func get(_ key: ObjectKey, atMost limit: Int) async throws(StorageError) -> [UInt8] {
-        try await plain.get(key, atMost: limit)
-    }
-    func get(_ key: ObjectKey, _ range: Range<Int>) async throws(StorageError) -> [UInt8] {
-        try await plain.get(key, range)
-    }
-    func get(_ key: ObjectKey, toFile path: String) async throws(StorageError) {
-        try await plain.get(key, toFile: path)
-    }
-    func status(of key: ObjectKey) async throws(StorageError) -> ObjectStatus? { try await plain.status(of: key) }
-    func delete(_ key: ObjectKey) async throws(StorageError) { try await plain.delete(key) }
-    func delete(_ keys: [ObjectKey]) async throws(StorageError) -> [ObjectKey: StorageError] {
-        try await plain.delete(keys)
-    }
-    func keys(beginning prefix: String, after: ObjectKey?, atMost count: Int) async throws(StorageError) -> [ObjectKey]
-    {
-        try await plain.keys(beginning: prefix, after: after, atMost: count)
-    }
-    func sweep(below prefix: String, atMost count: Int) async throws(StorageError) -> Int {
-        try await plain.sweep(below: prefix, atMost: count)
-    }
-    func check() async throws(StorageError) { try await plain.check() }
-    func stop() async { await plain.stop() }
 }

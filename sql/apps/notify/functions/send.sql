@@ -11,7 +11,7 @@
 --
 -- Returns the number of devices that get the push: 0 for a person without a device, and for a used key. Takes up to
 -- 10,000 persons, each of whom counts once. Pushes to more than 100 persons come after all others that wait, and one
--- job sends up to 100 of them. So a push to a million persons has ten thousand jobs.
+-- job sends up to 100 of them. So 10,000 persons with a device each have about 100 jobs.
 --
 -- Raises ER422 for arguments out of bounds, ER413 for more than 4,096 bytes of title, body and data as JSON. Above READ
 -- COMMITTED, raises 40001 if another session has used the key since the transaction's snapshot.
