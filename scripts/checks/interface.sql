@@ -36,4 +36,4 @@ select
     || ' -- ' || roles
 from plain
 where roles is not null
-order by name;
+order by name, text collate "C";
