@@ -38,8 +38,13 @@ import Testing
                 try await database.execute(Statement("drop table errand.\(name)"))
             }
             let log = CapturedLog()
+            // A worker that listens warns behind a transaction pooler.
+            var configuration = WorkerConfiguration()
+            configuration.listens = false
             let workers = (0..<4).map { _ in
-                Worker(database: database, logger: Logger(label: "test") { _ in log }) {}
+                Worker(
+                    database: database, configuration: configuration, logger: Logger(label: "test") { _ in log },
+                    handlers: Handlers([]))
             }
             try await withThrowingTaskGroup { group in
                 for worker in workers { group.addTask { try await worker.run() } }
