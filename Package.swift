@@ -71,7 +71,9 @@ let package = Package(
             name: "AppSchemas", dependencies: ["Postgres"], path: "sql/apps", swiftSettings: strict,
             plugins: ["EmbedSQLPlugin"]),
 
-        // Pictures: only `errand-image` links libvips.
+        // Pictures: only `errand-image` links libvips. The library itself makes QR codes, which reads no picture.
+        .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
+        .systemLibrary(name: "CPNG", pkgConfig: "libpng", providers: [.apt(["libpng-dev"])]),
         .systemLibrary(name: "CVipsSystem", pkgConfig: "vips", providers: [.apt(["libvips-dev"])]),
         .target(
             name: "CVips", dependencies: ["CVipsSystem"],
@@ -80,7 +82,7 @@ let package = Package(
         .target(
             name: "ErrandImages",
             dependencies: [
-                "Waiting",
+                "CPNG", "CQREncode", "Waiting",
                 .product(name: "Subprocess", package: "swift-subprocess"),
                 .product(name: "SystemPackage", package: "swift-system"),
                 .product(name: "Logging", package: "swift-log"),

@@ -14,11 +14,11 @@ set -euo pipefail
 packages=()
 for group in "$@"; do
     case $group in
-        build) packages+=(pkg-config libarchive-dev libpq-dev libvips-dev) ;;
+        build) packages+=(pkg-config libarchive-dev libpng-dev libpq-dev libqrencode-dev libvips-dev) ;;
         database) packages+=(postgresql) ;;
         test)
             packages+=(pgbouncer imagemagick libvips-tools libimage-exiftool-perl libheif-examples webp mate-backgrounds)
-            packages+=(fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji) ;;
+            packages+=(fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji zbar-tools librsvg2-bin) ;;
         s3) packages+=(python3 python3-venv openssl) ;;
         bench)
             packages+=(python3 python3-venv gcc libc6-dev libvips-tools imagemagick jpegoptim)

@@ -21,7 +21,7 @@ MODULES = {
     "sql/apps": {"Postgres"},
     "Sources/EmbedSQL": set(),
     "Sources/EmbedSQLPlugin": set(),
-    "Sources/ErrandImages": {"Waiting"},
+    "Sources/ErrandImages": {"CPNG", "CQREncode", "Waiting"},
     "Sources/ImageProcess": {"CSandbox", "CVips", "ErrandImages"},
     "Sources/Archives": {"CArchive"},
     "Sources/Outbound": set(),
@@ -36,8 +36,8 @@ MODULES = {
         "Outbound", "Postgres", "Web"},
 }
 OURS = {
-    "AppSchemas", "Archives", "CArchive", "CLibpq", "CProcess", "CSandbox", "CVips", "CVipsSystem", "Command",
-    "EmbedSQL", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit",
+    "AppSchemas", "Archives", "CArchive", "CLibpq", "CPNG", "CProcess", "CQREncode", "CSandbox", "CVips", "CVipsSystem",
+    "Command", "EmbedSQL", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit",
     "ImageProcess", "Jobs", "Outbound", "Postgres", "Waiting", "Web"}
 
 # The folders of the engine, lowest first, each with the folders below it that it may use.
