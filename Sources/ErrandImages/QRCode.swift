@@ -26,7 +26,8 @@ public struct QRCode: Hashable, Sendable {
         /// 30 %.
         case high
 
-        /// The longest text, in bytes of UTF-8: that of version 40. With other characters than ASCII, it is 2 bytes less.
+        /// The longest text, in bytes of UTF-8: that of version 40. With characters other than ASCII, it is 2 bytes
+        /// less.
         public var longestText: Int {
             switch self {
             case .low: 2_953
@@ -110,8 +111,7 @@ public struct QRCode: Hashable, Sendable {
         guard smallestSide...Self.largestSide ~= pixels else {
             throw ImageError(
                 .invalidRequest,
-                "pixels must be \(smallestSide)...\(Self.largestSide) for a text of \(text.utf8.count) bytes, "
-                    + "and is \(pixels)")
+                "pixels must be \(smallestSide)...\(Self.largestSide) for this text, and is \(pixels)")
         }
         let scale = pixels / smallestSide
         let margin = (pixels - side * scale) / 2
