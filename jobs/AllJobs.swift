@@ -28,7 +28,7 @@ package enum AllJobs {
             case .events:
                 [
                     EventPurgeHandler(keptFrom: eventsKeptFrom), EventRevealHandler(),
-                    EventArchiveHandler(store: store),
+                    EventArchiveHandler(store: store), EventCodeHandler(),
                 ]
             case .activity:
                 [

@@ -72,6 +72,7 @@ import Testing
                     activity.push_record: payload
                     devices.change_record: user_id from_user
                     devices.device_status: user_id token_prefix
+                    events.code_status: link key
                     events.event_photo_status: user_id source_key error
                     events.event_status: title host
                     identity.number_status: number user_id

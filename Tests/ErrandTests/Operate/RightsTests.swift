@@ -46,6 +46,7 @@ import Testing
         view errand.stuck: monitor ops
         view errand.table_health: monitor ops
         view errand.worker_status: monitor ops
+        view events.code_status: enqueuer ops
         view events.event_photo_status: ops
         view events.event_status: enqueuer ops
         view identity.number_status: enqueuer ops
@@ -111,8 +112,9 @@ import Testing
         function errand.set_rate: ops
         function errand.state_of: monitor ops
         function events.add_photo: enqueuer ops
-        function events.archive: enqueuer ops
-        function events.archive_status: enqueuer ops
+         function events.archive: enqueuer ops
+         function events.archive_status: enqueuer ops
+         function events.code: enqueuer ops
         function events.create: enqueuer ops
         function events.delete: enqueuer ops
         function events.delete_photo: enqueuer ops

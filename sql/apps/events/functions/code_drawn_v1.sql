@@ -1,0 +1,25 @@
+-- code_drawn_v1: takes the image of a QR code, and enqueues the job that stores it, in the transaction that completes
+-- the drawing. Returns false if the event is gone or the code has an image already: then nothing is done.
+create or replace function events.code_drawn_v1(code uuid, image bytea) returns boolean
+language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
+declare
+    known events.code;
+begin
+    -- The event first: a purge that runs would not see the upload. It ends before this goes on, or begins after it.
+    perform
+    from events.event
+    where id = (select held.event_id from events.code as held where held.id = code_drawn_v1.code)
+    for key share;
+    update events.code as held
+    set drawn_at = clock_timestamp(), bytes = length(code_drawn_v1.image), error = null
+    where held.id = code_drawn_v1.code and held.drawn_at is null
+    returning * into known;
+    if not found then
+        return false;
+    end if;
+    perform media.submit_upload(known.key, code_drawn_v1.image, 'image/png');
+    return true;
+end
+$$;
+comment on function events.code_drawn_v1(uuid, bytea) is
+    'For the job event_code: takes the image of a QR code; returns whether it was wanted';
