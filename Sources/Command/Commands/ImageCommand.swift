@@ -5,8 +5,8 @@ import Logging
 
 struct ImageCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "image", abstract: "Compress photos in files, as the image job does, and draw cards.",
-        subcommands: [CompressCommand.self, CardCommand.self])
+        commandName: "image", abstract: "Compress photos in files, as the image job does, and draw cards and QR codes.",
+        subcommands: [CompressCommand.self, CardCommand.self, CodeCommand.self])
 }
 
 struct CompressCommand: AsyncParsableCommand {
