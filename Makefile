@@ -9,7 +9,7 @@ help:    ## this list
 build:   ## builds the release programs errand and errand-image
 	@scripts/release.sh
 
-run:     ## starts PostgreSQL and Errand, compresses photos to show that it works, serves until Ctrl-C
+run:     ## starts PostgreSQL and Errand, shows the jobs of all apps at work, serves until Ctrl-C
 	@scripts/run.sh
 
 test:    ## runs the tests; FILTER=Claim runs those whose name holds it

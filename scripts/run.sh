@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # run.sh: builds the service, starts a private PostgreSQL below .errand/run, migrates it, starts `errand run`, runs the
-# demo of its six jobs, and serves until Ctrl-C.
+# demo of its jobs, and serves until Ctrl-C.
 #
 # Photos are stored below .errand/storage, or in STORAGE_URL. The database stays for the next run; `make clean` deletes
 # it.
@@ -38,7 +38,7 @@ log=.errand/run/errand.log
 
 step "4 of 5: creating or upgrading the schema; some seconds" errand migrate
 errand storage init
-echo "5 of 5: starting errand run, and showing its jobs at work; up to two minutes"
+echo "5 of 5: starting errand run, and showing its jobs at work; one to two minutes"
 began=$EPOCHSECONDS
 # The service logs to a file, so that the output here stays readable. It has its own process group, so that it receives
 # a signal once: the second signal stops it without a drain.
