@@ -13,7 +13,7 @@ declare
     held uuid;
     owner text;
 begin
-    perform events.check_user('delete_photo', $2);
+    perform errand.check_user('delete_photo', $2);
     select id into held
     from events.event
     where id = (select event_id from events.photo where photo = $1)

@@ -27,7 +27,7 @@ declare
     -- A reveal that the participants have not been told of.
     is_pending boolean;
 begin
-    perform events.check_user('edit', $2);
+    perform errand.check_user('edit', $2);
     select * into held from events.event where id = $1 for no key update;
     if not found then
         return 'no_event';

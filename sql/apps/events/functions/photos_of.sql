@@ -14,7 +14,7 @@ returns table (
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform events.check_user('photos_of', $2);
+    perform errand.check_user('photos_of', $2);
     return query
     select
         known.photo, known.user_id, status.state, status.result_key, status.width, status.height, known.added_at,

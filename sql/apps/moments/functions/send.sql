@@ -24,7 +24,7 @@ declare
     owner text;
     original text;
 begin
-    perform moments.check_user('send: sender', $1);
+    perform errand.check_user('send', $1, 'sender');
     select mine.pair_id into pair from pairing.partner_of($1) as mine;
     if pair is not null then
         begin

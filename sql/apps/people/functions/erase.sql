@@ -18,7 +18,7 @@ declare
     counts jsonb := '{}';
     in_all bigint := 0;
 begin
-    perform people.check_user('erase', $1);
+    perform errand.check_user('erase', $1);
     if length($2) > 1000 or strpos($2, $1) > 0 then
         raise exception 'erase: reason: expected up to 1000 characters without the user''s id, got %',
             case when length($2) > 1000 then length($2)::text else 'one with it' end

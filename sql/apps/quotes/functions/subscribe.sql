@@ -9,12 +9,12 @@
 --
 -- Raises ER422 for an unknown time zone, a time outside of 00:00 to 23:59:59, and a user id that is not 1 to 200
 -- characters long. Above READ COMMITTED, raises 40001 if the subscription changed since the transaction's snapshot.
--- errand: after check_user, set_subscription
+-- errand: after set_subscription
 create or replace function quotes.subscribe(user_id text, local_time time, time_zone text) returns timestamptz
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform quotes.check_user('subscribe', subscribe.user_id);
+    perform errand.check_user('subscribe', subscribe.user_id);
     if subscribe.local_time is null or subscribe.local_time = time '24:00' then
         raise exception 'subscribe: local_time: expected 00:00 to 23:59:59, got %',
             coalesce(subscribe.local_time::text, 'null') using errcode = 'ER422';

@@ -6,12 +6,11 @@
 -- Returns whether there was a subscription: the call is idempotent. Its last local day is remembered for 3 days, so
 -- that subscribing again gives no second push on one day. Raises ER422 for a user id that is not 1 to 200 characters
 -- long. Above READ COMMITTED, raises 40001 if the subscription or a result of its push changed since the snapshot.
--- errand: after check_user
 create or replace function quotes.unsubscribe(user_id text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
 begin
-    perform quotes.check_user('unsubscribe', unsubscribe.user_id);
+    perform errand.check_user('unsubscribe', unsubscribe.user_id);
     update quotes.subscription as known
     set next_day = null, next_at = null, ended_at = clock_timestamp()
     where known.user_id = unsubscribe.user_id and known.ended_at is null;
