@@ -15,6 +15,8 @@ import Testing
         "select errand.discard(array(select id from errand.failed order by random() limit 4), 'x')",
         "select errand.reschedule(array(select id from errand.job order by random() limit 4), priority => 1 + (random() * 3)::int)",
         "select errand.reschedule(array(select id from errand.job order by random() limit 4), now() + interval '50 ms')",
+        "select errand.edit((select id from errand.job order by random() limit 1), '1', 'x')",
+        "select errand.edit((select id from errand.failed order by random() limit 1), '1', 'x')",
         "select errand.release_worker((select id from errand.worker order by random() limit 1), 'x', force => true)",
         "select errand.pause('default', 'x', now() + interval '20 ms')", "select errand.resume('default')",
         "select errand.dependency_open('storage', now(), 'x')", "select errand.dependency_close('storage')",

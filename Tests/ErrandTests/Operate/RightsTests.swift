@@ -85,6 +85,7 @@ import Testing
         function errand.dependency_close: ops
         function errand.dependency_open: ops
         function errand.discard: ops
+        function errand.edit: ops
         function errand.enqueue: enqueuer ops worker
         function errand.enqueue_many: enqueuer ops worker
         function errand.enqueue_payloads_v1: enqueuer worker

@@ -1,0 +1,60 @@
+-- edit: replaces the payload of a job that waits or has failed. The job keeps its id, state, time and attempts.
+--
+--   select errand.edit(4711, '{"photo": "6c1d…"}', reason => 'the import wrote the wrong id');
+--
+-- A scheduled, available or parked job runs with the new payload. So does a failed one, once errand.retry enqueues it
+-- again. Returns the job's state. errand.audit has the reason and the job, and neither the old nor the new payload.
+--
+-- An available job keeps its position and comes first in its priority. While this transaction holds its row, a claim
+-- may pass it and raise its mark. Only the index of handed-back jobs leads a later claim below that mark.
+--
+-- Raises ER404 for an unknown job, ER409 with its state for one that runs or has ended otherwise, ER413 for a payload
+-- over 256 KB as text, and ER422 without a payload or a reason.
+create or replace function errand.edit(job_id bigint, payload jsonb, reason text) returns text
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    found_state text;
+begin
+    perform errand.check_reason('edit', edit.reason);
+    perform errand.check_job('edit', edit.payload, null, null, null, null, 'edit');
+    loop
+        -- In the order in which all sessions lock jobs.
+        update errand.failed set payload = edit.payload where id = edit.job_id;
+        if found then
+            found_state := 'failed';
+            exit;
+        end if;
+        select state into found_state from errand.job where id = edit.job_id for update;
+        exit when found;
+        found_state := errand.state_of(edit.job_id);
+        -- Otherwise the job has failed or was retried since the first of the two was read.
+        exit when found_state is null or found_state in ('succeeded', 'cancelled', 'obsolete');
+    end loop;
+    if found_state is null then
+        raise exception 'edit: job_id: expected a job on record, got %', coalesce(edit.job_id::text, 'null')
+            using errcode = 'ER404';
+    elsif found_state not in ('scheduled', 'available', 'parked', 'failed') then
+        raise exception 'edit: job %: expected one that waits or has failed, got one that is %', edit.job_id,
+            found_state
+            using errcode = 'ER409',
+            hint = case found_state
+                when 'running' then 'Cancel it, retry it for later, then edit it.'
+                when 'cancelled' then format(
+                    'select * from errand.retry(''{%s}'', run_at => now() + interval ''1 hour'') makes it wait again.',
+                    edit.job_id)
+                else 'Enqueue a new job.'
+            end;
+    elsif found_state <> 'failed' then
+        update errand.job
+        set payload = edit.payload, is_handed_back = case when state = 'available' then true end
+        where id = edit.job_id;
+        perform errand.wake();
+    end if;
+    perform errand.record_action('edit', jsonb_build_object('id', edit.job_id), edit.reason, array[edit.job_id]);
+    return found_state;
+end
+$$;
+comment on function errand.edit(bigint, jsonb, text) is
+    'Replaces the payload of a job that waits or has failed; returns its state. Example: select errand.edit(4711, '
+    '''{"sleep_ms": 1}'', ''it was too slow'')';
