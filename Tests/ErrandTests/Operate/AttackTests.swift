@@ -81,7 +81,7 @@ import Testing
         "select errand.retry_where(jsonb_build_object('state', $1))", "select errand.retry('{0}', reason => $1)",
         "select errand.reschedule('{0}', priority => 1, reason => $1)", "select errand.discard('{0}', $1)",
         "select errand.edit(1, to_jsonb($1), 'x')", "select errand.edit(1, '1', $1)",
-        "select errand.pause($1, 'x')", "select errand.pause('attacked', $1)", "select errand.resume($1)",
+        "select errand.help($1)", "select errand.pause($1, 'x')", "select errand.pause('attacked', $1)", "select errand.resume($1)",
         "select errand.release_worker(0, $1)", "select errand.dependency_open($1, null, 'x')",
         "select errand.dependency_open('attacked', null, $1)", "select errand.dependency_close($1)",
         "select errand.set_limit($1, 1)", "select errand.set_rate($1, '1 s', 1)",

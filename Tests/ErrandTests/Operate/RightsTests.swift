@@ -91,6 +91,7 @@ import Testing
         function errand.enqueue_payloads_v1: enqueuer worker
         function errand.explain: monitor ops
         function errand.health: monitor ops
+        function errand.help: enqueuer monitor ops
         function errand.horizon: monitor ops
         function errand.metrics: monitor ops worker
         function errand.next_ticks: monitor ops

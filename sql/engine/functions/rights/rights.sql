@@ -9,7 +9,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     with listed(role, what, names) as (
         values
             ('errand_enqueuer', 'function',
-                'errand.enqueue errand.enqueue_many errand.enqueue_payloads_v1 errand.schema_version'),
+                'errand.enqueue errand.enqueue_many errand.enqueue_payloads_v1 errand.schema_version errand.help'),
             ('errand_worker', 'function',
                 'errand.enqueue errand.enqueue_many errand.metrics errand.schema_version errand.copy_of'),
             ('errand_worker', 'view',
@@ -17,7 +17,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('errand_ops', 'function',
                 'errand.enqueue errand.enqueue_many errand.cancel errand.cancel_where errand.retry errand.retry_where '
                 'errand.reschedule errand.edit errand.discard errand.explain errand.pause errand.resume '
-                'errand.release_worker '
+                'errand.release_worker errand.help '
                 'errand.schedule_put errand.schedule_pause errand.schedule_resume errand.schedule_drop '
                 'errand.schedule_run_now errand.schedule_preview errand.dependency_open errand.dependency_close '
                 'errand.set_limit errand.set_rate errand.health errand.metrics errand.horizon errand.queue_names '
@@ -29,7 +29,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.dependency_status errand.limit_status errand.table_health errand.horizon_blockers '
                 'errand.audit errand.maintenance_status errand.migration errand.script errand.upgrade errand.app'),
             ('errand_monitor', 'function',
-                'errand.explain errand.schedule_preview errand.health errand.metrics errand.horizon '
+                'errand.explain errand.help errand.schedule_preview errand.health errand.metrics errand.horizon '
                 'errand.queue_names errand.next_ticks errand.schema_version errand.sees_content errand.state_of '
                 'errand.copy_of'),
             ('errand_monitor', 'view',

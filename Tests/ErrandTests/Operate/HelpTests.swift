@@ -1,0 +1,49 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@testable import Errand
+
+@Suite("Help from psql") struct HelpTests {
+    @Test("each function and view that people may use is on the page of a topic, and each page has only such")
+    func complete() async throws {
+        try await withTestDatabase { database, _ in
+            let callable = """
+                select proname::text as name from pg_proc cross join unnest('{ops,monitor,enqueuer}'::text[]) as role
+                where pronamespace = 'errand'::regnamespace and proname !~ '_v\\d+$'
+                    and has_function_privilege('errand_' || role, pg_proc.oid, 'execute')
+                    -- The views call these with the rights of their reader.
+                    and proname not in ('horizon', 'queue_names', 'sees_content', 'state_of')
+                union
+                select relname::text from pg_class
+                where relnamespace = 'errand'::regnamespace and relkind in ('r', 'v')
+                    and has_table_privilege('errand_ops', oid, 'select')
+                """
+            let listed = "select distinct regexp_split_to_table(names, ' +') from errand.help_topics()"
+            #expect(try await database.text("(\(callable)) except \(listed)") == "", "no topic has it")
+            #expect(try await database.text("(\(listed)) except (\(callable))") == "", "nobody may use it")
+        }
+    }
+
+    @Test("a line is a call and its comment; each role sees what it may call, and a wrong topic the right one")
+    func page() async throws {
+        try await withTestDatabase { database, _ in
+            let page = "select * from errand.help('pause') limit 1"
+            #expect(
+                try await database.text(page, as: "errand_ops")
+                    == "errand.pause(queue, reason, [until], [force])|Pauses a queue until errand.resume, or the given time.")
+            #expect(try await database.text(page, as: "errand_monitor").hasPrefix("errand.queue_status|"))
+            #expect(try await database.text(page, as: "errand_enqueuer") == "")
+            let app = "select call from errand.help('quotes') where call = 'quotes.retire(id, reason)'"
+            #expect(try await database.text(app, as: "errand_ops") == "quotes.retire(id, reason)")
+            #expect(try await database.text(app, as: "errand_monitor") == "")
+            let topics = "select count(*) from errand.help() where call = 'select * from errand.help(''retry'')'"
+            #expect(try await database.text(topics, as: "errand_ops") == "1")
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.execute("select errand.help('retyr')")
+            }
+            #expect(error?.sqlState == "ER404")
+            #expect(error?.hint?.hasPrefix("Is it retry") == true)
+        }
+    }
+}

@@ -1,0 +1,76 @@
+-- help: a line for each call and view of a topic, with what it does: its comment. Without a topic, a line for each.
+--
+--   select * from errand.help();
+--   select * from errand.help('retry');
+--
+-- The topics are those of errand.help_topics and the installed apps. Arguments in brackets have a default. Shows only
+-- what the reader may call or read. \df+ errand.retry has a function's types and an example. Raises ER404 for another
+-- topic.
+create or replace function errand.help(topic text default null) returns table (call text, does text)
+language plpgsql stable security definer
+set search_path = pg_catalog, errand, pg_temp set jit = off
+as $$
+#variable_conflict use_column
+declare
+    reader constant text := coalesce(nullif(current_setting('role', true), 'none'), session_user);
+    spaces constant oid[] := errand.namespaces();
+    known constant text[] := array(
+        select known.topic from errand.help_topics() as known union all (select name from errand.app order by name));
+begin
+    if help.topic <> all (known) then
+        raise exception 'help: topic: expected one of %, got %', array_to_string(known, ', '),
+            quote_literal(left(help.topic, 100))
+            using errcode = 'ER404',
+            hint = format('Is it %s?', array_to_string(errand.nearest(help.topic, known, 3), ' or '));
+    end if;
+    return query
+    with object as (
+        select
+            pronamespace as space, proname as name, proname || '(' || coalesce((
+                select string_agg(
+                    case when index > pronargs - pronargdefaults then '[' || argument || ']' else argument end, ', '
+                    order by index)
+                from unnest(proargnames[1:pronargs]) with ordinality as argument(argument, index)), '') || ')' as text,
+            obj_description(oid, 'pg_proc') as comment
+        from pg_proc
+        where pronamespace = any (spaces) and proname !~ '_v\d+$' and has_function_privilege(reader, oid, 'execute')
+        union all
+        select relnamespace, relname, relname, obj_description(oid, 'pg_class')
+        from pg_class
+        where relnamespace = any (spaces) and relkind in ('r', 'v') and has_any_column_privilege(reader, oid, 'select')
+    ),
+    listed as (
+        select known.topic, known.about, 'errand'::regnamespace::oid as space, name, index
+        from errand.help_topics() as known
+        cross join lateral regexp_split_to_table(known.names, ' +') with ordinality as one(name, index)
+        union all
+        select app.name, obj_description(pg_namespace.oid, 'pg_namespace'), pg_namespace.oid, object.name, 0
+        from errand.app
+        join pg_namespace on nspname = app.name
+        join object on object.space = pg_namespace.oid
+    ),
+    shown as (
+        select distinct
+            listed.topic, listed.about, nspname || '.' || object.text as call, listed.index,
+            -- The example is for \df+.
+            split_part(object.comment, ' Example: ', 1) as does
+        from listed
+        join object on object.space = listed.space and object.name = listed.name
+        join pg_namespace on pg_namespace.oid = listed.space
+    )
+    select shown.call, shown.does
+    from (
+        select shown.call, shown.does, index as rank
+        from shown
+        where shown.topic = help.topic
+        union all
+        select
+            format('select * from errand.help(%L)', shown.topic), min(shown.about), array_position(known, shown.topic)
+        from shown
+        where help.topic is null
+        group by shown.topic) as shown
+    order by shown.rank, shown.call;
+end
+$$;
+comment on function errand.help(text) is
+    'Returns a line for each call and view of a topic, with what it does; without a topic, the topics';

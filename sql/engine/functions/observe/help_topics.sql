@@ -1,0 +1,27 @@
+-- help_topics: the topics of errand.help: what each is about, and its functions and views of the schema errand in the
+-- order in which they are shown. Each installed app is a topic of its own, which isn't listed here.
+create or replace function errand.help_topics() returns table (topic text, about text, names text)
+language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
+    values
+        ('enqueue', 'enqueue jobs', 'enqueue enqueue_many'),
+        ('find', 'find jobs, what they do, and what became of them',
+            'explain job_status job_progress recent_errors stuck overdue audit'),
+        ('retry', 'retry failed and cancelled jobs, correct them, or give them up', 'retry retry_where edit discard'),
+        ('cancel', 'cancel jobs', 'cancel cancel_where'),
+        ('move', 'give waiting jobs another time, priority or queue', 'reschedule'),
+        ('pause', 'stop a queue, and see what waits', 'pause resume queue_status kind_status'),
+        ('schedules', 'enqueue by the clock',
+            'schedule_status schedule_ticks schedule_put schedule_preview next_ticks schedule_run_now schedule_pause '
+            'schedule_resume schedule_drop'),
+        ('limits', 'bound how many jobs run at once, or start within a time', 'limit_status set_limit set_rate'),
+        ('dependencies', 'hold back the jobs of a service that is down',
+            'dependency_status dependency_open dependency_close'),
+        ('workers', 'who runs jobs', 'worker_status release_worker'),
+        ('health', 'is anything wrong, and what is the fix?', 'health overdue stuck metrics maintenance_status'),
+        ('retention', 'what the tables take, and what keeps vacuum from them',
+            'table_health horizon_blockers maintenance_status discard'),
+        ('backups', 'copies of the database', 'copy_of adopt'),
+        ('upgrades', 'the versions of the schema', 'schema_version migration script upgrade app'),
+        ('help', 'this help', 'help')
+$$;
+comment on function errand.help_topics() is 'For errand.help: its topics, with the functions and views of each';
