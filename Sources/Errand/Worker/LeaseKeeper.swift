@@ -83,7 +83,8 @@ struct LeaseKeeper {
 
     private func register(_ serverStart: inout String?) async throws {
         let rows = try await shared.control.query(
-            try shared.configuration.registration(of: shared.environment.handlers))
+            try shared.configuration.registration(
+                of: shared.environment.handlers, earlier: shared.identity.retiring.sorted()))
         guard let (id, published, started) = try rows.first?.decode(Int64.self, JSONB.self, String.self) else {
             throw UnexpectedReply("errand.register_worker_v1", expected: "one row", came: "none")
         }

@@ -2,10 +2,12 @@ import Postgres
 
 extension WorkerConfiguration {
     /// The statement that registers a worker with its kinds. It returns a new worker id and marks to start with.
-    package func registration(of handlers: Handlers) throws -> Statement {
+    ///
+    /// - Parameter earlier: the process's ids that still have a lease. If one is drained, the new one is.
+    package func registration(of handlers: Handlers, earlier: [Int64] = []) throws -> Statement {
         Statement(
-            "select * from errand.register_worker_v1($1, $2, $3 * interval '1 microsecond', $4, $5)",
-            [name, version, lease.wholeMicroseconds, queues.keys.sorted(), try handlers.known])
+            "select * from errand.register_worker_v1($1, $2, $3 * interval '1 microsecond', $4, $5, $6)",
+            [name, version, lease.wholeMicroseconds, queues.keys.sorted(), try handlers.known, earlier])
     }
 }
 

@@ -18,6 +18,8 @@ import Testing
         "select errand.edit((select id from errand.job order by random() limit 1), '1', 'x')",
         "select errand.edit((select id from errand.failed order by random() limit 1), '1', 'x')",
         "select errand.release_worker((select id from errand.worker order by random() limit 1), 'x', force => true)",
+        "select errand.drain_worker((select id from errand.worker order by random() limit 1), 'x')",
+        "select errand.undrain_worker((select id from errand.worker order by random() limit 1))",
         "select errand.pause('default', 'x', now() + interval '20 ms')", "select errand.resume('default')",
         "select errand.dependency_open('storage', now(), 'x')", "select errand.dependency_close('storage')",
         "select errand.set_limit('a', (random() * 3)::int)", "select errand.set_rate('default', '100 ms', 50)",

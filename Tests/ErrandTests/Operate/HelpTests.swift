@@ -31,7 +31,10 @@ import Testing
             let page = "select * from errand.help('pause') limit 1"
             #expect(
                 try await database.text(page, as: "errand_ops")
-                    == "errand.pause(queue, reason, [until], [force])|Pauses a queue until errand.resume, or the given time.")
+                    == """
+                    errand.pause(queue, reason, [until], [force])|\
+                    Pauses a queue until errand.resume, or the given time.
+                    """)
             #expect(try await database.text(page, as: "errand_monitor").hasPrefix("errand.queue_status|"))
             #expect(try await database.text(page, as: "errand_enqueuer") == "")
             let app = "select call from errand.help('quotes') where call = 'quotes.retire(id, reason)'"

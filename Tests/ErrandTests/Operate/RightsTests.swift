@@ -85,6 +85,7 @@ import Testing
         function errand.dependency_close: ops
         function errand.dependency_open: ops
         function errand.discard: ops
+        function errand.drain_worker: ops
         function errand.edit: ops
         function errand.enqueue: enqueuer ops worker
         function errand.enqueue_many: enqueuer ops worker
@@ -113,6 +114,7 @@ import Testing
         function errand.set_limit: ops
         function errand.set_rate: ops
         function errand.state_of: monitor ops
+        function errand.undrain_worker: ops
         function events.add_photo: enqueuer ops
          function events.archive: enqueuer ops
          function events.archive_status: enqueuer ops

@@ -8,6 +8,7 @@ create table errand.worker (
     started_at timestamptz not null default now(),
     heartbeat_at timestamptz not null default now(),
     lease interval not null,
+    drained_at timestamptz,
     running int not null default 0,
     name text not null,
     version text not null,
@@ -16,6 +17,8 @@ create table errand.worker (
     marks jsonb not null default '{}',
     server_start text,
     login text not null default session_user,
+    drained_by text,
+    drained_reason text,
     constraint worker_pkey primary key (id)
 ) with (fillfactor = 20);
 
@@ -24,6 +27,7 @@ comment on column errand.worker.id is 'the worker''s id: each start has a new on
 comment on column errand.worker.started_at is 'when it registered';
 comment on column errand.worker.heartbeat_at is 'its last heartbeat';
 comment on column errand.worker.lease is 'how long after its last heartbeat it counts as lost';
+comment on column errand.worker.drained_at is 'since when it claims nothing (errand.drain_worker); null = it claims';
 comment on column errand.worker.running is 'number of its running jobs at its last heartbeat';
 comment on column errand.worker.name is 'host:pid, for people; the id identifies it';
 comment on column errand.worker.version is 'the program''s version';
@@ -34,6 +38,8 @@ comment on column errand.worker.marks is
     'nothing. A new worker of the same kinds starts from them';
 comment on column errand.worker.server_start is 'errand.server_start() when the marks were taken';
 comment on column errand.worker.login is 'session_user when it registered';
+comment on column errand.worker.drained_by is 'who drained it';
+comment on column errand.worker.drained_reason is 'why it is drained, in the words of the operator';
 
 -- Each claim writes a row. The jobs of a lost worker are found by these rows, however many other jobs wait.
 create table errand.claim (

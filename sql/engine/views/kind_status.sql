@@ -38,7 +38,7 @@ left join (
     select kind, count(*) as workers
     from errand.worker
     cross join unnest(kinds) as kind
-    where heartbeat_at + lease > now()
+    where heartbeat_at + lease > now() and drained_at is null
     group by kind
 ) as alive on alive.kind = named.name
 left join (

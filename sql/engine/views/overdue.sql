@@ -11,7 +11,7 @@ select
     format('its oldest job has been due for %s s', round(extract(epoch from oldest_age))) as detail,
     case
         when paused_at is not null then format('select errand.resume(%L)', queue)
-        when workers = 0 then 'no live worker claims from it: start one'
+        when workers = 0 then 'no live worker claims from it: start one, or see drained_at in errand.worker_status'
         else 'select * from errand.explain(…) of one of its jobs'
     end as hint
 from errand.queue_status
@@ -39,13 +39,14 @@ from (
         ) as knowing,
         bool_or(exists (
             select from errand.worker
-            where job_count.queue = any (worker.queues) and worker.heartbeat_at + worker.lease > now())) as is_served
+            where job_count.queue = any (worker.queues) and worker.heartbeat_at + worker.lease > now()
+                and worker.drained_at is null)) as is_served
     from errand.job_count
     where job_count.state = 'available' and job_count.jobs > 0
         and not exists (
             select from errand.worker
             where job_count.queue = any (worker.queues) and job_count.kind = any (worker.kinds)
-                and worker.heartbeat_at + worker.lease > now())
+                and worker.heartbeat_at + worker.lease > now() and worker.drained_at is null)
     group by job_count.kind
 ) as waiting
 -- A queue without workers is late itself.

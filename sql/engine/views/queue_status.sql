@@ -8,7 +8,7 @@
 -- A job whose kind no live worker of its queue has does not make the queue late: errand.overdue shows the kind.
 create or replace view errand.queue_status as
 with alive as materialized (
-    select queues, kinds from errand.worker where heartbeat_at + lease > now()
+    select queues, kinds from errand.worker where heartbeat_at + lease > now() and drained_at is null
 ),
 later as materialized (
     select queue from errand.job where queue_position is null and parked_for is null order by run_at limit 1000
@@ -156,7 +156,7 @@ comment on column errand.queue_status.oldest_due_at is
     'since when the oldest waiting job is due, among kinds that a live worker of the queue has; all kinds if it has no '
     'worker';
 comment on column errand.queue_status.oldest_age is 'how long that is';
-comment on column errand.queue_status.workers is 'live workers that claim from it';
+comment on column errand.queue_status.workers is 'live workers that claim from it, without drained ones';
 comment on column errand.queue_status.succeeded_5_min is 'jobs that succeeded within the last 5 minutes';
 comment on column errand.queue_status.failed_5_min is 'jobs that failed for good within the last 5 minutes';
 comment on column errand.queue_status.retried_5_min is

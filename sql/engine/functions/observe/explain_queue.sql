@@ -1,9 +1,11 @@
--- explain_queue: for errand.explain: obstacles in the queue: a pause, no worker, or no worker with this kind.
+-- explain_queue: for errand.explain: obstacles in the queue: a pause, no worker, drained workers, or no worker with this
+-- kind.
 create or replace function errand.explain_queue(job errand.job) returns table (code text, detail text, hint text)
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     paused errand.queue;
     names text;
+    drained bigint[];
 begin
     select * into paused from errand.queue where name = job.queue and paused_at is not null;
     if found then
@@ -14,10 +16,21 @@ begin
         hint := format('select errand.resume(%L)', job.queue);
         return next;
     end if;
-    select string_agg(distinct name, ', ') into names
+    select
+        string_agg(distinct name, ', ') filter (where drained_at is null),
+        array_agg(id order by id) filter (where drained_at is not null)
+    into names, drained
     from errand.worker
     where job.queue = any (queues) and heartbeat_at + lease > now();
-    if names is null then
+    if names is null and drained is not null then
+        code := 'no_worker';
+        detail := format('all live workers of the queue %s are drained: %s', job.queue, (
+            select string_agg(format('%s (%s)', name, drained_reason), ', ' order by id)
+            from errand.worker
+            where id = any (drained[1:3])));
+        hint := format('select errand.undrain_worker(%s)', drained[1]);
+        return next;
+    elsif names is null then
         code := 'no_worker';
         detail := format('no live worker claims from the queue %s', job.queue);
         select string_agg(distinct queue, ', ') into names
@@ -28,7 +41,7 @@ begin
         return next;
     elsif not exists (
         select from errand.worker where job.queue = any (queues) and job.kind = any (kinds)
-            and heartbeat_at + lease > now())
+            and heartbeat_at + lease > now() and drained_at is null)
     then
         code := 'unknown_kind';
         detail := format('no live worker of the queue %s has the kind %s: %s', job.queue, job.kind, names);

@@ -16,7 +16,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         ('limits', 'bound how many jobs run at once, or start within a time', 'limit_status set_limit set_rate'),
         ('dependencies', 'hold back the jobs of a service that is down',
             'dependency_status dependency_open dependency_close'),
-        ('workers', 'who runs jobs', 'worker_status release_worker'),
+        ('workers', 'who runs jobs', 'worker_status drain_worker undrain_worker release_worker'),
         ('health', 'is anything wrong, and what is the fix?', 'health overdue stuck metrics maintenance_status'),
         ('retention', 'what the tables take, and what keeps vacuum from them',
             'table_health horizon_blockers maintenance_status discard'),

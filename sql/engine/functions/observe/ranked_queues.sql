@@ -11,7 +11,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp set enable_nes
         select queue, count(*) as workers
         from errand.worker
         cross join unnest(queues) as queue
-        where heartbeat_at + lease > now()
+        where heartbeat_at + lease > now() and drained_at is null
         group by queue
     ),
     counted as (

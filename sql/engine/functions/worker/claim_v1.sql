@@ -34,8 +34,8 @@
 -- 'more' = jobs that may be claimed at once, 'slots' = jobs that are claimed only to start at once, null = none that
 -- this claim has met. options has the job's not_after, guard, limit_key, tags and traceparent, or null.
 --
--- Returns no row, and allows no conclusion, if the queue is paused or its rate has no room, if the worker has lost its
--- lease, or if the database is a copy that nobody has adopted.
+-- Returns no row, and allows no conclusion, if the queue is paused or its rate has no room, if the worker is drained or
+-- has lost its lease, or if the database is a copy that nobody has adopted.
 create or replace function errand.claim_v1(
     queue text, kinds text[], worker_id bigint, max_jobs int, marks bigint[], priorities smallint[], durable boolean,
     begin_now int default null, takes_suspect boolean default true, epoch int default 0, serialize boolean default false
@@ -88,7 +88,7 @@ begin
         -- As errand.latest_transaction, which would be parsed and planned again in each claim.
         pg_snapshot_xmax(pg_current_snapshot())::text::bigint + age(pg_snapshot_xmax(pg_current_snapshot())::xid),
         not exists (select from errand.queue where name = claim_v1.queue and paused_at is not null)
-            and exists (select from errand.worker where id = claim_v1.worker_id)
+            and exists (select from errand.worker where id = claim_v1.worker_id and drained_at is null)
             and errand.is_home(),
         exists (select from errand.rate where rate.queue = claim_v1.queue),
         case

@@ -6,10 +6,12 @@
 -- have left or were lost (none: start at 0). A mark is valid for every worker for as long as the server runs. started
 -- is errand.server_start(), under which they were taken.
 --
+-- earlier has the ids of the same process that still have a lease. If one of them is drained, so is the new one.
+--
 -- Raises ER421 if the database is a copy that nobody has adopted, ER422 for a longer lease, and ER409 as
 -- errand.register_kinds does.
 create or replace function errand.register_worker_v1(
-    name text, version text, lease interval, queues text[], kinds jsonb
+    name text, version text, lease interval, queues text[], kinds jsonb, earlier bigint[] default null
 ) returns table (worker_id bigint, marks jsonb, started text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -21,10 +23,19 @@ begin
     perform errand.register_kinds(kinds);
     return query
     with entered as (
-        insert into errand.worker (name, version, lease, queues, kinds, server_start)
-        values (
+        insert into errand.worker (
+            name, version, lease, queues, kinds, server_start, drained_at, drained_by, drained_reason)
+        select
             register_worker_v1.name, register_worker_v1.version, register_worker_v1.lease, register_worker_v1.queues,
-            names, errand.server_start())
+            names, errand.server_start(), earlier.drained_at, earlier.drained_by, earlier.drained_reason
+        from (select) as one
+        left join (
+            select other.drained_at, other.drained_by, other.drained_reason
+            from errand.worker as other
+            where other.id = any (register_worker_v1.earlier) and other.drained_at is not null
+            order by other.id desc
+            limit 1
+        ) as earlier on true
         returning id, server_start
     ),
     counting as (
@@ -45,5 +56,5 @@ begin
     from entered;
 end
 $$;
-comment on function errand.register_worker_v1(text, text, interval, text[], jsonb) is
+comment on function errand.register_worker_v1(text, text, interval, text[], jsonb, bigint[]) is
     'For workers: registers a worker with its kinds; returns its new id and marks to start from';

@@ -1,0 +1,33 @@
+-- drain_worker: lets a worker claim nothing more, such as before its host restarts. What it has claimed runs to its end.
+--
+--   select * from errand.drain_worker(17, reason => 'its host restarts');
+--   select running, drained_at from errand.worker_status where id = 17;
+--
+-- The process stays alive and idle, keeps its lease and does its housekeeping, until it is stopped or
+-- errand.undrain_worker is called. A restarted process is not drained: it has a new id. Neither is one that has lost its
+-- lease. A process that takes another id because the result of a claim was lost stays drained.
+--
+-- Returns its name, and how many jobs it ran at its last heartbeat. A drained worker gets the new reason.
+-- Raises ER404 for an unknown worker, ER422 without a reason.
+create or replace function errand.drain_worker(worker_id bigint, reason text)
+returns table (worker text, running int)
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
+    perform errand.check_reason('drain_worker', drain_worker.reason);
+    update errand.worker as known
+    set drained_at = coalesce(known.drained_at, now()), drained_by = session_user, drained_reason = drain_worker.reason
+    where known.id = drain_worker.worker_id
+    returning known.name, known.running into worker, running;
+    if not found then
+        raise exception 'drain_worker: worker_id: expected one of errand.worker_status, got %',
+            coalesce(drain_worker.worker_id::text, 'null') using errcode = 'ER404';
+    end if;
+    perform errand.record_action(
+        'drain_worker', jsonb_build_object('worker_id', drain_worker.worker_id, 'worker', worker), drain_worker.reason);
+    return next;
+end
+$$;
+comment on function errand.drain_worker(bigint, text) is
+    'Lets a worker claim nothing more; what it runs goes on. Example: select * from errand.drain_worker(17, ''its host '
+    'restarts'')';

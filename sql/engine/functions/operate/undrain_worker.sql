@@ -1,0 +1,25 @@
+-- undrain_worker: lets a drained worker claim again.
+--
+--   select errand.undrain_worker(17);
+--
+-- Does nothing if the worker is not drained. Raises ER404 for an unknown one.
+create or replace function errand.undrain_worker(worker_id bigint, reason text default null) returns void
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    known errand.worker;
+begin
+    select * into known from errand.worker where id = undrain_worker.worker_id for update;
+    if not found then
+        raise exception 'undrain_worker: worker_id: expected one of errand.worker_status, got %',
+            coalesce(undrain_worker.worker_id::text, 'null') using errcode = 'ER404';
+    elsif known.drained_at is not null then
+        update errand.worker set drained_at = null, drained_by = null, drained_reason = null where id = known.id;
+        perform errand.record_action(
+            'undrain_worker', jsonb_build_object('worker_id', known.id, 'worker', known.name), undrain_worker.reason);
+        perform errand.wake();
+    end if;
+end
+$$;
+comment on function errand.undrain_worker(bigint, text) is
+    'Lets a drained worker claim again. Example: select errand.undrain_worker(17)';
