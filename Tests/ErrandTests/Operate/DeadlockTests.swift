@@ -15,6 +15,11 @@ import Testing
         "select errand.discard(array(select id from errand.failed order by random() limit 4), 'x')",
         "select errand.reschedule(array(select id from errand.job order by random() limit 4), priority => 1 + (random() * 3)::int)",
         "select errand.reschedule(array(select id from errand.job order by random() limit 4), now() + interval '50 ms')",
+        """
+        select errand.reschedule_where(
+            '{\"kind\": \"noop\"}', 'x', priority => 1 + (random() * 3)::int, dry_run => false, max_jobs => 4)
+        """,
+        "select errand.reschedule_where('{\"kind\": \"noop\"}', 'x', per_minute => 9999, dry_run => false, max_jobs => 4)",
         "select errand.edit((select id from errand.job order by random() limit 1), '1', 'x')",
         "select errand.edit((select id from errand.failed order by random() limit 1), '1', 'x')",
         "select errand.release_worker((select id from errand.worker order by random() limit 1), 'x', force => true)",

@@ -11,6 +11,7 @@ import Testing
         "select errand.cancel(array(select id from errand.job where payload = '1'), 'x')",
         "select errand.cancel_where('{\"unique_key\": \"held\"}', 'x', dry_run => false)",
         "select errand.reschedule(array(select id from errand.job where payload = '1'), priority => 1)",
+        "select errand.reschedule_where('{\"unique_key\": \"held\"}', 'x', priority => 1, dry_run => false)",
         "select errand.edit(id, '2', 'x') from errand.job where payload = '1' and state = 'available'",
         "select errand.retry(array(select id from errand.failed))",
         "select errand.retry_where('{\"kind\": \"noop\"}', dry_run => false)",

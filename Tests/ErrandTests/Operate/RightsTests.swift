@@ -100,6 +100,7 @@ import Testing
         function errand.queue_names: monitor ops
         function errand.release_worker: ops
         function errand.reschedule: ops
+        function errand.reschedule_where: ops
         function errand.resume: ops
         function errand.retry: ops
         function errand.retry_where: ops

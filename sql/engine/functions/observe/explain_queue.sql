@@ -1,4 +1,4 @@
--- explain_queue: for errand.explain: obstacles in the queue: a pause, no worker, drained workers, or no worker with this
+-- explain_queue: for errand.explain: obstacles in the queue: a pause, no worker, only drained ones, or none with this
 -- kind.
 create or replace function errand.explain_queue(job errand.job) returns table (code text, detail text, hint text)
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$

@@ -8,7 +8,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
             'explain job_status job_progress recent_errors stuck overdue audit'),
         ('retry', 'retry failed and cancelled jobs, correct them, or give them up', 'retry retry_where edit discard'),
         ('cancel', 'cancel jobs', 'cancel cancel_where'),
-        ('move', 'give waiting jobs another time, priority or queue', 'reschedule'),
+        ('move', 'give waiting jobs another time, priority or queue', 'reschedule reschedule_where'),
         ('pause', 'stop a queue, and see what waits', 'pause resume queue_status kind_status'),
         ('schedules', 'enqueue by the clock',
             'schedule_status schedule_ticks schedule_put schedule_preview next_ticks schedule_run_now schedule_pause '

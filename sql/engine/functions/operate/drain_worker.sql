@@ -1,11 +1,11 @@
--- drain_worker: lets a worker claim nothing more, such as before its host restarts. What it has claimed runs to its end.
+-- drain_worker: lets a worker claim nothing more, such as before its host restarts. What it has claimed runs on.
 --
 --   select * from errand.drain_worker(17, reason => 'its host restarts');
 --   select running, drained_at from errand.worker_status where id = 17;
 --
 -- The process stays alive and idle, keeps its lease and does its housekeeping, until it is stopped or
--- errand.undrain_worker is called. A restarted process is not drained: it has a new id. Neither is one that has lost its
--- lease. A process that takes another id because the result of a claim was lost stays drained.
+-- errand.undrain_worker is called. A restarted process is not drained: it has a new id. Neither is one that has lost
+-- its lease. A process that takes another id because the result of a claim was lost stays drained.
 --
 -- Returns its name, and how many jobs it ran at its last heartbeat. A drained worker gets the new reason.
 -- Raises ER404 for an unknown worker, ER422 without a reason.

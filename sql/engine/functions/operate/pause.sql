@@ -11,22 +11,11 @@ create or replace function errand.pause(
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
-declare
-    known constant text[] := array(
-        select 'default' union select errand.queue_names() union select unnest(queues) from errand.worker);
 begin
     perform errand.check_reason('pause', pause.reason);
-    if pause.queue is null or pause.queue !~ '^[a-z][a-z0-9_.-]{0,99}$' then
-        raise exception 'pause: queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got %',
-            quote_nullable(left(pause.queue, 120)) using errcode = 'ER422';
-    elsif pause.until <= now() then
+    perform errand.check_known_queue('pause', pause.queue, pause.force);
+    if pause.until <= now() then
         raise exception 'pause: until: expected a time in the future, got %', pause.until using errcode = 'ER422';
-    elsif pause.queue <> all (known) and not coalesce(pause.force, false) then
-        raise exception 'pause: queue: expected one that a job, a kind or a worker has named, got %',
-            quote_literal(pause.queue)
-            using errcode = 'ER404', hint = format(
-                'Is it %s? force => true pauses it anyway.',
-                array_to_string(errand.nearest(pause.queue, known, 3), ' or '));
     end if;
     insert into errand.queue as known (name, paused_at, paused_reason, paused_until, paused_by)
     values (pause.queue, now(), pause.reason, pause.until, session_user)

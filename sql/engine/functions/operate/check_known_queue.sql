@@ -1,0 +1,23 @@
+-- check_known_queue: raises ER422 for an invalid name of a queue, and ER404 for a queue that no job, kind or worker has
+-- named so far, unless forced. The hint has similar names.
+create or replace function errand.check_known_queue(action text, queue text, force boolean) returns void
+language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    known constant text[] := array(
+        select 'default' union select errand.queue_names() union select unnest(queues) from errand.worker);
+begin
+    if check_known_queue.queue is null or check_known_queue.queue !~ '^[a-z][a-z0-9_.-]{0,99}$' then
+        raise exception '%: queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got %', action,
+            quote_nullable(left(check_known_queue.queue, 120)) using errcode = 'ER422';
+    elsif check_known_queue.queue <> all (known) and not coalesce(force, false) then
+        raise exception '%: queue: expected one that a job, a kind or a worker has named, got %', action,
+            quote_literal(check_known_queue.queue)
+            using errcode = 'ER404', hint = format(
+                'Is it %s? force => true does it anyway.',
+                array_to_string(errand.nearest(check_known_queue.queue, known, 3), ' or '));
+    end if;
+end
+$$;
+comment on function errand.check_known_queue(text, text, boolean) is
+    'Raises ER422 for an invalid name of a queue, ER404 for one that nothing has named, unless forced';

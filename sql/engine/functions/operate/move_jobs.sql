@@ -1,0 +1,33 @@
+-- move_jobs: gives waiting jobs another queue, priority or time, in the order of `ids`. Null keeps the old value.
+--
+-- due_at has an element for each id; null keeps the job's time. A job that is due then becomes scheduled if that is
+-- later than now, and available if it was scheduled. errand.requeue draws the positions, in this order. The caller has
+-- locked the rows.
+create or replace function errand.move_jobs(ids bigint[], due_at timestamptz[], queue text, priority int) returns void
+language plpgsql
+-- A nested loop with the ids outside keeps their order.
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_hashjoin = off set enable_mergejoin = off
+as $$
+#variable_conflict use_column
+begin
+    -- The transaction id comes before the position: see errand.requeue.
+    perform pg_current_xact_id();
+    update errand.job
+    set
+        queue = coalesce(move_jobs.queue, job.queue),
+        priority = coalesce(move_jobs.priority, job.priority),
+        run_at = coalesce(moved.due_at, job.run_at),
+        state = case
+            when moved.due_at > now() then 'scheduled'
+            when moved.due_at is not null and job.state = 'scheduled' then 'available'
+            else job.state
+        end,
+        parked_for = case when (moved.due_at > now()) is not true then job.parked_for end,
+        queue_position = case when (moved.due_at > now()) is not true then job.queue_position end
+    from unnest(move_jobs.ids, move_jobs.due_at) as moved(id, due_at)
+    where job.id = moved.id;
+end
+$$;
+comment on function errand.move_jobs(bigint[], timestamptz[], text, int) is
+    'Gives waiting jobs another queue, priority or time, in this order; the caller has locked them';
