@@ -88,4 +88,25 @@ import Testing
             #expect(shown.contains("cancel_where: 2 more jobs match beyond the first 1"))
         }
     }
+
+    @Test("a filter with a mistyped kind or queue is reported with similar names, if it matches nothing")
+    func mistyped() async throws {
+        try await withTestDatabase { database, configuration in
+            _ = try await database.enter(kinds: "image_compression", queue: "images")
+            for call in [
+                "cancel_where('{\"kind\": \"imgae_compression\", \"queue\": \"imgaes\"}', 'wrong')",
+                "retry_where('{\"kind\": \"imgae_compression\", \"queue\": \"imgaes\"}')",
+                "reschedule_where('{\"kind\": \"imgae_compression\", \"queue\": \"imgaes\"}', 'x', priority => 1)",
+            ] {
+                let shown = try psql("select count(*) from errand.\(call);", of: configuration, as: "errand_ops")
+                #expect(shown.contains("has named the kind 'imgae_compression'\nHINT:  Is it image_compression?"))
+                #expect(shown.contains("has named the queue 'imgaes'\nHINT:  Is it images"))
+            }
+            let known = "select count(*) from errand.retry_where('{\"kind\": \"image_compression\"}');"
+            #expect(try !psql(known, of: configuration, as: "errand_ops").contains("NOTICE"))
+            try await database.execute("select errand.enqueue('imgae_compression', queue => 'images')")
+            let hint = try await database.text("select hint from errand.explain(1) where code = 'unknown_kind'")
+            #expect(hint.contains("is it image_compression"))
+        }
+    }
 }

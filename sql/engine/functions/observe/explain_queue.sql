@@ -51,7 +51,10 @@ begin
         hint := case
             when names is not null then format('%s has it, but claims from other queues.', names)
             when exists (select from errand.kind where name = job.kind) then 'Start a worker of a version that has it.'
-            else 'No worker has ever registered this kind: is its name right, or is its version not deployed yet?'
+            else 'No worker has ever registered this kind: '
+                || coalesce('is it ' || array_to_string(
+                    errand.nearest(job.kind, array(select name from errand.kind), 3), ' or '), 'is its name right')
+                || ', or is its version not deployed yet?'
         end;
         return next;
     end if;

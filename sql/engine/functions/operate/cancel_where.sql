@@ -41,6 +41,9 @@ begin
         order by job.id
         limit case when not dry_run then max_jobs end) as found;
     perform errand.report_truncation('cancel_where', max_jobs, more);
+    if chosen is null then
+        perform errand.report_unknown('cancel_where', choice);
+    end if;
     if not dry_run and chosen is not null then
         -- A dry run locks nothing. From here on no worker claims or completes these jobs.
         select array_agg(id), array_agg(state) into chosen, states

@@ -4,8 +4,7 @@ create or replace function errand.check_known_queue(action text, queue text, for
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    known constant text[] := array(
-        select 'default' union select errand.queue_names() union select unnest(queues) from errand.worker);
+    known constant text[] := errand.known_queues();
 begin
     if check_known_queue.queue is null or check_known_queue.queue !~ '^[a-z][a-z0-9_.-]{0,99}$' then
         raise exception '%: queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got %', action,

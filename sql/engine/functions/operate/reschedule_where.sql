@@ -89,6 +89,9 @@ begin
             order by job.id
             limit case when not dry_run then max_jobs end) as spread) as found;
     perform errand.report_truncation('reschedule_where', max_jobs, more);
+    if chosen is null then
+        perform errand.report_unknown('reschedule_where', choice);
+    end if;
     if not dry_run and chosen is not null then
         -- A dry run locks nothing. From here on no worker claims these jobs. Those that would stay as they are aren't
         -- locked: a claim may pass a locked job and raise its mark, and only a moved one has a position above it.

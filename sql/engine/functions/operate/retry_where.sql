@@ -68,6 +68,9 @@ begin
     into chosen, due, more
     from placed;
     perform errand.report_truncation('retry_where', max_jobs, more);
+    if chosen is null then
+        perform errand.report_unknown('retry_where', choice);
+    end if;
     if not dry_run and chosen is not null then
         back := errand.requeue_jobs('retry_where', chosen, due);
         perform errand.record_action(
