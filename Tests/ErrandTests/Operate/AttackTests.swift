@@ -84,6 +84,7 @@ import Testing
         "select errand.edit(1, to_jsonb($1), 'x')", "select errand.edit(1, '1', $1)",
         "select errand.help($1)",
         "select errand.pause($1, 'x')", "select errand.pause('attacked', $1)", "select errand.resume($1)",
+        "select errand.pause_kind($1, 'x', force => true)", "select errand.resume_kind($1)",
         "select errand.drain_worker(0, $1)", "select errand.release_worker(0, $1)",
         "select errand.dependency_open($1, null, 'x')",
         "select errand.dependency_open('attacked', null, $1)", "select errand.dependency_close($1)",

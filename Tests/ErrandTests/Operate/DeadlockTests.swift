@@ -25,6 +25,8 @@ import Testing
         "select errand.release_worker((select id from errand.worker order by random() limit 1), 'x', force => true)",
         "select errand.drain_worker((select id from errand.worker order by random() limit 1), 'x')",
         "select errand.undrain_worker((select id from errand.worker order by random() limit 1))",
+        "select errand.pause_kind('noop', 'x', now() + interval '20 ms', force => true)",
+        "select errand.resume_kind('noop')",
         "select errand.pause('default', 'x', now() + interval '20 ms')", "select errand.resume('default')",
         "select errand.dependency_open('storage', now(), 'x')", "select errand.dependency_close('storage')",
         "select errand.set_limit('a', (random() * 3)::int)", "select errand.set_rate('default', '100 ms', 50)",

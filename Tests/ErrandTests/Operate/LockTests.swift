@@ -18,6 +18,7 @@ import Testing
         "select errand.discard(array(select id from errand.failed), 'x')", "select errand.pause('other', 'x')",
         "select errand.pause('paused', 'x')", "select errand.resume('paused')",
         "select errand.release_worker((select min(id) from errand.worker), 'x', force => true)",
+        "select errand.pause_kind('noop', 'x', force => true)", "select errand.resume_kind('noop')",
         "select errand.drain_worker(id, 'x') from errand.worker",
         "select errand.dependency_open('storage', null, 'x')", "select errand.dependency_open('apns', null, 'x')",
         "select errand.dependency_close('apns')", "select errand.set_limit('a', 2)",

@@ -97,11 +97,13 @@ import Testing
         function errand.metrics: monitor ops worker
         function errand.next_ticks: monitor ops
         function errand.pause: ops
+        function errand.pause_kind: ops
         function errand.queue_names: monitor ops
         function errand.release_worker: ops
         function errand.reschedule: ops
         function errand.reschedule_where: ops
         function errand.resume: ops
+        function errand.resume_kind: ops
         function errand.retry: ops
         function errand.retry_where: ops
         function errand.schedule_drop: ops

@@ -1,5 +1,6 @@
 -- admit_job: returns whether a job that is about to be claimed may run now. If not, it leaves the queue here: as
--- obsolete if it is too late or its guard says no, as parked if its dependency is down or its limit is full.
+-- obsolete if it is too late or its guard says no, as parked if its kind is paused, its dependency is down or its limit
+-- is full.
 --
 -- The claim calls it in its scan, with the job's row locked, for jobs with such an option and for the kinds in
 -- `checked`. The setting errand.blocked_jobs counts the jobs that left, so that the claim can stop. If nobody can tell
@@ -21,7 +22,7 @@ begin
         select coalesce(asked.limit_key, kind.limit_key), down.name into asked.limit_key, needed
         from errand.kind
         left join errand.dependency as down
-            on down.name = kind.dependency and down.opened_at is not null
+            on down.name in (kind.dependency, 'kind.' || kind.name) and down.opened_at is not null
                 and (down.probe_job_id, down.probe_position) is distinct from (asked.id, asked.queue_position)
         where kind.name = asked.kind;
     end if;

@@ -24,7 +24,14 @@ begin
     if not found then
         return 0;
     end if;
-    if known.opened_at is not null and known.probe_job_id is not null then
+    if known.opened_at is not null and known.name like 'kind.%' and known.until <= present then
+        -- The pause of a kind ends at its time, without a probe.
+        perform errand.dependency_closed(known.name);
+        known.opened_at := null;
+        known.closed_at := present;
+        known.released_at := null;
+        known.failures := 0;
+    elsif known.opened_at is not null and known.probe_job_id is not null then
         probe := errand.probe_state(known);
         if probe = 'under way' then
             return 0;

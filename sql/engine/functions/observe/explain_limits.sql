@@ -13,8 +13,20 @@ declare
 begin
     select * into defaults from errand.kind where name = job.kind;
     needed := coalesce(substring(job.parked_for from '^dependency:(.*)$'), defaults.dependency);
-    select * into down from errand.dependency where name = needed;
-    if down.opened_at is not null then
+    select * into down
+    from errand.dependency
+    where name in (needed, 'kind.' || job.kind)
+    -- The pause of its kind comes first.
+    order by opened_at is not null and name = 'kind.' || job.kind desc, name = needed desc
+    limit 1;
+    if down.opened_at is not null and down.name = 'kind.' || job.kind then
+        code := 'kind_paused';
+        detail := format(
+            'the kind %s is paused since %s%s: %s', job.kind, down.opened_at, ' until ' || down.until,
+            coalesce(down.reason, 'no reason given'));
+        hint := format('select errand.resume_kind(%L)', job.kind);
+        return next;
+    elsif down.opened_at is not null then
         code := 'dependency_open';
         detail := format(
             '%s is down since %s (%s)%s%s', needed, down.opened_at, down.opened_by,

@@ -76,7 +76,10 @@ begin
         'dependencies', count(*) = 0,
         coalesce(
             errand.first_names(array_agg(
-                name || ' is down' || coalesce(
+                case
+                    when name like 'kind.%' then 'the kind ' || substr(name, 6) || ' is paused'
+                    else name || ' is down'
+                end || coalesce(
                     ': ' || case when opened_by = 'ops' or errand.sees_content() then left(reason, 200) end, '')
                 order by name)),
             'all up'),

@@ -9,7 +9,8 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         ('retry', 'retry failed and cancelled jobs, correct them, or give them up', 'retry retry_where edit discard'),
         ('cancel', 'cancel jobs', 'cancel cancel_where'),
         ('move', 'give waiting jobs another time, priority or queue', 'reschedule reschedule_where'),
-        ('pause', 'stop a queue, and see what waits', 'pause resume queue_status kind_status'),
+        ('pause', 'stop a queue or a kind, and see what waits',
+            'pause resume queue_status pause_kind resume_kind kind_status dependency_status'),
         ('schedules', 'enqueue by the clock',
             'schedule_status schedule_ticks schedule_put schedule_preview next_ticks schedule_run_now schedule_pause '
             'schedule_resume schedule_drop'),

@@ -17,7 +17,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('errand_ops', 'function',
                 'errand.enqueue errand.enqueue_many errand.cancel errand.cancel_where errand.retry errand.retry_where '
                 'errand.reschedule errand.reschedule_where errand.edit errand.discard errand.explain '
-                'errand.pause errand.resume errand.release_worker errand.drain_worker errand.undrain_worker '
+                'errand.pause errand.resume errand.pause_kind errand.resume_kind '
+                'errand.release_worker errand.drain_worker errand.undrain_worker '
                 'errand.help errand.schedule_put errand.schedule_pause errand.schedule_resume errand.schedule_drop '
                 'errand.schedule_run_now errand.schedule_preview errand.dependency_open errand.dependency_close '
                 'errand.set_limit errand.set_rate errand.health errand.metrics errand.horizon errand.queue_names '

@@ -1,0 +1,47 @@
+-- pause_kind: pauses a kind in all queues until errand.resume_kind or the given time. Its jobs park when a claim meets
+-- them, and the jobs behind them run. Running jobs go on.
+--
+--   select errand.pause_kind('newsletter', 'the text is wrong');
+--   select errand.pause_kind('newsletter', 'the text is wrong', until => now() + interval '2 hours');
+--
+-- The pause is a row of errand.dependency_status with the name kind.newsletter, so a claim pays nothing while no kind
+-- is paused and no dependency is down. When it ends, parked jobs are released as those of a dependency: oldest first,
+-- 100 in the first second and more in each next one. A paused kind stays paused, with the new reason and time.
+--
+-- force => true also pauses a kind that no worker has registered. Raises ER404 for such a kind without it, ER422
+-- without a reason, for a name over 95 characters, and for a time in the past.
+create or replace function errand.pause_kind(
+    kind text, reason text, until timestamptz default null, force boolean default false
+) returns void
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    known constant text[] := array(select name from errand.kind);
+begin
+    perform errand.check_reason('pause_kind', pause_kind.reason);
+    if pause_kind.kind is null or pause_kind.kind !~ '^[a-z][a-z0-9_.-]{0,94}$' then
+        raise exception 'pause_kind: kind: expected a-z, then up to 94 of a-z 0-9 _ . -, got %',
+            quote_nullable(left(pause_kind.kind, 120)) using errcode = 'ER422';
+    elsif pause_kind.until <= now() then
+        raise exception 'pause_kind: until: expected a time in the future, got %', pause_kind.until
+            using errcode = 'ER422';
+    elsif pause_kind.kind <> all (known) and not coalesce(pause_kind.force, false) then
+        raise exception 'pause_kind: kind: expected one that a worker has registered, got %',
+            quote_literal(pause_kind.kind)
+            using errcode = 'ER404', hint = coalesce(
+                'Is it ' || array_to_string(errand.nearest(pause_kind.kind, known, 3), ' or ') || '? ', '')
+                || 'force => true pauses it anyway.';
+    end if;
+    insert into errand.dependency as held (name, opened_at, opened_by, until, reason)
+    values ('kind.' || pause_kind.kind, now(), 'ops', pause_kind.until, pause_kind.reason)
+    on conflict on constraint dependency_pkey do update
+    set opened_at = coalesce(held.opened_at, excluded.opened_at), opened_by = excluded.opened_by,
+        until = excluded.until, reason = excluded.reason, probe_job_id = null, probe_position = null;
+    perform errand.record_action(
+        'pause_kind', jsonb_strip_nulls(jsonb_build_object('kind', pause_kind.kind, 'until', pause_kind.until)),
+        pause_kind.reason);
+end
+$$;
+comment on function errand.pause_kind(text, text, timestamptz, boolean) is
+    'Pauses a kind in all queues until errand.resume_kind, or the given time. Example: select '
+    'errand.pause_kind(''newsletter'', ''the text is wrong'')';
