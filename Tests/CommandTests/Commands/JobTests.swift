@@ -195,6 +195,27 @@ import Testing
         }
     }
 
+    @Test("edit replaces a payload; reschedule shows the jobs to move, and moves them on request")
+    func move() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            try await fill(database)
+            let edited = try await Program.run(
+                ["job", "edit", "2", "{\"photo\": 7}", "--reason", "wrong photo"], settings: settings)
+            #expect(edited.output == "job 2: edited, available\n")
+            let payload = "select payload ->> 'photo' from errand.job_status where id = 2"
+            #expect(try await database.query(Statement(payload)).scalar(String.self) == "7")
+            let move = ["job", "reschedule", "--kind", "photo", "--to-priority", "1", "--reason", "a customer waits"]
+            let shown = try await Program.run(move, settings: settings)
+            #expect(shown.output.contains("available  available"))
+            #expect(shown.error.hasPrefix("errand: nothing was changed: --no-dry-run does it to"))
+            let urgent: Statement = "select count(*) from errand.job_status where priority = 1 and kind = 'photo'"
+            #expect(try await database.query(urgent).scalar(Int.self) == 0)
+            _ = try await Program.run(move + ["--no-dry-run"], settings: settings)
+            #expect(try await database.query(urgent).scalar(Int.self) > 0)
+        }
+    }
+
     @Test(
         "what can't be read ends with 64 and says what was expected",
         arguments: [
@@ -215,6 +236,11 @@ import Testing
             ),
             (["retry", "--kind", "noop", "--at", "1h"], "--at: expected with ids, got a filter"),
             (["discard", "1"], "Missing expected argument '--reason <reason>'"),
+            (["edit", "1", "{", "--reason", "x"], "payload: expected JSON, got 1 characters that are none"),
+            (
+                ["reschedule", "--kind", "noop", "--reason", "x"],
+                "expected --to-queue, --to-priority, --at or --per-minute, got none of them"
+            ),
         ])
     func usage(arguments: [String], reason: String) async throws {
         let program = try await Program.run(["job"] + arguments)

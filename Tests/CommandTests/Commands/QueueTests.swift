@@ -65,6 +65,13 @@ import Testing
             let workers = try JSONDecoder().decode([Line].self, from: Data(machine.output.utf8))
             #expect(workers.map(\.is_lost) == [false, true])
             #expect(workers[0].queues == ["default", "images"])
+            let drained = try await Program.run(["worker", "drain", "1", "--reason", "restarts"], settings: settings)
+            #expect(drained.output == "worker 1: drained; it ran 0 jobs at its last heartbeat\n")
+            let list = try await Program.run(["worker", "list"], settings: settings).output
+            #expect(list.split(separator: "\n")[1].hasSuffix("drained: restarts"))
+            let undrained = try await Program.run(["worker", "undrain", "1"], settings: settings)
+            #expect(undrained.output == "worker 1: claims\n")
+            #expect(try await Program.run(["worker", "drain", "9", "--reason", "x"], settings: settings).code != 0)
         }
     }
 

@@ -74,7 +74,7 @@ private func checkChoice(_ ids: [Int64], _ filter: JobFilter, ofIDs: String? = n
 
 extension JobFilter {
     /// How many jobs it changes by default.
-    fileprivate static let mostJobs = 10_000
+    static let mostJobs = 10_000
 }
 
 struct RetryJobs: AsyncParsableCommand {

@@ -15,6 +15,7 @@ struct JobCommand: AsyncParsableCommand {
             """,
         subcommands: [
             ListJobs.self, ShowJob.self, ExplainJob.self, RetryJobs.self, CancelJobs.self, DiscardJobs.self,
+            EditJob.self, RescheduleJobs.self,
         ])
 
     static let states = [
@@ -45,7 +46,7 @@ struct JobFilter: ParsableArguments {
     @Option(help: "Jobs whose last error holds this text.")
     var error: String?
 
-    /// The filter for errand.cancel_where and errand.retry_where; empty if no option is given.
+    /// The filter for errand.cancel_where, errand.retry_where and errand.reschedule_where; empty if no option is given.
     var fields: [String: String] {
         let all = [
             "queue": queue, "kind": kind, "state": state, "tag": tag, "unique_key": uniqueKey, "limit_key": limitKey,

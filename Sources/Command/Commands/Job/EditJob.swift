@@ -1,0 +1,47 @@
+import ArgumentParser
+import Foundation
+import Postgres
+
+struct EditJob: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "edit",
+        abstract: "Replace the payload of a job that waits or has failed.",
+        discussion: """
+            errand job edit 4711 '{"photo": "6c1d…"}' --reason 'the import wrote the wrong id'
+
+            Calls errand.edit. The audit has the reason, and neither the old nor the new payload. A failed job runs with \
+            the new one after `errand job retry`.
+            """)
+
+    @Argument(help: "The job's id.")
+    var id: Int64
+
+    @Argument(help: "What the handler gets, as JSON.")
+    var payload: String
+
+    @Option(help: "The reason, for the audit.")
+    var reason: String
+
+    @Flag(help: "Print {\"job_id\", \"state\"}.")
+    var json = false
+
+    struct Response: Encodable {
+        let job_id: Int64
+        let state: String
+    }
+
+    func validate() throws {
+        guard (try? JSONSerialization.jsonObject(with: Data(payload.utf8), options: .fragmentsAllowed)) != nil else {
+            // A payload may hold what nobody else is to read.
+            throw ValidationError("payload: expected JSON, got \(payload.count) characters that are none")
+        }
+    }
+
+    func run() async throws {
+        let state = try await Environment.load().withConnection { connection in
+            try await connection.query(Statement("select errand.edit($1, $2, $3)", [id, JSONB(payload), reason]))
+                .scalar(String.self)
+        }
+        print(try json ? Command.json(Response(job_id: id, state: state)) : "job \(id): edited, \(state)")
+    }
+}
