@@ -81,7 +81,8 @@ struct WebServer: Sendable {
         }
         do {
             try await Web(
-                address: address, queue: isWeb ? database : nil, registry: registry, checks: checks, logger: logger
+                address: address, version: ErrandCommand.version, queue: isWeb ? database : nil, registry: registry,
+                checks: checks, logger: logger
             )
             .run()
         } catch {

@@ -39,6 +39,7 @@ package struct Web: Service {
     }
 
     private let address: Address
+    private let version: String
     private let registry: MetricRegistry
     /// Nil if other processes report the queue's metrics.
     private let status: Recent<[StatusSamples.Sample]?>?
@@ -49,16 +50,19 @@ package struct Web: Service {
     private let onListening: @Sendable (Int) -> Void
 
     /// - Parameters:
+    ///   - version: the version of the program, for `errand_build_info`.
     ///   - queue: the database with the queue's metrics, which are read at most once a second; nil if other processes
     ///     report them.
     ///   - registry: the metrics of this process.
     ///   - checks: the checks of `/readyz`.
     ///   - onListening: called with the port once requests are served.
     package init(
-        address: Address, queue: Database?, registry: MetricRegistry, checks: [ReadinessCheck], logger: Logger,
+        address: Address, version: String, queue: Database?, registry: MetricRegistry, checks: [ReadinessCheck],
+        logger: Logger,
         onListening: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         self.address = address
+        self.version = version
         self.registry = registry
         status = queue.map { queue in
             let samples = StatusSamples(database: queue, logger: logger)
@@ -129,6 +133,7 @@ extension Web {
     /// The samples of this process, and those of the queue if the database is available.
     private func metrics() async -> String {
         var page = MetricPage()
+        page.add("errand_build_info", .gauge, [Label("version", version)], 1)
         if let status {
             let samples = await status.value()
             page.add("errand_status_up", .gauge, [], samples == nil ? 0 : 1)

@@ -38,12 +38,17 @@ import FoundationNetworking
             #expect(lines.contains(#"errand_jobs{queue="photos",state="available"} 1"#))
             let sample =
                 /[a-zA-Z_:][a-zA-Z0-9_:]*(\{([a-zA-Z_][a-zA-Z0-9_]*="([^"\\]|\\.)*",?)*\})? (-?[0-9.e+-]+|[+-]Inf|NaN)/
-            let type = /# TYPE [a-zA-Z_:][a-zA-Z0-9_:]* (counter|gauge|histogram)/
+            let type = /# TYPE [a-zA-Z_:][a-zA-Z0-9_:]* (counter|gauge|histogram|summary)/
+            let help = /# HELP [a-zA-Z_:][a-zA-Z0-9_:]* [^\n]+/
             for line in lines {
-                #expect(line.wholeMatch(of: sample) != nil || line.wholeMatch(of: type) != nil, "\(line)")
+                let isFit = line.wholeMatch(of: sample) != nil || line.wholeMatch(of: type) != nil
+                #expect(isFit || line.wholeMatch(of: help) != nil, "\(line)")
             }
             let types = lines.filter { $0.hasPrefix("#") }
             #expect(Set(types).count == types.count)
+            #expect(lines.contains(#"errand_build_info{version="1"} 1"#))
+            let undescribed = lines.filter { $0.hasSuffix(" \(MetricHelp["of a handler"])") }
+            #expect(undescribed == [], "they have no entry in MetricHelp")
         }
     }
 
@@ -124,8 +129,8 @@ import FoundationNetworking
     func taken() async throws {
         try await withWeb { port, database, registry in
             let second = Web(
-                address: .init(host: "127.0.0.1", port: port), queue: database, registry: registry, checks: [],
-                logger: Logger(label: "test"))
+                address: .init(host: "127.0.0.1", port: port), version: "1", queue: database, registry: registry,
+                checks: [], logger: Logger(label: "test"))
             let error = await #expect(throws: ListenError.self) { try await second.run() }
             #expect(error?.description == "Address already in use")
         }
@@ -161,8 +166,8 @@ private func withWeb(
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let own = Database(configuration: configuration, maximumConnections: 2, logger: Logger(label: "test"))
         let web = Web(
-            address: .init(host: "127.0.0.1", port: 0), queue: servesQueue ? own : nil, registry: registry,
-            checks: checks, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
+            address: .init(host: "127.0.0.1", port: 0), version: "1", queue: servesQueue ? own : nil,
+            registry: registry, checks: checks, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             onListening: { listening.yield($0) })
         let serving = Task { try await web.run() }
         let port = try #require(await ports.first { _ in true })

@@ -1,6 +1,6 @@
 /// A metric's type, as Prometheus names it.
 enum MetricType: String, Sendable {
-    case counter, gauge, histogram
+    case counter, gauge, histogram, summary
 }
 
 /// A label of a sample: its name, with characters that Prometheus allows, and its value, which may be any text.
@@ -25,7 +25,7 @@ struct MetricPage {
 
     mutating func add(_ name: String, _ type: MetricType, suffix: String = "", _ labels: [Label], _ value: Double) {
         if metrics[name] == nil {
-            metrics[name] = "# TYPE \(name) \(type.rawValue)\n"
+            metrics[name] = "# HELP \(name) \(MetricHelp[name])\n# TYPE \(name) \(type.rawValue)\n"
             order.append(name)
         }
         let pairs = labels.map { "\($0.name)=\"\($0.value.escaped)\"" }.joined(separator: ",")

@@ -3,7 +3,7 @@ import Testing
 @testable import Web
 
 @Suite("Prometheus's text format") struct MetricPageTests {
-    @Test("all samples of a metric stand together, below one line with its type")
+    @Test("all samples of a metric stand together, below one line each with its help and type")
     func grouped() {
         var page = MetricPage()
         page.add("jobs", .gauge, [Label("queue", "a")], 1)
@@ -11,9 +11,11 @@ import Testing
         page.add("jobs", .gauge, [Label("queue", "b"), Label("state", "due")], 3)
         #expect(
             page.text == """
+                # HELP jobs Counted by this program's code.
                 # TYPE jobs gauge
                 jobs{queue="a"} 1
                 jobs{queue="b",state="due"} 3
+                # HELP times_total Counted by this program's code.
                 # TYPE times_total counter
                 times_total 2.5
 
@@ -29,7 +31,8 @@ import Testing
     func values(value: String, written: String) {
         var page = MetricPage()
         page.add("jobs", .gauge, [Label("queue", value)], 1)
-        #expect(page.text == "# TYPE jobs gauge\njobs{queue=\"\(written)\"} 1\n")
+        #expect(page.text.hasSuffix("# TYPE jobs gauge\njobs{queue=\"\(written)\"} 1\n"))
+        #expect(page.text.split(separator: "\n").count == 3)
     }
 
     @Test(

@@ -3,7 +3,7 @@
 --
 --   select * from errand.metrics();
 --
--- type is counter or gauge. Counters never decrease as long as the database lives, except under `other`.
+-- type is counter, gauge or summary (quantiles of the last 5 minutes). Counters never decrease as long as the database lives, except under `other`.
 --
 -- An application that may enqueue can make up names of queues and kinds. So 200 queues and 200 kinds have samples of
 -- their own: first those that workers serve, then the largest. The others are added up under the name `other`, with the
@@ -95,7 +95,7 @@ begin
         select 'kind', count(*) from kinds where is_folded
     ) as folded(what, names)
     union all
-    select time.name, 'gauge', jsonb_build_object('queue', label, 'quantile', time.quantile), time.ms / 1000
+    select time.name, 'summary', jsonb_build_object('queue', label, 'quantile', time.quantile), time.ms / 1000
     from queues
     cross join lateral (
         values
@@ -123,7 +123,7 @@ begin
     from errand.worker_status
     group by version
     union all
-    select 'errand_last_success_seconds', 'gauge', jsonb_build_object('kind', label),
+    select 'errand_last_success_timestamp_seconds', 'gauge', jsonb_build_object('kind', label),
         extract(epoch from max(last_succeeded))::float8
     from kinds
     where last_succeeded is not null
