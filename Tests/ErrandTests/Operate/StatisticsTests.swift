@@ -74,6 +74,34 @@ import Testing
         }
     }
 
+    @Test("metrics have the size and the rows of each table, partitions included, for a monitor")
+    func tables() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.make_partitions_v1()")
+            let differing = """
+                from (
+                    select 'errand.' || relname as table_name, sum(pg_total_relation_size(relid)) as bytes
+                    from (
+                        select coalesce(inhparent::regclass, part.relid::regclass) as whole, part.relid
+                        from pg_stat_user_tables as part left join pg_inherits on inhrelid = part.relid
+                        where part.schemaname = 'errand'
+                    ) as part
+                    join pg_class on pg_class.oid = part.whole
+                    where part.relid in (select oid from pg_class where relkind = 'r')
+                    group by relname
+                ) as expected
+                full join (
+                    select labels ->> 'table' as table_name, value from errand.metrics()
+                    where name = 'errand_table_bytes'
+                ) as sample using (table_name)
+                where bytes is distinct from value
+                """
+            #expect(try await database.count(differing) == 0)
+            let history = "from errand.metrics() where labels ->> 'table' = 'errand.history'"
+            #expect(try await database.count(history) == 3)
+        }
+    }
+
     @Test("metrics and counts of 5,000 queues, each with jobs and an hour of attempts, take a bounded time")
     func fiveThousand() async throws {
         try await withTestDatabase { database, _ in

@@ -3,13 +3,16 @@
 --
 --   select * from errand.metrics();
 --
--- type is counter, gauge or summary (quantiles of the last 5 minutes). Counters never decrease as long as the database lives, except under `other`.
+-- type is counter, gauge or summary (quantiles of the last 5 minutes). Counters never decrease as long as the database
+-- lives, except under `other`.
 --
 -- An application that may enqueue can make up names of queues and kinds. So 200 queues and 200 kinds have samples of
 -- their own: first those that workers serve, then the largest. The others are added up under the name `other`, with the
 -- smallest of their queue_workers and kind_workers; errand_folded_names has their number. Their numbers, and the order
 -- of queues by size, are from the last statistics (errand.refresh_statistics_v1): 5,000 queues would take 20,000 probes
 -- of the index.
+--
+-- The sizes are of the engine's own tables. A table that somebody locks against all others holds up their reader.
 create or replace function errand.metrics() returns table (name text, type text, labels jsonb, value double precision)
 language plpgsql stable security definer
 set search_path = pg_catalog, errand, pg_temp set jit = off
@@ -158,6 +161,24 @@ begin
     union all
     select 'errand_horizon_transactions', 'gauge', '{}', coalesce(max(transactions), 0)::float8
     from errand.horizon()
+    union all
+    select size.name, 'gauge', jsonb_build_object('table', size.table_name), size.value
+    from (
+        select
+            'errand.' || coalesce(parent.relname, part.relname) as table_name,
+            sum(pg_total_relation_size(part.oid)) as bytes,
+            sum(pg_stat_get_live_tuples(part.oid)) as live_rows, sum(pg_stat_get_dead_tuples(part.oid)) as dead_rows
+        from pg_class as part
+        left join pg_inherits as child on child.inhrelid = part.oid
+        left join pg_class as parent on parent.oid = child.inhparent
+        where part.relnamespace = 'errand'::regnamespace and part.relkind = 'r'
+        group by coalesce(parent.relname, part.relname)
+    ) as whole
+    cross join lateral (
+        values ('errand_table_bytes', table_name, bytes::float8),
+            ('errand_table_live_rows', table_name, live_rows::float8),
+            ('errand_table_dead_rows', table_name, dead_rows::float8)
+    ) as size(name, table_name, value)
     union all
     select 'errand_maintenance_age_seconds', 'gauge', jsonb_build_object('task', maintenance_task.name),
         extract(epoch from now() - done_at)::float8
