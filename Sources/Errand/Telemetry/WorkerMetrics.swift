@@ -15,10 +15,12 @@ final class WorkerMetrics: Sendable {
     private let kinds = Mutex<[KindMetrics.Key: KindMetrics]>([:])
 
     /// Nil if the program bootstrapped no metrics before it made the worker.
-    init?(queues: some Sequence<String>, factory: any MetricsFactory = MetricsSystem.factory) {
+    ///
+    /// - Parameter queues: how many jobs of each queue may run here at once.
+    init?(queues: [String: Int], factory: any MetricsFactory = MetricsSystem.factory) {
         guard !(factory is NOOPMetricsHandler) else { return nil }
         self.factory = factory
-        self.queues = Dictionary(queues.map { ($0, QueueMetrics($0, factory)) }) { one, _ in one }
+        self.queues = Dictionary(uniqueKeysWithValues: queues.map { ($0, QueueMetrics($0, slots: $1, factory)) })
         heartbeatFailures = Counter(label: "errand_worker_heartbeat_failures_total", factory: factory)
         leasesLost = Counter(label: "errand_worker_leases_lost_total", factory: factory)
         wakeUps = Counter(label: "errand_worker_wake_ups_total", factory: factory)
@@ -79,12 +81,13 @@ struct QueueMetrics: Sendable {
     let claim: Timer
     let running: Meter
 
-    init(_ queue: String, _ factory: any MetricsFactory) {
+    init(_ queue: String, slots: Int, _ factory: any MetricsFactory) {
         let dimensions = [("queue", queue)]
         claims = Counter(label: "errand_worker_claims_total", dimensions: dimensions, factory: factory)
         claimed = Counter(label: "errand_worker_claimed_jobs_total", dimensions: dimensions, factory: factory)
         claim = Timer(label: "errand_worker_claim_seconds", dimensions: dimensions, factory: factory)
         running = Meter(label: "errand_worker_running_jobs", dimensions: dimensions, factory: factory)
+        Meter(label: "errand_worker_slots", dimensions: dimensions, factory: factory).set(slots)
     }
 
     /// A round trip with a claim returned this many jobs.

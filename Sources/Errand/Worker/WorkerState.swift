@@ -52,7 +52,7 @@ final class WorkerState: Sendable {
             logger: logger)
         self.logger = logger
         idlePolling = Mutex(IdlePollingPolicy(interval: configuration.pollInterval))
-        metrics = WorkerMetrics(queues: configuration.queues.keys)
+        metrics = WorkerMetrics(queues: configuration.queues)
         // A claim or heartbeat that waits for a lock is retried before the statement timeout would end it.
         var own = database.configuration
         own.lockTimeout = Self.lockTimeout

@@ -51,6 +51,7 @@ import Testing
         let times = try metrics.expectTimer("errand_worker_claim_seconds", dimensions).values
         #expect(times.count == Int(claims) && times.allSatisfy { $0 > 0 })
         #expect(try metrics.expectMeter("errand_worker_running_jobs", dimensions).lastValue == 0)
+        #expect(try metrics.expectMeter("errand_worker_slots", dimensions).lastValue == 10)
     }
 
     @Test(
@@ -86,7 +87,7 @@ import Testing
 
     @Test("a program that has bootstrapped no metrics counts nothing")
     func none() {
-        #expect(WorkerMetrics(queues: ["default"], factory: NOOPMetricsHandler.instance) == nil)
+        #expect(WorkerMetrics(queues: ["default": 1], factory: NOOPMetricsHandler.instance) == nil)
         #expect(SchedulerMetrics(factory: NOOPMetricsHandler.instance) == nil)
     }
 }
