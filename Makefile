@@ -1,7 +1,7 @@
 # Each target installs what it lacks through apt, and says so; where nothing is missing, it says nothing.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-pooled test-previous bench faults checks release format clean
+.PHONY: help build run test test-pooled test-previous bench faults checks dist dist-test release format clean
 
 help:    ## this list
 	@sed -n 's/^\([a-z-]*\): *## /make \1\t/p' Makefile | expand -t 20
@@ -31,6 +31,12 @@ faults:  ## kills, stops and starves the program, and counts what was lost, for 
 
 checks:  ## checks the rules that no test covers
 	@scripts/checks.sh
+
+dist:    ## packs the release programs: a tarball and a Debian package, in .errand/dist
+	@scripts/dist.sh
+
+dist-test: ## installs that package in a new Debian 12, runs its processes, and removes it; needs root
+	@scripts/checks/dist.sh
 
 release: ## enters what this commit has of the schema as released; NEXT=0.2.0 is the version after it
 	@scripts/released.sh add '$(NEXT)'

@@ -8,7 +8,8 @@
 #   demo       photos to show
 #   bench      installers of the benchmark's other queues, a compiler of its C baseline, photos, and tools for them
 #   checks     interpreters of the checks
-#   deploy     readers of the units and the Compose file of a deployment
+#   deploy     readers of the units, the manifests and the Compose file of a deployment
+#   dist       makers of the Debian package, and of a Debian to try it in
 set -euo pipefail
 
 packages=()
@@ -25,7 +26,8 @@ for group in "$@"; do
             packages+=(mate-backgrounds lomiri-wallpapers-16.04 lomiri-wallpapers-20.04) ;;
         demo) packages+=(mate-backgrounds) ;;
         checks) packages+=(python3 git) ;;
-        deploy) packages+=(systemd docker-compose python3 python3-yaml) ;;
+        deploy) packages+=(systemd docker-compose python3 python3-venv python3-yaml) ;;
+        dist) packages+=(binutils dpkg-dev lintian debootstrap libpq-dev libvips-dev) ;;
         *) echo "need.sh: no group is named $group" >&2; exit 64 ;;
     esac
 done
