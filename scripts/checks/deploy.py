@@ -9,7 +9,6 @@ ERRAND is the program, and COMPOSE is the output of `docker-compose config` for 
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 import tempfile
@@ -69,40 +68,57 @@ def variables():
 
 
 def procfile_lines():
-    """Each process: its name, the settings of its line, and the command."""
+    """Each process: its name and its line."""
     for line in Path("Procfile").read_text().splitlines():
-        name, *words = shlex.split(line)
-        own = {}
-        if words[:1] == ["env"]:
-            words = words[1:]
-            while words and "=" in words[0]:
-                key, value = words.pop(0).split("=", 1)
-                own[key] = value
-        yield name, own, words
+        name, _, command = line.partition(": ")
+        yield name, command
+
+
+def procfile_words(command, shared):
+    """The settings and the command of a line, as a runner's shell reads it with these variables."""
+    words = subprocess.run(["sh", "-c", f"printf '%s\\n' {command}"], env={"PATH": os.environ["PATH"], **shared},
+                           check=True, capture_output=True, text=True).stdout.splitlines()
+    own = {}
+    if words[:1] == ["env"]:
+        words = words[1:]
+        while words and "=" in words[0]:
+            key, value = words.pop(0).split("=", 1)
+            own[key] = value
+    return own, words
 
 
 def procfile():
-    listening = []
-    for name, own, words in procfile_lines():
-        if not name.endswith(":") or words[:1] != ["errand"]:
-            yield f"Procfile: expected `name: errand command`, got {' '.join([name, *words])}"
-            continue
-        for key in own:
-            if key not in KNOWN:
-                yield f"Procfile: sets {key}, which is not a setting"
-        # All processes have the settings of one .env, and a port belongs to one of them.
-        shared = {"ERRAND_WEB_ADDRESS": "127.0.0.1:8080", **own}
-        config = json.loads(errand("config", "--json", **shared).stdout)
-        if next(line["value"] for line in config if line["setting"] == "ERRAND_WEB_ADDRESS") != "off":
-            listening.append(words[-1])
-    if listening != ["web"]:
-        yield f"Procfile: with one ERRAND_WEB_ADDRESS for all, {listening} listen at it, and only web may"
-    yield from commands("Procfile", [words[1:] for _, _, words in procfile_lines()])
+    """No two processes share an address: with the ports of a runner, with one address in .env, with neither."""
+    for what, variables, copies in [("without PORT", {}, 1), ("with PORT", {}, 2),
+                                    ("with one ERRAND_WEB_ADDRESS", {"ERRAND_WEB_ADDRESS": "127.0.0.1:9090"}, 1)]:
+        port, listening = 5000, {}
+        for name, command in procfile_lines():
+            for number in range(copies):
+                shared = {**variables, "PORT": str(port + number)} if what == "with PORT" else variables
+                own, words = procfile_words(command, shared)
+                if words[:1] != ["errand"]:
+                    yield f"Procfile: expected `name: errand command`, got {name}: {command}"
+                    return
+                for key in own:
+                    if key not in KNOWN:
+                        yield f"Procfile: sets {key}, which is not a setting"
+                config = json.loads(errand("config", "--json", **{**variables, **own}).stdout)
+                address = next(line["value"] for line in config if line["setting"] == "ERRAND_WEB_ADDRESS")
+                if address != "off":
+                    listening.setdefault(address, []).append(name)
+            # As foreman and honcho number them.
+            port += 100
+        for address, names in listening.items():
+            if len(names) > 1:
+                yield f"Procfile: {what}, {names} listen at {address}"
+        if {name for names in listening.values() for name in names} != {"web"}:
+            yield f"Procfile: {what}, {listening} listen, and only web should"
+    yield from commands("Procfile", [procfile_words(command, {})[1][1:] for _, command in procfile_lines()])
 
 
 def processes():
     """The parts of a deployment, from the Procfile."""
-    return {words[-1] for _, _, words in procfile_lines()}
+    return {procfile_words(command, {})[1][-1] for _, command in procfile_lines()}
 
 
 def units():
@@ -166,6 +182,7 @@ def manual():
                     yield f"{README}: {result.stderr.strip()}"
 
 
-findings = [finding for check in (variables, procfile, units, compose, container, manual) for finding in check()]
+CHECKS = (variables, procfile, units, compose, container, manual)
+findings = [finding for check in CHECKS for finding in check()]
 print("\n".join(findings))
 sys.exit(1 if findings else 0)
