@@ -4,8 +4,8 @@
 #
 #   dist.sh [FOLDER]     FOLDER has errand and errand-image already; without it, scripts/release.sh builds them
 #
-# The version is what `errand --version` prints. ERRAND_MAINTAINER is who answers for the package: `Name <address>`.
-# ERRAND_DIST_LEVEL is how hard xz tries, 0 to 9.
+# The version is what `errand --version` prints. DIST_MAINTAINER is who answers for the package: `Name <address>`.
+# DIST_LEVEL is how hard xz tries, 0 to 9.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -13,7 +13,7 @@ scripts/need.sh dist >&2
 programs=${1:-$(scripts/release.sh)}
 version=$("$programs/errand" --version)
 architecture=$(dpkg --print-architecture)
-maintainer=${ERRAND_MAINTAINER:-The authors of Errand <errand@localhost>}
+maintainer=${DIST_MAINTAINER:-The authors of Errand <errand@localhost>}
 out=.errand/dist
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -85,7 +85,7 @@ sed -e "s|@VERSION@|$version-1|" -e "s|@ARCHITECTURE@|$architecture|" -e "s|@MAI
 (cd "$root" && find . -path ./DEBIAN -prune -o -type f -printf '%P\0' | sort -z | xargs -0 md5sum > DEBIAN/md5sums)
 chmod -R go-w,a+rX "$root/usr" "$root/lib"
 package=$out/errand_$version-1_$architecture.deb
-dpkg-deb --root-owner-group -Zxz "-z${ERRAND_DIST_LEVEL:-6}" --build "$root" "$package" > /dev/null
+dpkg-deb --root-owner-group -Zxz "-z${DIST_LEVEL:-6}" --build "$root" "$package" > /dev/null
 
 # Errors fail; warnings are shown.
 lintian --fail-on error --tag-display-limit 0 "$package" >&2

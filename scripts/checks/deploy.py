@@ -19,6 +19,9 @@ import yaml
 ERRAND, COMPOSE = sys.argv[1:3]
 UNITS = sorted(Path("deploy/systemd").rglob("*.service")) + sorted(Path("deploy/systemd").rglob("*.conf"))
 README = Path("deploy/README.md")
+KUBERNETES = Path("docs/deploy/kubernetes.md")
+ROUTES = Path("Sources/Web/Web.swift").read_text()
+IMAGE_USER = int(re.search(r"^USER (\d+):", Path("deploy/container/Containerfile").read_text(), re.MULTILINE)[1])
 
 
 def errand(*arguments, **settings):
@@ -28,6 +31,7 @@ def errand(*arguments, **settings):
 
 
 SETTINGS = {line["setting"]: line.get("value") for line in json.loads(errand("config", "--json").stdout)}
+VERSION = errand("--version").stdout.strip()
 # The lines of the help that begin with a name; what an abstract goes on with stands further in.
 COMMANDS = set(re.findall(r"^  ([a-z]+)  +\w", errand("--help").stdout, re.MULTILINE))
 # What the program doesn't read itself is libpq's.
@@ -164,6 +168,130 @@ def container():
             yield f"{path}: sets {name}, which is not a setting"
 
 
+def manifests():
+    """Each object of deploy/kubernetes with its file."""
+    for path in sorted(Path("deploy/kubernetes").glob("*.yaml")):
+        for thing in yaml.safe_load_all(path.read_text()):
+            yield path, thing
+
+
+def missing(path, what, thing, wanted):
+    """The fields that a part of a manifest has to have, with their values."""
+    for field, value in wanted.items():
+        if (thing or {}).get(field) != value:
+            yield f"{path}: {what}.{field}: expected {value}, got {(thing or {}).get(field)}"
+
+
+def pod(path, template, secrets):
+    """A pod starts a command with settings that exist, without rights that it doesn't need, and stops in time."""
+    spec = template["spec"]
+    container, = spec["containers"]
+    words = container["args"]
+    yield from commands(path, [words])
+    yield from stops(path, words, str(spec.get("terminationGracePeriodSeconds", 30)))
+    if container["image"] != f"errand:{VERSION}":
+        yield f"{path}: expected the image errand:{VERSION}, got {container['image']}"
+    own = {line["name"]: line.get("value") for line in container.get("env", [])}
+    for source in container.get("envFrom", []):
+        name = source["secretRef"]["name"]
+        if name not in secrets:
+            yield f"{path}: takes the Secret {name}, which secrets.example.yaml lacks"
+        own |= secrets.get(name, {})
+    for name in own:
+        if name not in KNOWN:
+            yield f"{path}: sets {name}, which is not a setting"
+    result = errand("config", **{name: value for name, value in own.items() if value is not None})
+    if result.returncode != 0:
+        yield f"{path}: {result.stderr.strip()}"
+    yield from missing(path, "spec", spec, {"automountServiceAccountToken": False, "enableServiceLinks": False})
+    yield from missing(path, "securityContext", spec.get("securityContext"), {
+        "runAsNonRoot": True, "runAsUser": IMAGE_USER, "seccompProfile": {"type": "RuntimeDefault"}})
+    yield from missing(path, "container's securityContext", container.get("securityContext"), {
+        "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}})
+    if "limits" not in container.get("resources", {}):
+        yield f"{path}: {words[0]} has no limits"
+    if words[0] in processes():
+        port, = (port for port in container["ports"] if port["name"] == "http")
+        if str(port["containerPort"]) != own["ERRAND_WEB_ADDRESS"].rsplit(":", 1)[1]:
+            yield f"{path}: the port is {port['containerPort']}, and ERRAND_WEB_ADDRESS {own['ERRAND_WEB_ADDRESS']}"
+        for probe, route in (("livenessProbe", "/healthz"), ("readinessProbe", "/readyz")):
+            yield from missing(path, probe, container[probe]["httpGet"], {"path": route, "port": "http"})
+            if f'router.get("{route[1:]}")' not in ROUTES:
+                yield f"{path}: the program serves no {route}"
+
+
+def fields(path, what, thing, required, optional=()):
+    """The fields of an object whose schema isn't at hand."""
+    for field in set(required) - set(thing):
+        yield f"{path}: {what} lacks {field}"
+    for field in set(thing) - set(required) - set(optional):
+        yield f"{path}: {what} has no field {field}"
+
+
+def scaling(path, thing, deployments, secrets, authentications):
+    """KEDA's objects, field by field: its schemas are in no package."""
+    spec = thing["spec"]
+    if thing["kind"] == "TriggerAuthentication":
+        yield from fields(path, "TriggerAuthentication", spec, ["secretTargetRef"])
+        for line in spec["secretTargetRef"]:
+            yield from fields(path, "secretTargetRef", line, ["parameter", "name", "key"])
+            if line["parameter"] != "connection" or line["key"] not in secrets.get(line["name"], {}):
+                yield f"{path}: no Secret has {line}"
+        return
+    yield from fields(path, "ScaledObject", spec, ["scaleTargetRef", "minReplicaCount", "maxReplicaCount", "triggers"],
+                      ["pollingInterval", "cooldownPeriod"])
+    if spec["scaleTargetRef"] != {"name": "errand-worker"} or "errand-worker" not in deployments:
+        yield f"{path}: scales {spec['scaleTargetRef']}"
+    if not 1 <= spec["minReplicaCount"] <= spec["maxReplicaCount"]:
+        yield f"{path}: from {spec['minReplicaCount']} to {spec['maxReplicaCount']} pods"
+    for trigger in spec["triggers"]:
+        yield from fields(path, "trigger", trigger, ["type", "metadata", "authenticationRef"], ["metricType", "name"])
+        metadata = trigger["metadata"]
+        yield from fields(path, "metadata", metadata, ["query", "targetQueryValue"], ["activationTargetQueryValue"])
+        if trigger["type"] != "postgresql" or trigger["authenticationRef"] != {"name": authentications[0]}:
+            yield f"{path}: a trigger {trigger['type']} with {trigger['authenticationRef']}"
+        if not all(isinstance(value, str) for value in metadata.values()):
+            yield f"{path}: KEDA takes only strings as metadata"
+        slots = ",".join("=".join(pair) for pair in re.findall(r"\('(\w+)', (\d+)\)", metadata["query"]))
+        if slots != SETTINGS["ERRAND_QUEUES"]:
+            yield f"{path}: the query has the slots {slots}, and ERRAND_QUEUES {SETTINGS['ERRAND_QUEUES']}"
+        # A test runs the manual's SQL, so it is enough that the manifest has the same.
+        flat = lambda text: " ".join(text.split())
+        if flat(metadata["query"]) not in flat(KUBERNETES.read_text()):
+            yield f"{path}: {KUBERNETES} has another query"
+
+
+def kubernetes():
+    things = list(manifests())
+    of = lambda kind: {thing["metadata"]["name"]: (path, thing) for path, thing in things if thing["kind"] == kind}
+    secrets = {name: thing["stringData"] for name, (_, thing) in of("Secret").items()}
+    deployments, started = of("Deployment"), set()
+    for name, values in secrets.items():
+        for key in set(values) - KNOWN:
+            yield f"deploy/kubernetes: the Secret {name} sets {key}, which is not a setting"
+    labels = []
+    for path, thing in [*deployments.values(), *of("Job").values()]:
+        template = thing["spec"]["template"]
+        started.add(template["spec"]["containers"][0]["args"][0])
+        yield from pod(path, template, secrets)
+        if thing["kind"] == "Deployment":
+            labels.append(template["metadata"]["labels"])
+            if thing["spec"]["selector"]["matchLabels"] != labels[-1]:
+                yield f"{path}: its selector is not its pods' labels"
+    for path, thing in [*of("Service").values(), *of("PodDisruptionBudget").values(), *of("NetworkPolicy").values()]:
+        selector = thing["spec"].get("selector") or thing["spec"]["podSelector"]
+        selector = selector.get("matchLabels", selector)
+        if not any(selector.items() <= own.items() for own in labels):
+            yield f"{path}: {thing['kind']} {thing['metadata']['name']} selects no pod"
+    if {name for name, (_, thing) in of("PodDisruptionBudget").items()} != set(deployments):
+        yield f"deploy/kubernetes: not each Deployment has a PodDisruptionBudget of its name"
+    if started != processes() | {"migrate", "storage"}:
+        yield f"deploy/kubernetes: starts {sorted(started)}, the Procfile {sorted(processes())}"
+    for path, thing in things:
+        if thing["apiVersion"].startswith("keda.sh/"):
+            yield from scaling(path, thing, deployments, secrets, list(of("TriggerAuthentication")))
+
+
 def manual():
     """The README's commands and settings work as they are."""
     text = README.read_text()
@@ -182,7 +310,7 @@ def manual():
                     yield f"{README}: {result.stderr.strip()}"
 
 
-CHECKS = (variables, procfile, units, compose, container, manual)
+CHECKS = (variables, procfile, units, compose, container, kubernetes, manual)
 findings = [finding for check in CHECKS for finding in check()]
 print("\n".join(findings))
 sys.exit(1 if findings else 0)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# deploy.sh: checks deploy/. systemd and Compose accept its files without a warning, each unit has only the rights that
-# it needs, and all commands and settings exist.
+# deploy.sh: checks deploy/. systemd, Compose and the schemas of Kubernetes accept its files without a warning. Each
+# unit has only the rights that it needs, and all commands and settings exist.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -28,6 +28,19 @@ for unit in deploy/systemd/*.{service,target}; do
             || { echo "systemd-analyze security $unit:"; grep -E '✗|→|rror' "$work/security"; failed=1; } ;;
     esac
 done
+
+# The schemas of Kubernetes, from PyPI once. They have none of KEDA's: deploy.py knows its fields.
+venv=$PWD/.errand/kubernetes
+requirement=kubernetes-validate==1.37.0
+if [ "$(cat "$venv/requirement" 2> /dev/null)" != "$requirement" ]; then
+    rm -rf "$venv"
+    /usr/bin/python3 -m venv "$venv"
+    "$venv/bin/pip" install --quiet --disable-pip-version-check "$requirement"
+    echo "$requirement" > "$venv/requirement"
+fi
+said=$("$venv/bin/kubernetes-validate" --strict --quiet deploy/kubernetes/*.yaml 2>&1) || said+=" (it ends with $?)"
+said=$(grep -v '^WARN .* api version keda\.sh/' <<< "$said" || true)
+[ -z "$said" ] || { echo "kubernetes-validate: $said"; failed=1; }
 
 # Compose requires the files of the secrets to exist.
 mkdir -p "$work/deploy/compose"
