@@ -27,7 +27,9 @@ for group in "$@"; do
         demo) packages+=(mate-backgrounds) ;;
         checks) packages+=(python3 git) ;;
         deploy) packages+=(systemd docker-compose python3 python3-venv python3-yaml) ;;
-        dist) packages+=(binutils dpkg-dev lintian debootstrap libpq-dev libvips-dev) ;;
+        dist)
+            packages+=(binutils dpkg-dev lintian debootstrap)
+            packages+=(libarchive-dev libpng-dev libpq-dev libqrencode-dev libvips-dev) ;;
         *) echo "need.sh: no group is named $group" >&2; exit 64 ;;
     esac
 done
