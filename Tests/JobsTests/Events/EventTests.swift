@@ -92,6 +92,28 @@ import Testing
         }
     }
 
+    @Test("a photo is added with variants, and a call with a variant that nothing can make adds nothing")
+    func addsVariants() async throws {
+        try await withTestDatabase { database, _ in
+            let event = try await database.makeEvent(guests: ["ben"])
+            func add(_ variant: String) async throws -> [String] {
+                try await database.lines(
+                    """
+                    select status, photos_left from events.add_photo(
+                        '\(event)', 'ben', 'events/' || '\(event)'::uuid || '/1.jpg', '[\(variant)]')
+                    """)
+            }
+            await #expect(throws: PostgresError.self) { try await add(#"{"name": "thumb", "max_edge": 1}"#) }
+            let added = try await add(#"{"name": "thumb", "max_edge": 320}"#)
+            #expect(added.first?.hasPrefix("added|") == true)
+            #expect(
+                try await database.lines(
+                    "select variant ->> 'max_edge' from media.photo, jsonb_array_elements(variants) as variant") == [
+                        "320"
+                    ])
+        }
+    }
+
     @Test(
         "E4: 50 sessions add to an event with 10 places left at once: exactly 10 do, and the others are told that it is full",
         .enabled(if: !TestServer.isPooled, "a pooler has fewer sessions than this needs"))

@@ -11,10 +11,13 @@
 -- photos_left is the number that the user may still add. Both limits hold for any number of sessions, at every
 -- isolation level: additions to one event run one after the other, each until its transaction ends.
 --
+-- variants are smaller results, such as a thumbnail, as media.submit takes them. photos_of has the key of the result; the
+-- key of a variant has its name before the ending.
+--
 -- Above READ COMMITTED, raises 40001 if the event has changed since the transaction's snapshot: retry the transaction.
--- Raises ER422 without a user and for a key that is not below events/, the event's id and a slash; ER409 for a key of
--- another user or one that is about to be removed.
-create or replace function events.add_photo(event_id uuid, user_id text, source_key text)
+-- Raises ER422 without a user, for variants that media.submit refuses, and for a key that is not below events/, the
+-- event's id and a slash; ER409 for a key of another user or one that is about to be removed.
+create or replace function events.add_photo(event_id uuid, user_id text, source_key text, variants jsonb default '[]')
 returns table (status text, photo uuid, photos_left int)
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -56,7 +59,7 @@ begin
     end;
     photo := known.photo;
     if status = 'added' then
-        photo := media.submit($3, $2);
+        photo := media.submit($3, $2, variants => $4);
         insert into events.photo (photo, event_id, user_id, source_key) values (add_photo.photo, $1, $2, $3);
         -- A transaction with an older snapshot does not see the photo. Because of this update it can't lock the event.
         update events.event set changes = changes + 1 where id = $1;
@@ -67,6 +70,6 @@ begin
     return next;
 end
 $$;
-comment on function events.add_photo(uuid, text, text) is
+comment on function events.add_photo(uuid, text, text, jsonb) is
     'Adds a photo to an event, within its limits; returns a status. Example: select status, photo from '
     'events.add_photo(''6c1d…'', ''user-18'', ''events/6c1d…/4711.heic'')';
