@@ -27,8 +27,8 @@ import Testing
             let jobs = "select id, state, payload = \(large) from errand.job_status order by id"
             #expect(try await database.text(jobs) == "1|running|true\n2|running|true\n3|running|true")
             let audit = """
-                select count(*), min(reason), bool_or(errand.audit::text ~ 'anna|ben|' || md5('1'))
-                from errand.audit
+                select count(*), min(reason), bool_or(entry::text ~ ('anna|ben|' || md5('1')))
+                from errand.audit as entry
                 where action = 'edit'
                 """
             #expect(try await database.text(audit) == "9|wrong person|false")

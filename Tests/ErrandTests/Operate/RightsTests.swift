@@ -119,9 +119,9 @@ import Testing
         function errand.state_of: monitor ops
         function errand.undrain_worker: ops
         function events.add_photo: enqueuer ops
-         function events.archive: enqueuer ops
-         function events.archive_status: enqueuer ops
-         function events.code: enqueuer ops
+        function events.archive: enqueuer ops
+        function events.archive_status: enqueuer ops
+        function events.code: enqueuer ops
         function events.create: enqueuer ops
         function events.delete: enqueuer ops
         function events.delete_photo: enqueuer ops

@@ -10,13 +10,14 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 declare
     held errand.job;
+    locked bigint[];
     cancelled bigint[] := '{}';
 begin
     perform errand.check_reason('cancel', cancel.reason);
-    -- In the order in which all sessions lock keys and jobs.
-    perform from errand.job where id = any (ids) order by unique_key, id for update;
+    -- In the order in which all sessions lock keys and jobs. One that is retried meanwhile would be locked out of order.
+    locked := array(select id from errand.job where id = any (ids) order by unique_key, id for update);
     for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
-        select * into held from errand.job where id = job_id for update;
+        select * into held from errand.job where id = job_id and id = any (locked);
         if found then
             was := held.state;
             now := 'cancelled';

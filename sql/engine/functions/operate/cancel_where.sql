@@ -46,12 +46,12 @@ begin
     end if;
     if not dry_run and chosen is not null then
         -- A dry run locks nothing. From here on no worker claims or completes these jobs.
-        select array_agg(id), array_agg(state) into chosen, states
+        select array_agg(id order by id), array_agg(state order by id) into chosen, states
         from (
             select job.id, job.state
             from errand.job
             where job.id = any (chosen) and (choice.state is null or job.state = choice.state)
-            order by job.id
+            order by job.unique_key, job.id
             for update skip locked) as held;
         perform pg_notify('errand_cancel', id::text)
         from unnest(chosen, states) as found(id, state)

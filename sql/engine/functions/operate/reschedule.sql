@@ -12,6 +12,7 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 declare
     held errand.job;
+    locked bigint[];
     moved bigint[] := '{}';
 begin
     if reschedule.run_at is null and reschedule.priority is null then
@@ -25,10 +26,10 @@ begin
     end if;
     -- The transaction id comes before the position: see errand.requeue.
     perform pg_current_xact_id();
-    -- In the order in which all sessions lock keys and jobs.
-    perform from errand.job where id = any (ids) order by unique_key, id for update;
+    -- In the order in which all sessions lock keys and jobs. One that is retried meanwhile would be locked out of order.
+    locked := array(select id from errand.job where id = any (ids) order by unique_key, id for update);
     for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
-        select * into held from errand.job where id = job_id for update;
+        select * into held from errand.job where id = job_id and id = any (locked);
         was := case when found then held.state else errand.state_of(job_id) end;
         now := was;
         if was in ('scheduled', 'available', 'parked') then

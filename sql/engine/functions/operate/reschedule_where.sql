@@ -104,7 +104,8 @@ begin
             join unnest(chosen, due, states) as asked(id, due_time, was) on asked.id = job.id and asked.was = job.state
             where asked.due_time is not null or job.queue <> reschedule_where.queue
                 or job.priority <> reschedule_where.priority
-            order by job.id
+            -- In the order in which all sessions lock keys and jobs: skip locked waits for a row that was just updated.
+            order by job.unique_key, job.id
             for update of job skip locked) as held;
         if chosen is not null then
             perform errand.move_jobs(chosen, due, reschedule_where.queue, reschedule_where.priority);
