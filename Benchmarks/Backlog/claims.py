@@ -33,7 +33,7 @@ class Backlog:
                           for n in range(KINDS))
         queues = ",".join(f"queue_{queue}" for queue in range(QUEUES))
         self.worker = self.ask(f"select worker_id from errand.register_worker_v1("
-                               f"'bench', '1.0', '1 day', '{{{queues}}}', '[{kinds}]');")[0]
+                               f"'bench', '1.0', '1 hour', '{{{queues}}}', '[{kinds}]');")[0]
 
     def ask(self, sql):
         self.psql.stdin.write(f"{sql}\n\\echo end\n")

@@ -43,7 +43,7 @@ def ours(program, photo, result):
         frame()
         ready = time.monotonic()
         data = open(photo, "rb").read()
-        head = json.dumps({"request": REQUEST, "bytes": len(data), "seconds": 60}).encode()
+        head = json.dumps({"request": REQUEST, "variants": {}, "bytes": len(data), "seconds": 60}).encode()
         process.stdin.write(struct.pack(">I", len(head)) + head + data)
         process.stdin.flush()
         response, output = frame()

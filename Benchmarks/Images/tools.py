@@ -72,7 +72,7 @@ class ErrandImage:
     def __call__(self, photo, result):
         with open(photo, "rb") as file:
             data = file.read()
-        head = json.dumps({"request": REQUEST, "bytes": len(data), "seconds": 60}).encode()
+        head = json.dumps({"request": REQUEST, "variants": {}, "bytes": len(data), "seconds": 60}).encode()
         self.process.stdin.write(struct.pack(">I", len(head)) + head + data)
         self.process.stdin.flush()
         response, output = self.frame()

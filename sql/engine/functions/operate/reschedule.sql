@@ -26,7 +26,7 @@ begin
     end if;
     -- The transaction id comes before the position: see errand.requeue.
     perform pg_current_xact_id();
-    -- In the order in which all sessions lock keys and jobs. One that is retried meanwhile would be locked out of order.
+    -- In the order in which all sessions lock keys and jobs. One retried meanwhile would be locked out of order.
     locked := array(select id from errand.job where id = any (ids) order by unique_key, id for update);
     for job_id in select distinct id from unnest(ids) as id where id is not null order by id loop
         select * into held from errand.job where id = job_id and id = any (locked);
