@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# test-pooled.sh [ARGUMENT...]: runs the tests of engine, jobs and program behind PgBouncer in transaction mode.
+# test-pooled.sh [ARGUMENT...]: runs the tests of engine and program behind PgBouncer in transaction mode, and of the jobs
+# those that write most: photos, moments, notifications and purges.
 #
 # The arguments are those of `swift test`. No test is skipped. A test that depends on settings of a session connects
 # without the pooler, and its comment says why.
@@ -8,7 +9,8 @@ cd "$(dirname "$0")/.."
 . scripts/environment.sh
 
 scripts/need.sh build database test
-[ $# -gt 0 ] || set -- --filter '^(ErrandTests|ErrandTestKitTests|JobsTests|CommandTests|EndToEndTests)\.'
+tests='^(ErrandTests|ErrandTestKitTests|CommandTests|EndToEndTests)\.|^JobsTests\.(Upload|Moment|Notification|EventPurge)'
+[ $# -gt 0 ] || set -- --filter "$tests"
 if [ -n "${ERRAND_TEST_DATABASE_URL:-}" ]; then
     exec scripts/pooler.sh scripts/test.sh "$@"
 fi
