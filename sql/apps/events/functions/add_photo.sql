@@ -11,8 +11,8 @@
 -- photos_left is the number that the user may still add. Both limits hold for any number of sessions, at every
 -- isolation level: additions to one event run one after the other, each until its transaction ends.
 --
--- variants are smaller results, such as a thumbnail, as media.submit takes them. photos_of has the key of the result; the
--- key of a variant has its name before the ending.
+-- variants are smaller results, such as a thumbnail, as media.submit takes them. photos_of has the key of the result;
+-- the key of a variant has its name before the ending.
 --
 -- Above READ COMMITTED, raises 40001 if the event has changed since the transaction's snapshot: retry the transaction.
 -- Raises ER422 without a user, for variants that media.submit refuses, and for a key that is not below events/, the
