@@ -2,6 +2,8 @@
 
 show_events() {
     show_reveal
+    show_code
+    show_archive
     show_purge
 }
 
@@ -27,10 +29,26 @@ $sees"
     until_sent 'The photos are here'
 }
 
-show_purge() {
-    title "EventPurge: the event with all of its photos, 8 days after its end"
+show_code() {
+    title "EventCode: the QR code of a link to the event, to print or to show on a screen"
+    show "select status, key from events.code('$event', 'https://example.com/join/$event');"
+    until_true "exists (select from events.code_status where key = '$last' and state = 'stored')" "the QR code"
+    say_stored "$last"
+}
+
+show_archive() {
+    title "EventArchive: all photos of the event as one ZIP file"
     until_true "not exists (select from events.event_photo_status where event_id = '$event' and state <> 'delivered')" \
         "the event's photo"
+    show "select events.archive('$event', 'demo-anna');"
+    until_true "exists (select from events.archive_status('$event', 'demo-anna') where state = 'made')" "the archive"
+    show "select photos, bytes, is_current, link_seconds > 86400 as has_link, key
+from events.archive_status('$event', 'demo-anna');"
+    indent <<< "in the store: $(place "$last")"
+}
+
+show_purge() {
+    title "EventPurge: the event with all of its photos, its code and its archive, 8 days after its end"
     local receipts
     receipts=$(sql "select coalesce(max(id), 0) from media.receipt;")
     say_stored "$(sql "select result_key from events.photos_of('$event', 'demo-ben');")"
