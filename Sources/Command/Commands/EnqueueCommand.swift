@@ -66,9 +66,7 @@ struct EnqueueCommand: AsyncParsableCommand {
         if let delay, Duration(setting: delay) == nil {
             throw ValidationError("--in: expected a duration such as 90s or 24h, got '\(delay)'")
         }
-        guard (try? JSONSerialization.jsonObject(with: Data(payload.utf8), options: .fragmentsAllowed)) != nil else {
-            throw ValidationError("payload: expected JSON, got '\(payload.prefix(100))'")
-        }
+        try checkJSON(payload)
     }
 
     struct Response: Encodable {
@@ -121,5 +119,12 @@ struct EnqueueCommand: AsyncParsableCommand {
             let near = used.closest(to: queue).map { "; did you mean \($0)?" } ?? ": it waits for one that does"
             writeError("errand: no worker claims from the queue '\(queue.printable)'\(near)")
         }
+    }
+}
+
+/// Throws unless a payload is JSON. The error doesn't repeat it: it may hold what nobody else is to read.
+func checkJSON(_ payload: String) throws {
+    guard (try? JSONSerialization.jsonObject(with: Data(payload.utf8), options: .fragmentsAllowed)) != nil else {
+        throw ValidationError("payload: expected JSON, got \(payload.count) characters that are none")
     }
 }

@@ -1,5 +1,4 @@
 import ArgumentParser
-import Foundation
 import Postgres
 
 struct EditJob: AsyncParsableCommand {
@@ -31,10 +30,7 @@ struct EditJob: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard (try? JSONSerialization.jsonObject(with: Data(payload.utf8), options: .fragmentsAllowed)) != nil else {
-            // A payload may hold what nobody else is to read.
-            throw ValidationError("payload: expected JSON, got \(payload.count) characters that are none")
-        }
+        try checkJSON(payload)
     }
 
     func run() async throws {
