@@ -23,7 +23,7 @@ import Testing
             var claimed: [ClaimedJob] = []
             for _ in 1...3 { claimed += try await worker.claim(10, kinds: ["noop", "mail"]) }
             #expect(claimed.map(\.kind) == ["mail"])
-            let parked = "from errand.job where state = 'parked' and parked_for = 'dependency:kind.noop'"
+            let parked = "from errand.job where state = 'parked' and parked_for = 'dependency:kind:noop'"
             #expect(try await database.count(parked) == jobs)
             #expect(try await database.text(reason) == "kind_paused|select errand.resume_kind('noop')")
             try await database.execute("select errand.resume_kind('noop', reason => 'it is right')")
@@ -40,6 +40,18 @@ import Testing
                     pause_kind|the text is wrong|{"kind": "noop"}
                     resume_kind|it is right|{"kind": "noop"}
                     """)
+        }
+    }
+
+    @Test("a dependency with nearly the name of a pause parks no job of that kind")
+    func isNoDependency() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
+            try await Queue(database: database).enqueue(Noop())
+            try await database.execute("select errand.dependency_open('kind.noop', null, 'a name that somebody chose')")
+            let pause = "select errand.dependency_open('kind:noop', null, 'no name for a dependency')"
+            #expect(try await database.refusal(of: pause, as: "errand_ops") == "ER422")
+            #expect(try await worker.claim(1).count == 1)
         }
     }
 

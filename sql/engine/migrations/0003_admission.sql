@@ -118,7 +118,8 @@ create table errand.dependency (
     threshold_window interval not null default interval '10 seconds',
     probe_every interval not null default interval '1 second',
     constraint dependency_pkey primary key (name),
-    constraint dependency_name check (name ~ '^[a-z][a-z0-9_.-]{0,99}$'),
+    -- kind:NAME is the pause of a kind. No dependency can be named so: check_dependency refuses the colon.
+    constraint dependency_name check (name ~ '^(kind:)?[a-z][a-z0-9_.-]{0,99}$'),
     constraint dependency_opened_by check (opened_by in ('ops', 'failures', 'handler')),
     constraint dependency_numbers check (
         threshold >= 1 and threshold_window > interval '0' and probe_every > interval '0')

@@ -22,7 +22,7 @@ begin
         select coalesce(asked.limit_key, kind.limit_key), down.name into asked.limit_key, needed
         from errand.kind
         left join errand.dependency as down
-            on down.name in (kind.dependency, 'kind.' || kind.name) and down.opened_at is not null
+            on down.name in (kind.dependency, 'kind:' || kind.name) and down.opened_at is not null
                 and (down.probe_job_id, down.probe_position) is distinct from (asked.id, asked.queue_position)
         where kind.name = asked.kind;
     end if;

@@ -60,7 +60,7 @@ begin
         set state = 'parked', queue_position = null, worker_id = null, parked_for = 'dependency:' || down.name
         from errand.kind as needed
         join errand.dependency as down
-            on down.name in (needed.dependency, 'kind.' || needed.name) and down.opened_at is not null
+            on down.name in (needed.dependency, 'kind:' || needed.name) and down.opened_at is not null
         where job.ctid = any (near) and needed.name = job.kind
             -- The probe stays in the queue.
             and (down.probe_job_id, down.probe_position) is distinct from (job.id, job.queue_position);

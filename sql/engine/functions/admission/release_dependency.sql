@@ -24,7 +24,7 @@ begin
     if not found then
         return 0;
     end if;
-    if known.opened_at is not null and known.name like 'kind.%' and known.until <= present then
+    if known.opened_at is not null and known.name like 'kind:%' and known.until <= present then
         -- The pause of a kind ends at its time, without a probe.
         perform errand.dependency_closed(known.name);
         known.opened_at := null;

@@ -15,11 +15,11 @@ begin
     needed := coalesce(substring(job.parked_for from '^dependency:(.*)$'), defaults.dependency);
     select * into down
     from errand.dependency
-    where name in (needed, 'kind.' || job.kind)
+    where name in (needed, 'kind:' || job.kind)
     -- The pause of its kind comes first.
-    order by opened_at is not null and name = 'kind.' || job.kind desc, name = needed desc
+    order by opened_at is not null and name = 'kind:' || job.kind desc, name = needed desc
     limit 1;
-    if down.opened_at is not null and down.name = 'kind.' || job.kind then
+    if down.opened_at is not null and down.name = 'kind:' || job.kind then
         code := 'kind_paused';
         detail := format(
             'the kind %s is paused since %s%s: %s', job.kind, down.opened_at, ' until ' || down.until,

@@ -77,7 +77,7 @@ begin
         coalesce(
             errand.first_names(array_agg(
                 case
-                    when name like 'kind.%' then 'the kind ' || substr(name, 6) || ' is paused'
+                    when name like 'kind:%' then 'the kind ' || substr(name, 6) || ' is paused'
                     else name || ' is down'
                 end || coalesce(
                     ': ' || case when opened_by = 'ops' or errand.sees_content() then left(reason, 200) end, '')

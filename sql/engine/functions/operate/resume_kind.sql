@@ -10,10 +10,10 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 begin
     perform
     from errand.dependency
-    where name = 'kind.' || resume_kind.kind and opened_at is not null
+    where name = 'kind:' || resume_kind.kind and opened_at is not null
     for update;
     if found then
-        perform errand.dependency_closed('kind.' || resume_kind.kind);
+        perform errand.dependency_closed('kind:' || resume_kind.kind);
         perform errand.record_action(
             'resume_kind', jsonb_build_object('kind', resume_kind.kind), resume_kind.reason);
     end if;
