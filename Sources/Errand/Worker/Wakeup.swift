@@ -11,6 +11,7 @@ struct Wakeup {
     let queues: [QueueState]
     /// A probe of all queues costs a third of a claim.
     private static let fewQueues = 2
+    private static let stallCheck: Duration = .seconds(5)
 
     /// Runs until its task is cancelled; connects again whenever the connection is lost.
     func run() async {
@@ -38,6 +39,7 @@ struct Wakeup {
                 // Notifications that were sent before are lost: claim once.
                 wakeAll()
                 await withTaskCancellationHandler {
+                    async let _: Void = closeIfStalled(connection)
                     // The stream has no notifications, and ends with the connection.
                     for await _ in connection.notifications {}
                 } onCancel: {
@@ -53,6 +55,12 @@ struct Wakeup {
             shared.set(listens: false)
             try? await Task.sleep(for: backoff.next())
         }
+    }
+
+    /// Closes the connection once its host has stalled: after a failover the old primary may live on, and would never
+    /// send a wake-up.
+    private func closeIfStalled(_ connection: Connection) async {
+        while !Task.isCancelled, await connection.isUsable() { try? await Task.sleep(for: Self.stallCheck) }
     }
 
     /// Called on the connection's thread.

@@ -211,6 +211,7 @@ extension Connection {
             let milliseconds = left.map { Int32(clamping: max(0, $0.wholeMicroseconds / 1000 + 1)) } ?? -1
             if let left, left <= .zero {
                 results.forEach { PQclear($0) }
+                if let handle { configuration.hosts.stalled(handle.host) }
                 close()
                 throw PostgresError(.timedOut, "no reply by the client's deadline", isOutcomeUnknown: true)
             }

@@ -43,22 +43,42 @@ public actor Connection {
     }
 
     private func open() throws(PostgresError) {
-        var connection = Self.attempt(configuration.keywords(withOptions: true))
-        if PQstatus(connection) != CONNECTION_OK, Self.message(connection).contains("unsupported startup parameter") {
-            // PgBouncer accepts no `options` by default. The client's own deadline still holds.
+        var tried: [Int] = []
+        var messages: [String] = []
+        while let host = configuration.hosts.next(after: tried) {
+            tried.append(host)
+            let start = ContinuousClock.now
+            let connection = attempt(host)
+            if let connection, PQstatus(connection) == CONNECTION_OK {
+                configuration.hosts.note(.accepted, of: host)
+                opened(connection, to: host)
+                return
+            }
+            messages.append(Self.message(connection))
             PQfinish(connection)
-            connection = Self.attempt(configuration.keywords(withOptions: false))
+            let hung = ContinuousClock.now - start > HostOrder.patience
+            configuration.hosts.note(hung ? .hung : .refused, of: host)
         }
-        guard let connection, PQstatus(connection) == CONNECTION_OK else {
-            let message = Self.message(connection)
-            PQfinish(connection)
-            throw PostgresError(.connectionLost, message.isEmpty ? "no memory for a connection" : message)
-        }
+        let message = messages.joined(separator: "\n")
+        throw PostgresError(.connectionLost, message.isEmpty ? "no memory for a connection" : message)
+    }
+
+    private func opened(_ connection: OpaquePointer, to host: Int) {
         PQsetnonblocking(connection, 1)
-        handle = ConnectionHandle(connection)
+        handle = ConnectionHandle(connection, host: host)
         executor.watch(socket: PQsocket(connection)) { [weak self] in
             self?.assumeIsolated { $0.readUnasked() }
         }
+    }
+
+    private func attempt(_ host: Int) -> OpaquePointer? {
+        let connection = Self.attempt(configuration.keywords(withOptions: true, host: host))
+        guard PQstatus(connection) != CONNECTION_OK,
+            Self.message(connection).contains("unsupported startup parameter")
+        else { return connection }
+        // PgBouncer accepts no `options` by default. The client's own deadline still holds.
+        PQfinish(connection)
+        return Self.attempt(configuration.keywords(withOptions: false, host: host))
     }
 
     private static func attempt(_ keywords: [(String, String)]) -> OpaquePointer? {
@@ -97,11 +117,15 @@ public actor Connection {
 final class ConnectionHandle {
     let pointer: OpaquePointer
     let cancel: CancelHandle?
+    /// The index of its host among the configuration's, and when it accepted.
+    let host: Int
+    let opened = ContinuousClock.now
     /// Whether the server has announced the end of the session, some milliseconds before it closes the socket.
     private(set) var isClosing = false
 
-    init(_ pointer: OpaquePointer) {
+    init(_ pointer: OpaquePointer, host: Int) {
         self.pointer = pointer
+        self.host = host
         cancel = CancelHandle(pointer)
         // By default notices go to standard error. An error that belongs to no statement arrives as a notice too. The
         // handle outlives the connection that calls back.

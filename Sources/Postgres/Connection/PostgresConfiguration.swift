@@ -4,6 +4,7 @@ import CLibpq
 public struct PostgresConfiguration: Sendable {
     /// Keyword and value, as libpq has them; the password among them.
     private let settings: [String: String]
+    let hosts: Hosts
     /// What `pg_stat_activity` shows for connections of this process. Default `errand`.
     public var applicationName = "errand"
     /// For each host, at least 2 s. Default 3 s.
@@ -43,22 +44,26 @@ public struct PostgresConfiguration: Sendable {
             throw PostgresError(.configuration, "database URL: port: expected 1 to 65535, got '\(port.prefix(20))'")
         }
         self.settings = settings
+        hosts = Hosts(settings)
     }
 
     /// The keywords for libpq. A setting of the URL wins over these.
     ///
-    /// `tcp_user_timeout` ends a write to a dead peer within 15 s, and keepalives end an idle connection within 25 s.
-    /// Of several hosts, the one that accepts writes is chosen. `options` has the statement timeout; some poolers
-    /// refuse it.
-    func keywords(withOptions: Bool) -> [(String, String)] {
+    /// `tcp_user_timeout` and keepalives end a connection to a dead peer within 5 s, whether it is busy or idle. Of
+    /// several hosts, the one that accepts writes is chosen. `options` has the statement timeout; some poolers refuse
+    /// it.
+    ///
+    /// - Parameter host: the index of one of several hosts.
+    func keywords(withOptions: Bool, host: Int = 0) -> [(String, String)] {
         var keywords: [String: String] = [
             "application_name": applicationName,
             "connect_timeout": "\(max(2, connectTimeout.components.seconds))",
-            "keepalives": "1", "keepalives_idle": "10", "keepalives_interval": "5", "keepalives_count": "3",
-            "tcp_user_timeout": "15000", "client_encoding": "UTF8",
+            "keepalives": "1", "keepalives_idle": "3", "keepalives_interval": "1", "keepalives_count": "2",
+            "tcp_user_timeout": "4000", "client_encoding": "UTF8",
         ]
         if settings["host"]?.contains(",") == true { keywords["target_session_attrs"] = "read-write" }
         keywords.merge(settings) { _, given in given }
+        keywords.merge(hosts.settings[host]) { _, one in one }
         if withOptions {
             let timeouts = [("statement_timeout", statementTimeout), ("lock_timeout", lockTimeout)].compactMap {
                 name, limit in
@@ -86,6 +91,7 @@ public struct PostgresConfiguration: Sendable {
 
     private init(settings: [String: String], like other: PostgresConfiguration) {
         self.settings = settings
+        hosts = other.hosts
         applicationName = other.applicationName
         connectTimeout = other.connectTimeout
         statementTimeout = other.statementTimeout

@@ -65,9 +65,15 @@ extension Connection {
     }
 
     /// Whether the connection is open, idle, and has not been ended by the server. Costs no round trip.
-    func isUsable() -> Bool {
+    package func isUsable() -> Bool {
         readUnasked()
-        guard let connection = handle?.pointer else { return false }
+        guard let handle else { return false }
+        let connection = handle.pointer
+        // Another connection got no reply from this host: this one would wait just as long.
+        guard !configuration.hosts.hasStalled(handle.host, since: handle.opened) else {
+            close()
+            return false
+        }
         // Its last user left it in a transaction: it must not be reused like that.
         guard PQtransactionStatus(connection) == PQTRANS_IDLE else {
             close()
