@@ -69,6 +69,22 @@ import Testing
         }
     }
 
+    @Test("no function that forbids plans starts the JIT compiler, which takes 100 ms of each session")
+    func compilesNothing() async throws {
+        try await withTestDatabase { database, _ in
+            let names = try await database.query(
+                """
+                select oid::regprocedure::text
+                from pg_proc
+                where pronamespace = 'errand'::regnamespace
+                    and exists (select from unnest(proconfig) as setting where setting like 'enable\\_%=off')
+                    and 'jit=off' <> all (proconfig)
+                """
+            ).column(0, as: String.self)
+            #expect(names == [])
+        }
+    }
+
     private func completing(_ jobs: [ClaimedJob], _ outcome: AttemptResult) -> [Statement] {
         Completion.statements(for: jobs.map { Completion(job: $0, result: outcome, took: .zero) })
     }

@@ -4,7 +4,7 @@
 -- have ended.
 create or replace function errand.free_slots(limit_key text, most int, wanted int) returns int[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     taken int[] := array(select used.slot from errand.taken_slots(free_slots.limit_key) as used);
     highest int := errand.highest_slot(free_slots.limit_key);

@@ -1,7 +1,7 @@
 -- limit_is_full: returns whether a job with this key would have to wait now. An estimate: the claim decides.
 create or replace function errand.limit_is_full(limit_key text) returns boolean
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
     most int := errand.limit_of(limit_is_full.limit_key);
 begin

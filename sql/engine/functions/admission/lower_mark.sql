@@ -3,7 +3,7 @@
 create or replace function errand.lower_mark(limit_key text, priority smallint, run_at timestamptz, job_id bigint)
 returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 begin
     if (lower_mark.run_at, lower_mark.job_id) <= (
         select known.run_at, known.job_id

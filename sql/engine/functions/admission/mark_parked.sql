@@ -6,7 +6,7 @@
 create or replace function errand.mark_parked(limit_key text, priority smallint, run_at timestamptz, job_id bigint)
 returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
     before timestamptz;
     row_id tid;

@@ -6,7 +6,7 @@
 create or replace function errand.next_parked(limit_key text, wanted int, job errand.job)
 returns table (job_id bigint, priority smallint, run_at timestamptz)
 language plpgsql set search_path = pg_catalog, errand, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
 begin
     return query

@@ -5,7 +5,7 @@
 -- are still free, at most 1,000; null = no limit, and at most 1,000 jobs were released.
 create or replace function errand.release_limit(limit_key text, job errand.job default null) returns int[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
 declare
     most int := errand.limit_of(release_limit.limit_key);

@@ -4,7 +4,7 @@
 -- Reads each index entry below the marks, including those of released jobs that a held snapshot keeps.
 create or replace function errand.scan_below_mark(limit_key text) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
 declare
     below record;

@@ -4,7 +4,7 @@
 -- A limit that is set later finds the running jobs by their slots, and the slots stay few although no job returns one.
 create or replace function errand.slot_to_reuse(limit_key text, highest int) returns int
 language sql volatile set search_path = pg_catalog, errand, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
     select coalesce((
         select newest.slot
         from (select floor(random() * highest)::int as start) as chosen

@@ -9,7 +9,7 @@
 -- or were in a crash.
 create or replace function errand.swap_slot(job errand.job, most int) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
     number int;
     behind errand.job;

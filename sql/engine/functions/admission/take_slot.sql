@@ -3,7 +3,7 @@
 -- The previous row of the slot is deleted unless errand.prune_v1 has locked it: of several rows the newest counts.
 create or replace function errand.take_slot(limit_key text, slot int, job_id bigint, queue_position bigint) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
     before timestamptz;
     row_id tid;

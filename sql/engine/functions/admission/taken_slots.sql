@@ -7,7 +7,7 @@
 -- Reads the newest row of each slot, however many older ones a held snapshot keeps: 2 us a slot.
 create or replace function errand.taken_slots(limit_key text) returns table (slot int, is_running boolean)
 language sql stable set search_path = pg_catalog, errand, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
     select newest.slot, holder.state = 'running'
     from generate_series(1, errand.highest_slot(taken_slots.limit_key)) as number
     cross join lateral (

@@ -6,7 +6,8 @@
 -- queues.
 create or replace function errand.compute_throughput() returns setof errand.throughput
 language plpgsql stable
-set search_path = pg_catalog, errand, pg_temp set enable_nestloop = off set enable_sort = off set work_mem = '64MB'
+set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_nestloop = off set enable_sort = off set work_mem = '64MB'
 as $$
 declare
     buckets int := (

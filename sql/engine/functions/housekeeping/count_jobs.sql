@@ -1,7 +1,7 @@
 -- count_jobs: counts the jobs by queue, kind and state, and finds the oldest due one. The percentages say how much of
 -- each table is read.
 create or replace function errand.count_jobs(percent real, percent_failed real) returns setof errand.job_count
-language sql stable set search_path = pg_catalog, errand, pg_temp set enable_nestloop = off as $$
+language sql stable set search_path = pg_catalog, errand, pg_temp set jit = off set enable_nestloop = off as $$
     with served as (
         select queue, array_agg(distinct kind) as kinds
         from errand.worker

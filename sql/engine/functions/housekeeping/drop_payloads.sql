@@ -8,7 +8,7 @@
 create or replace function errand.drop_payloads(keep_history int) returns boolean
 language plpgsql
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
-set enable_seqscan = off set enable_bitmapscan = off
+set jit = off set enable_seqscan = off set enable_bitmapscan = off
 as $$
 #variable_conflict use_column
 declare

@@ -5,7 +5,7 @@
 -- and each slot is read in time.
 create or replace function errand.prune_slots() returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp
-set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 declare
     first_job bigint;
     removed int;

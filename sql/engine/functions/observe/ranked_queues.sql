@@ -6,7 +6,7 @@ create or replace function errand.ranked_queues(shown int) returns table (
     queue text, is_folded boolean, workers bigint, paused_at timestamptz, waiting bigint, running bigint,
     scheduled bigint, parked bigint, failed bigint, oldest_due_at timestamptz
 )
-language sql stable set search_path = pg_catalog, errand, pg_temp set enable_nestloop = off as $$
+language sql stable set search_path = pg_catalog, errand, pg_temp set jit = off set enable_nestloop = off as $$
     with served as (
         select queue, count(*) as workers
         from errand.worker

@@ -5,7 +5,7 @@
 create or replace function errand.prune_claims_v1(worker_ids bigint[], epochs int[]) returns void
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
-set lock_timeout = '500ms' set enable_seqscan = off
+set lock_timeout = '500ms' set jit = off set enable_seqscan = off
 as $$
 begin
     perform set_config('synchronous_commit', 'off', true);
