@@ -22,6 +22,8 @@ struct ClaimPlan {
     private static let emptyScans = 5
     /// The limit of a claim after one that took too long. It doubles with each claim.
     private(set) var most = Int.max
+    /// The smallest limit of claims that run one after the other.
+    private static let serializedFrom = 100
 
     /// A job may be due: the queue claims once, and goes on while claims return their full limit.
     mutating func wake() {
@@ -39,6 +41,10 @@ struct ClaimPlan {
     func delay(at now: ContinuousClock.Instant) -> Duration? {
         notBefore.map { $0 - now }.flatMap { $0 > .zero ? $0 : nil }
     }
+
+    /// Whether a claim waits until no other large claim runs, on any worker. Two large claims at once would visit the
+    /// same rows. Small ones would wait for each other's commit, which takes longer than the rows.
+    func isSerialized(limit: Int) -> Bool { isDeep && limit >= Self.serializedFrom }
 
     /// The order in which the next claim reads the priorities. One claim in sixteen reads them in reverse, so that the
     /// lowest isn't starved.

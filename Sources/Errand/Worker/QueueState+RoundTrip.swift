@@ -13,7 +13,7 @@ extension QueueState {
                 queue: name, kinds: shared.kinds, workerID: workerID, limit: task.limit,
                 starts: state.claims.starts(of: connection), priorities: state.claims.nextPriorities(),
                 isDurable: !task.completions.isEmpty, beginsNow: task.beginsNow, takesSuspect: takesSuspect,
-                epoch: epoch, isSerialized: state.claims.isDeep)
+                epoch: epoch, isSerialized: state.claims.isSerialized(limit: task.limit))
         }
     }
 

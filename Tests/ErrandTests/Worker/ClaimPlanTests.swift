@@ -53,6 +53,17 @@ import Testing
         #expect(plan.starts(of: .first) == [0, 0, 0, 0] && plan.starts(of: .second) == [0, 0, 0, 0])
     }
 
+    @Test("large claims of a deep queue run one after the other, small ones at the same time")
+    func serialized() {
+        var plan = ClaimPlan()
+        #expect(!plan.isSerialized(limit: 500))
+        plan.observed(observation(high: 100), isDeep: true, on: .first, at: .zero)
+        #expect(plan.isSerialized(limit: 500) && plan.isSerialized(limit: 100))
+        #expect(!plan.isSerialized(limit: 99) && !plan.isSerialized(limit: 1))
+        plan.observed(observation(high: 200), isDeep: false, on: .first, at: .zero)
+        #expect(!plan.isSerialized(limit: 500))
+    }
+
     @Test("positions that go back, as on a restored server, void the marks of both connections")
     func restored() {
         var plan = ClaimPlan()
