@@ -1,5 +1,16 @@
 import Postgres
 
+/// The delay of a maintenance task before its next run.
+enum MaintenanceDelay: Equatable {
+    case after(Duration)
+    /// Until promotion finds something for it to do, or after ``longest``.
+    case untilFound
+
+    /// A task that has nothing to do makes no calls: promotion looks for all of them with one statement. The task looks
+    /// itself only if promotion can't, because its own calls fail.
+    static let longest: Duration = .seconds(30)
+}
+
 /// When scheduled jobs are made available, and from which time on they are searched.
 ///
 /// No job is expected to be due before the last promoted one, so that a search doesn't read dead entries. A transaction
@@ -43,16 +54,13 @@ struct PromotePlan {
 /// When parked jobs are checked: their dependency may be up, or their limit may have room.
 enum ReleasePlan {
     static let interval: Duration = .milliseconds(200)
-    /// While none is parked.
-    static let idleInterval: Duration = .seconds(1)
     /// The longest delay while some are parked.
     static let longestInterval: Duration = .seconds(2)
 
     /// The delay after a call. Calls take a tenth of the time while jobs are parked, since a call checks limits for up
     /// to 50 ms.
-    static func released(othersWait: Bool, took: Duration) -> Duration {
-        othersWait
-            ? min(max(interval, took * 9), longestInterval) : Share.delay(after: took, atLeast: idleInterval)
+    static func released(othersWait: Bool, took: Duration) -> MaintenanceDelay {
+        othersWait ? .after(min(max(interval, took * 9), longestInterval)) : .untilFound
     }
 }
 
@@ -87,7 +95,8 @@ struct RescuePlan {
 enum IsolationPlan {
     /// While such jobs wait. There may be as many as a worker holds, and most run for less than this.
     static let interval: Duration = .milliseconds(20)
-    static let idleInterval: Duration = .seconds(5)
+
+    static func released(othersWait: Bool) -> MaintenanceDelay { othersWait ? .after(interval) : .untilFound }
 }
 
 /// When statistics for the operators' views are refreshed.

@@ -117,6 +117,37 @@ import Testing
         }
     }
 
+    @Test(
+        "housekeeping that had nothing to do releases a job that is parked later",
+        arguments: [
+            "errand.set_limit('k', 0), errand.enqueue('noop', limit_key => 'k'), errand.set_limit('k', 1)",
+            "errand.enqueue('noop')",
+        ])
+    func releasesLater(job: String) async throws {
+        try await withTestDatabase { database, _ in
+            let service = Housekeeping(database: database, logger: logger)
+            let running = Task { try await service.run() }
+            // By then it has found nothing, and only looks for what comes.
+            #expect(
+                try await database.becomes("exists (select from errand.maintenance_task where name = 'statistics')"))
+            try await Task.sleep(for: .milliseconds(200))
+            try await database.transaction { transaction in
+                try await transaction.execute(Statement("select \(job)"))
+                guard !job.contains("limit") else { return }
+                try await transaction.execute(
+                    """
+                    update errand.job set state = 'parked', queue_position = null, parked_for = 'crash', crashes = 2,
+                        attempt = 1, run_at = now() - interval '2 minutes'
+                    """)
+            }
+            // Long before the task itself would look again.
+            let isReleased = "exists (select from errand.job where state = 'available')"
+            #expect(try await database.becomes(isReleased, within: .seconds(15)))
+            running.cancel()
+            try await running.value
+        }
+    }
+
     @Test("old ticks are pruned, except the newest of each schedule")
     func prunesTicks() async throws {
         try await withTestDatabase { database, _ in

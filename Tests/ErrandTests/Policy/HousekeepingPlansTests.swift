@@ -42,10 +42,16 @@ import Testing
 
     @Test("parked jobs are checked every 200 ms, or for a tenth of the time, and at least every 2 s")
     func releaseDelay() {
-        #expect(ReleasePlan.released(othersWait: true, took: .milliseconds(10)) == .milliseconds(200))
-        #expect(ReleasePlan.released(othersWait: true, took: .milliseconds(50)) == .milliseconds(450))
-        #expect(ReleasePlan.released(othersWait: true, took: .seconds(3)) == .seconds(2))
-        #expect(ReleasePlan.released(othersWait: false, took: .milliseconds(1)) == .seconds(1))
+        #expect(ReleasePlan.released(othersWait: true, took: .milliseconds(10)) == .after(.milliseconds(200)))
+        #expect(ReleasePlan.released(othersWait: true, took: .milliseconds(50)) == .after(.milliseconds(450)))
+        #expect(ReleasePlan.released(othersWait: true, took: .seconds(3)) == .after(.seconds(2)))
+        #expect(ReleasePlan.released(othersWait: false, took: .milliseconds(1)) == .untilFound)
+    }
+
+    @Test("jobs that were in two crashes are looked for every 20 ms while there are any, and else not at all")
+    func isolationDelay() {
+        #expect(IsolationPlan.released(othersWait: true) == .after(.milliseconds(20)))
+        #expect(IsolationPlan.released(othersWait: false) == .untilFound)
     }
 
     @Test("rescue reads all jobs at first and once an hour, a part with each call; a call that failed is made again")

@@ -2,9 +2,10 @@
 --
 -- since works like a worker's mark: no job is expected to be due before it (-infinity is always correct). Returns the
 -- number of promoted jobs, the last one's run_at, and whether any job waits for its time: if none does, calls may be
--- rare.
+-- rare. parked says whether errand.release_parked_v1 has something to do, and crashed whether errand.release_crashed_v1
+-- has. So one statement looks for all three.
 create or replace function errand.promote_v1(max_jobs int, since timestamptz)
-returns table (promoted int, last_run_at timestamptz, waits boolean)
+returns table (promoted int, last_run_at timestamptz, waits boolean, parked boolean, crashed boolean)
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
@@ -14,6 +15,9 @@ begin
     promoted := 0;
     waits := exists (select from errand.job where queue_position is null and parked_for is null and run_at > since)
         or exists (select from errand.queue where paused_until is not null);
+    parked := exists (select from errand.job where parked_for is not null)
+        or exists (select from errand.dependency where opened_at is not null and probe_job_id is not null);
+    crashed := parked and exists (select from errand.job where parked_for = 'crash');
     -- One session at a time is enough; two do no harm.
     if not errand.try_lock('promote') then
         return next;
@@ -45,5 +49,5 @@ begin
 end
 $$;
 comment on function errand.promote_v1(int, timestamptz) is
-    'Housekeeping: makes due scheduled jobs available; returns their number, the last one''s time, and whether more '
-    'wait';
+    'Housekeeping: makes due scheduled jobs available; returns their number, the last one''s time, and what other '
+    'jobs wait for';

@@ -1,0 +1,61 @@
+import Logging
+import Synchronization
+import Waiting
+
+/// A maintenance task that is repeated.
+protocol MaintenanceTask: Sendable {
+    var name: String { get }
+    /// Runs the task once, and returns the delay until its next run.
+    mutating func once() async throws -> MaintenanceDelay
+    mutating func failed()
+}
+
+/// Repeats a maintenance task until it is stopped; after a failure it backs off.
+final class MaintenanceLoop: Sendable {
+    private let logger: Logger
+    private let signal = Signal()
+    private let isStopped = Atomic<Bool>(false)
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    /// There is something to do for a task that waits until that is found. Any other delay goes on.
+    func wake() { signal.raise() }
+
+    /// Ends ``run(_:)`` after the running statement.
+    func stop() {
+        isStopped.store(true, ordering: .releasing)
+        signal.raise()
+    }
+
+    func run(_ task: consuming some MaintenanceTask) async {
+        var task = task
+        var backoff = Backoff()
+        var throttle = LogThrottle()
+        while !isStopped.load(ordering: .acquiring) {
+            do {
+                let delay = try await task.once()
+                backoff.reset()
+                await rest(delay)
+            } catch {
+                task.failed()
+                let delay = backoff.next()
+                if throttle.allowsLine() {
+                    logger.warning(
+                        "housekeeping is interrupted",
+                        metadata: ["task": "\(task.name)", "error": "\(error)", "retry_in": "\(delay)"])
+                }
+                await rest(.after(delay))
+            }
+        }
+    }
+
+    private func rest(_ delay: MaintenanceDelay) async {
+        switch delay {
+        case .untilFound:
+            await signal.wait(atMost: MaintenanceDelay.longest)
+        case .after(let delay):
+            let end = ContinuousClock.now + delay
+            while !isStopped.load(ordering: .acquiring), await signal.wait(atMost: end - .now) {}
+        }
+    }
+}

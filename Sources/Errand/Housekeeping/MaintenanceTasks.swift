@@ -1,0 +1,162 @@
+import Logging
+import Postgres
+
+struct Promotion: MaintenanceTask {
+    let name = "promote"
+    private let database: Database
+    private let foundParked: @Sendable () -> Void
+    private let foundCrashed: @Sendable () -> Void
+    private let start = ContinuousClock.now
+    private var plan = PromotePlan()
+
+    /// - Parameters:
+    ///   - foundParked: called if ``Release`` has something to do.
+    ///   - foundCrashed: called if ``Isolation`` has something to do.
+    init(
+        database: Database, foundParked: @escaping @Sendable () -> Void, foundCrashed: @escaping @Sendable () -> Void
+    ) {
+        self.database = database
+        self.foundParked = foundParked
+        self.foundCrashed = foundCrashed
+    }
+
+    mutating func once() async throws -> MaintenanceDelay {
+        let called = ContinuousClock.now
+        let since = plan.since(at: called - start)
+        let rows = try await database.query(
+            Statement("select * from errand.promote_v1($1::int4, $2)", [PromotePlan.batch, since]))
+        guard
+            let (count, lastRunAt, waits, parked, crashed) = try rows.first?.decode(
+                Int.self, Timestamp?.self, Bool.self, Bool.self, Bool.self)
+        else {
+            throw UnexpectedReply("errand.promote_v1", expected: "one row", came: "none")
+        }
+        if parked { foundParked() }
+        if crashed { foundCrashed() }
+        return .after(plan.promoted(count, lastRunAt: lastRunAt, othersWait: waits, took: .now - called))
+    }
+
+    mutating func failed() { plan.failed() }
+}
+
+struct Release: MaintenanceTask {
+    let database: Database
+    let name = "release"
+
+    mutating func once() async throws -> MaintenanceDelay {
+        let called = ContinuousClock.now
+        let othersWait = try await database.query("select errand.release_parked_v1()").scalar(Bool.self)
+        return ReleasePlan.released(othersWait: othersWait, took: .now - called)
+    }
+
+    mutating func failed() {}
+}
+
+struct Rescue: MaintenanceTask {
+    let database: Database
+    let logger: Logger
+    let name = "rescue"
+    private let start = ContinuousClock.now
+    private var plan = RescuePlan()
+
+    init(database: Database, logger: Logger) {
+        self.database = database
+        self.logger = logger
+    }
+
+    mutating func once() async throws -> MaintenanceDelay {
+        let called = ContinuousClock.now
+        let page = plan.page(at: called - start)
+        let rows = try await database.query(Statement("select * from errand.rescue_v1($1)", [page]))
+        guard let (lost, rescued, failed, nextPage) = try rows.first?.decode(Int.self, Int.self, Int.self, Int64?.self)
+        else {
+            throw UnexpectedReply("errand.rescue_v1", expected: "one row", came: "none")
+        }
+        if lost + rescued + failed > 0 {
+            logger.warning(
+                "workers were lost",
+                metadata: ["workers": "\(lost)", "jobs_rescued": "\(rescued)", "jobs_failed": "\(failed)"])
+        }
+        return .after(plan.rescued(nextPage: nextPage, took: .now - called))
+    }
+
+    /// The next call reads the same part.
+    mutating func failed() {}
+}
+
+struct Isolation: MaintenanceTask {
+    let database: Database
+    let name = "isolate"
+
+    mutating func once() async throws -> MaintenanceDelay {
+        let othersWait = try await database.query("select errand.release_crashed_v1()").scalar(Bool.self)
+        return IsolationPlan.released(othersWait: othersWait)
+    }
+
+    mutating func failed() {}
+}
+
+struct Statistics: MaintenanceTask {
+    let database: Database
+    let name = "statistics"
+
+    mutating func once() async throws -> MaintenanceDelay {
+        let called = ContinuousClock.now
+        try await database.execute("select errand.refresh_statistics_v1()")
+        return .after(StatisticsPlan.delay(after: .now - called))
+    }
+
+    mutating func failed() {}
+}
+
+struct Partitions: MaintenanceTask {
+    let database: Database
+    let name = "partitions"
+    private var backoff = Backoff(first: .milliseconds(200), cap: .seconds(60))
+
+    init(database: Database) { self.database = database }
+
+    mutating func once() async throws -> MaintenanceDelay {
+        guard try await change() else { return .after(backoff.next()) }
+        backoff.reset()
+        return .after(MaintainPlan.interval)
+    }
+
+    /// Returns false if another session reads the history, or creates or drops partitions. Then the last step changed
+    /// nothing, and blocked others for 40 ms at most.
+    private func change() async throws -> Bool {
+        do {
+            try await create()
+            while try await database.query("select errand.drop_partition_v1()").scalar(Bool.self) {}
+            return true
+        } catch {
+            guard error.sqlState == "55P03" else { throw error }
+            return false
+        }
+    }
+
+    /// Each day is a transaction of its own, so that completions never wait for more than one of them.
+    private func create() async throws(PostgresError) {
+        for day in 0...MaintainPlan.daysAhead {
+            try await database.execute(Statement("select errand.make_partitions_v1($1::int4)", [day]))
+        }
+    }
+
+    mutating func failed() {}
+}
+
+struct Pruning: MaintenanceTask {
+    let database: Database
+    let logger: Logger
+    let name = "prune"
+
+    mutating func once() async throws -> MaintenanceDelay {
+        let called = ContinuousClock.now
+        let pruned = try await database.query("select errand.prune_v1()").scalar(Int.self)
+        let ticks = try await database.query("select errand.prune_ticks_v1()").scalar(Int.self)
+        logger.debug("pruned", metadata: ["records": "\(pruned)", "ticks": "\(ticks)"])
+        return .after(MaintainPlan.pruned(max(pruned, ticks), took: .now - called))
+    }
+
+    mutating func failed() {}
+}

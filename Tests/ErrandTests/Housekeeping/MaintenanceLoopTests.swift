@@ -1,0 +1,59 @@
+import Logging
+import Synchronization
+import Testing
+import Waiting
+
+@testable import Errand
+
+@Suite("The loop of a maintenance task") struct MaintenanceLoopTests {
+    /// A task that returns `delay`, and raises `ran` at each run.
+    private struct Counting: MaintenanceTask {
+        let name = "counting"
+        let delay: MaintenanceDelay
+        let runs: Runs
+
+        mutating func once() async throws -> MaintenanceDelay {
+            runs.count.add(1, ordering: .relaxed)
+            runs.ran.raise()
+            return delay
+        }
+
+        mutating func failed() {}
+    }
+
+    private final class Runs: Sendable {
+        let count = Atomic(0)
+        let ran = Signal()
+    }
+
+    private func withLoop(_ delay: MaintenanceDelay, _ body: (MaintenanceLoop, Runs) async -> Void) async {
+        let loop = MaintenanceLoop(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
+        let runs = Runs()
+        let running = Task { await loop.run(Counting(delay: delay, runs: runs)) }
+        await runs.ran.wait()
+        await body(loop, runs)
+        loop.stop()
+        await running.value
+    }
+
+    @Test("a task with nothing to do runs again when something is found", .timeLimit(.minutes(1)))
+    func untilFound() async {
+        await withLoop(.untilFound) { loop, runs in
+            #expect(await !runs.ran.wait(atMost: .milliseconds(100)))
+            loop.wake()
+            #expect(await runs.ran.wait(atMost: .seconds(10)))
+            #expect(await !runs.ran.wait(atMost: .milliseconds(100)))
+        }
+    }
+
+    @Test("a task that has something to do keeps its delay, however often it is found", .timeLimit(.minutes(1)))
+    func after() async {
+        await withLoop(.after(.seconds(60))) { loop, runs in
+            for _ in 0..<10 {
+                loop.wake()
+                try? await Task.sleep(for: .milliseconds(10))
+            }
+            #expect(runs.count.load(ordering: .relaxed) == 1)
+        }
+    }
+}
