@@ -38,7 +38,7 @@ public struct Housekeeping: Service {
     func run(until stop: Signal) async {
         let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
         let (release, isolation) = (MaintenanceLoop(logger), MaintenanceLoop(logger))
-        let loops = [release, isolation] + (0..<5).map { _ in MaintenanceLoop(logger) }
+        let loops = [release, isolation] + (0..<6).map { _ in MaintenanceLoop(logger) }
         await withTaskGroup { group in
             group.addTask { await release.run(Release(database: own)) }
             group.addTask { await isolation.run(Isolation(database: own)) }
@@ -49,6 +49,7 @@ public struct Housekeeping: Service {
             group.addTask { await loops[4].run(Partitions(database: own)) }
             group.addTask { await loops[5].run(Pruning(database: own, logger: logger)) }
             group.addTask { await loops[6].run(Statistics(database: own)) }
+            group.addTask { await loops[7].run(BulkAction(database: own)) }
             await stop.wait()
             for loop in loops { loop.stop() }
         }

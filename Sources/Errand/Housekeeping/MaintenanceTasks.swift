@@ -109,6 +109,20 @@ struct Statistics: MaintenanceTask {
     mutating func failed() {}
 }
 
+/// The batches of what operators have requested by errand.bulk_start.
+struct BulkAction: MaintenanceTask {
+    let database: Database
+    let name = "bulk"
+
+    mutating func once() async throws -> MaintenanceDelay {
+        let called = ContinuousClock.now
+        let isMore = try await database.query("select errand.bulk_v1()").scalar(Bool.self)
+        return .after(BulkPlan.delay(after: .now - called, isMore: isMore))
+    }
+
+    mutating func failed() {}
+}
+
 struct Partitions: MaintenanceTask {
     let database: Database
     let name = "partitions"

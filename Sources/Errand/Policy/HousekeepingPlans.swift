@@ -107,6 +107,15 @@ enum StatisticsPlan {
     static func delay(after took: Duration) -> Duration { Share.delay(after: took, atLeast: interval) }
 }
 
+/// When the next batch of a bulk action is made.
+enum BulkPlan {
+    /// While there is none.
+    static let idleInterval: Duration = .seconds(5)
+
+    /// The delay after a batch. Batches take at most half of the time, so that others get their turn.
+    static func delay(after took: Duration, isMore: Bool) -> Duration { isMore ? took : idleInterval }
+}
+
 /// When partitions are made and dropped, and old records pruned.
 enum MaintainPlan {
     static let interval: Duration = .seconds(3600)

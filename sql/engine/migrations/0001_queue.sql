@@ -257,17 +257,20 @@ create table errand.past_failure (
     queue text not null,
     kind text not null,
     fingerprint text not null,
-    error text not null
+    error text not null,
+    became text not null,
+    constraint past_failure_became check (became in ('retried', 'discarded'))
 );
 create index past_failure_finished_at_index on errand.past_failure (finished_at);
 comment on table errand.past_failure is
-    'The newest failures of jobs that were retried since, for a week: errand.recent_errors shows them';
+    'The newest failures of jobs that were retried or discarded since, for a week: errand.recent_errors shows them';
 comment on column errand.past_failure.job_id is 'the job that failed';
 comment on column errand.past_failure.finished_at is 'when it failed';
 comment on column errand.past_failure.queue is 'its queue';
 comment on column errand.past_failure.kind is 'its kind';
 comment on column errand.past_failure.fingerprint is 'the error without numbers, ids and quotes';
 comment on column errand.past_failure.error is 'its last error';
+comment on column errand.past_failure.became is 'retried or discarded: what became of the job';
 
 create table errand.queue (
     paused_at timestamptz,

@@ -43,7 +43,7 @@ create type errand.job_choice as (
     ended_after timestamptz,
     ended_before timestamptz
 );
-comment on type errand.job_choice is 'The keys of a filter, as errand.cancel_where and errand.retry_where take it';
+comment on type errand.job_choice is 'The keys of a filter, as errand.cancel_where and its siblings take it';
 comment on column errand.job_choice.queue is 'jobs of this queue';
 comment on column errand.job_choice.kind is 'jobs of this kind';
 comment on column errand.job_choice.state is 'jobs in this state';
@@ -55,6 +55,46 @@ comment on column errand.job_choice.created_after is 'jobs enqueued at or after 
 comment on column errand.job_choice.created_before is 'jobs enqueued before this time';
 comment on column errand.job_choice.ended_after is 'jobs that ended at or after this time';
 comment on column errand.job_choice.ended_before is 'jobs that ended before this time';
+
+create table errand.bulk (
+    id bigint generated always as identity,
+    requested_at timestamptz not null default now(),
+    changed_at timestamptz,
+    ended_at timestamptz,
+    from_id bigint not null,
+    after_id bigint not null,
+    upto_id bigint not null,
+    changed bigint not null default 0,
+    skipped int not null default 0,
+    pass smallint not null default 1,
+    action text not null,
+    filter jsonb not null,
+    reason text not null,
+    who text not null default session_user,
+    stopped_by text,
+    stopped_reason text,
+    constraint bulk_pkey primary key (id),
+    constraint bulk_action check (action in ('cancel', 'discard'))
+) with (fillfactor = 50);
+create index bulk_unended_index on errand.bulk (id) where ended_at is null;
+comment on table errand.bulk is
+    'Bulk actions: changes of all jobs that match a filter, which housekeeping makes in batches';
+comment on column errand.bulk.id is 'the number of the bulk action';
+comment on column errand.bulk.requested_at is 'when it was requested';
+comment on column errand.bulk.changed_at is 'when its last batch was made; null = none yet';
+comment on column errand.bulk.ended_at is 'when it was done or stopped; null = it goes on';
+comment on column errand.bulk.from_id is 'jobs above this id are read';
+comment on column errand.bulk.after_id is 'this pass has read all jobs up to this id';
+comment on column errand.bulk.upto_id is 'jobs up to this id are read: those that were enqueued before the request';
+comment on column errand.bulk.changed is 'number of jobs that it has changed';
+comment on column errand.bulk.skipped is 'number of jobs of this pass that another session had locked';
+comment on column errand.bulk.pass is 'after a pass that has skipped jobs, another one follows: 10 at most';
+comment on column errand.bulk.action is 'cancel or discard';
+comment on column errand.bulk.filter is 'the filter, as errand.job_filter reads it';
+comment on column errand.bulk.reason is 'why, in the words of the operator';
+comment on column errand.bulk.who is 'the login of the operator';
+comment on column errand.bulk.stopped_by is 'who stopped it before its end';
+comment on column errand.bulk.stopped_reason is 'why, in the words of that operator';
 
 create table errand.job_count (
     jobs bigint not null,

@@ -1,7 +1,7 @@
 -- recent_errors: the last 5,000 failures, grouped by similar errors, newest first.
 --
--- Failures of jobs that were retried since stay for a week. Errors are texts of handlers and may quote the content of
--- jobs: roles with errand_monitor only see the numbers, not the texts.
+-- Failures of jobs that were retried or discarded since stay for a week. Errors are texts of handlers and may quote the
+-- content of jobs: roles with errand_monitor only see the numbers, not the texts.
 create or replace view errand.recent_errors as
 select
     kind,
@@ -9,20 +9,21 @@ select
     case when (select errand.sees_content()) then fingerprint end as fingerprint,
     count(*) as failures,
     count(*) filter (where finished_at > now() - interval '1 hour') as failures_1_h,
-    count(*) filter (where is_retried) as retried,
+    count(*) filter (where became = 'retried') as retried,
     min(finished_at) as first_at,
     max(finished_at) as last_at,
     (array_agg(id order by finished_at desc))[1] as last_job_id,
-    case when (select errand.sees_content()) then (array_agg(error order by finished_at desc))[1] end as last_error
+    case when (select errand.sees_content()) then (array_agg(error order by finished_at desc))[1] end as last_error,
+    count(*) filter (where became = 'discarded') as discarded
 from (
     (
-        select id, kind, queue, fingerprint, finished_at, error, false as is_retried
+        select id, kind, queue, fingerprint, finished_at, error, null as became
         from errand.failed
         order by finished_at desc
         limit 5000)
     union all
     (
-        select job_id, kind, queue, fingerprint, finished_at, error, true
+        select job_id, kind, queue, fingerprint, finished_at, error, became
         from errand.past_failure
         order by finished_at desc
         limit 5000)
@@ -43,3 +44,4 @@ comment on column errand.recent_errors.first_at is 'the first of them';
 comment on column errand.recent_errors.last_at is 'the last of them';
 comment on column errand.recent_errors.last_job_id is 'the job of the last one, for errand.explain and errand.retry';
 comment on column errand.recent_errors.last_error is 'its error in full; null for errand_monitor';
+comment on column errand.recent_errors.discarded is 'number of failures of jobs that were discarded since';

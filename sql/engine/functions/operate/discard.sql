@@ -9,28 +9,13 @@ returns table (job_id bigint, was text, now text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
+    -- All of them, so that none is skipped below.
+    held constant bigint[] := array(select id from errand.failed where id = any (ids) order by id for update);
     discarded bigint[];
 begin
     perform errand.check_reason('discard', discard.reason);
-    -- In the order in which all sessions lock jobs.
-    perform from errand.failed where id = any (ids) order by id for update;
-    with gone as (
-        delete from errand.failed where id = any (ids) returning *
-    ),
-    kept as (
-        insert into errand.history (
-            id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
-            unique_key, payload, attempts, reason, not_after, limit_key, guard, tags, traceparent)
-        select
-            id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'cancelled', queue,
-            kind, unique_key, payload, attempts, left('discarded: ' || discard.reason, 4000), not_after, limit_key,
-                guard,
-            tags, traceparent
-        from gone
-        returning id
-    )
-    select array_agg(id order by id) into discarded from kept;
-    if discarded is not null then
+    discarded := errand.discard_jobs(held, discard.reason);
+    if discarded <> '{}' then
         perform errand.record_action('discard', jsonb_build_object('ids', discarded[1:100]), discard.reason, discarded);
     end if;
     return query

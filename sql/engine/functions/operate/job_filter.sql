@@ -1,4 +1,4 @@
--- job_filter: reads the filter of cancel_where and retry_where.
+-- job_filter: reads the filter of cancel_where and its siblings. errand.job_condition makes a condition of it.
 --
 --   {"queue": "images", "kind": "image_compression", "state": "failed", "tag": "import", "unique_key": "photo/17",
 --    "limit_key": "tenant/4", "error": "bucket", "created_after": "2026-03-01", "created_before": "2026-03-02T12:00Z",
@@ -47,4 +47,4 @@ begin
 end
 $$;
 comment on function errand.job_filter(text, jsonb, text[]) is
-    'Reads the filter of cancel_where and retry_where; raises ER422 for another key or value';
+    'Reads the filter of cancel_where and its siblings; raises ER422 for another key or value';

@@ -7,10 +7,7 @@ declare
     queues constant text[] := case when choice.queue is not null then errand.known_queues() end;
 begin
     if choice.kind is not null then
-        kinds := array(
-            select name from errand.kind
-            union select kind from errand.job_count
-            union select kind from errand.finished_total);
+        kinds := errand.known_kinds();
         if choice.kind <> all (kinds) then
             raise notice '%: no job and no worker has named the kind %', action, quote_literal(left(choice.kind, 100))
                 using hint = coalesce(

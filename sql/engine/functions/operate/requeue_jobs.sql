@@ -24,8 +24,8 @@ begin
     ),
     remembered as (
         -- As many as errand.recent_errors shows.
-        insert into errand.past_failure (job_id, finished_at, queue, kind, fingerprint, error)
-        select id, finished_at, queue, kind, fingerprint, error
+        insert into errand.past_failure (job_id, finished_at, queue, kind, fingerprint, error, became)
+        select id, finished_at, queue, kind, fingerprint, error, 'retried'
         from failed
         order by finished_at desc
         limit 5000

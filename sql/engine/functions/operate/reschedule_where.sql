@@ -51,43 +51,36 @@ begin
         raise exception 'reschedule_where: expected a queue, a priority, run_at or per_minute, got none'
             using errcode = 'ER422';
     end if;
-    select
-        array_agg(id order by nth) filter (where nth <= max_jobs),
-        array_agg(due_time order by nth) filter (where nth <= max_jobs),
-        array_agg(state order by nth) filter (where nth <= max_jobs),
-        array_agg(run_at order by nth) filter (where nth <= max_jobs),
-        case when dry_run then count(*) filter (where nth > max_jobs) end
-    into chosen, due, states, times, more
-    from (
+    execute format(
+        $find$
         select
-            spread.*,
-            -- A due job keeps its time.
-            case when state = 'scheduled' or time_at > now() then time_at end as due_time
+            array_agg(id order by nth) filter (where nth <= $1),
+            array_agg(due_time order by nth) filter (where nth <= $1),
+            array_agg(state order by nth) filter (where nth <= $1),
+            array_agg(run_at order by nth) filter (where nth <= $1),
+            case when $2 then count(*) filter (where nth > $1) end
         from (
             select
-                job.id, job.state, job.run_at, row_number() over (order by job.id) as nth,
-                starts + coalesce(
-                    (row_number() over (order by job.id) - 1) * interval '1 minute' / per_minute, interval '0')
-                    as time_at
-            from errand.job
-            where job.state in ('scheduled', 'available', 'parked')
-                and (choice.queue is null or job.queue = choice.queue)
-                and (choice.kind is null or job.kind = choice.kind)
-                and (choice.state is null or job.state = choice.state)
-                and (choice.tag is null or choice.tag = any (job.tags))
-                and (choice.unique_key is null or job.unique_key = choice.unique_key)
-                and (choice.limit_key is null or job.limit_key = choice.limit_key)
-                and (choice.error is null or strpos(job.attempts -> -1 ->> 'error', choice.error) > 0)
-                and (choice.created_after is null or job.created_at >= choice.created_after)
-                and (choice.created_before is null or job.created_at < choice.created_before)
-                and choice.ended_after is null and choice.ended_before is null
-                and (
-                    per_minute is not null or job.queue <> reschedule_where.queue
-                    or job.priority <> reschedule_where.priority
-                    or starts > now() and (job.state <> 'scheduled' or job.run_at <> starts)
-                    or starts <= now() and job.state = 'scheduled')
-            order by job.id
-            limit case when not dry_run then max_jobs end) as spread) as found;
+                spread.*,
+                -- A due job keeps its time.
+                case when state = 'scheduled' or time_at > now() then time_at end as due_time
+            from (
+                select
+                    job.id, job.state, job.run_at, row_number() over (order by job.id) as nth,
+                    $3 + coalesce(
+                        (row_number() over (order by job.id) - 1) * interval '1 minute' / $4, interval '0')
+                        as time_at
+                from errand.job
+                where job.state in ('scheduled', 'available', 'parked') and %s
+                    and (
+                        $4 is not null or job.queue <> $5 or job.priority <> $6
+                        or $3 > now() and (job.state <> 'scheduled' or job.run_at <> $3)
+                        or $3 <= now() and job.state = 'scheduled')
+                order by job.id
+                limit case when not $2 then $1 end) as spread) as found
+        $find$, errand.job_condition(choice, 'job.attempts -> -1 ->> ''error''', 'null::timestamptz'))
+    into chosen, due, states, times, more
+    using max_jobs, dry_run, starts, per_minute, reschedule_where.queue, reschedule_where.priority;
     perform errand.report_truncation('reschedule_where', max_jobs, more);
     if chosen is null then
         perform errand.report_unknown('reschedule_where', choice);

@@ -28,45 +28,38 @@ begin
     if per_minute not between 1 and 1000000 then
         raise exception 'retry_where: per_minute: expected 1 to 1000000, got %', per_minute using errcode = 'ER422';
     end if;
-    with ended as (
-        select id, finished_at, unique_key, queue, kind, tags, limit_key, created_at, error
-        from errand.failed
-        where wanted = 'failed'
-        union all
-        select id, finished_at, unique_key, queue, kind, tags, limit_key, created_at, reason
-        from errand.history
-        where wanted = 'cancelled' and state = 'cancelled' and state <> 'succeeded'
-    ),
-    matching as (
+    choice.state := null;               -- the condition on it is below
+    execute format(
+        $find$
+        with matching as (
+            select
+                job.id, job.finished_at,
+                row_number() over (partition by coalesce(job.unique_key,
+                    job.id::text) order by job.finished_at desc) as nth
+            from errand.%I as job
+            where %s and %s and not exists (select from errand.job as live where live.unique_key = job.unique_key)
+        ),
+        placed as (
+            select id, index, now() + coalesce((index - 1) * interval '1 minute' / $1, interval '0') as due_at
+            from (
+                select id, row_number() over (order by finished_at, id) as index from matching where nth = 1
+            ) as in_order
+        )
         select
-            ended.id, ended.finished_at,
-            row_number() over (partition by coalesce(ended.unique_key,
-                ended.id::text) order by ended.finished_at desc) as nth
-        from ended
-        where (choice.queue is null or ended.queue = choice.queue)
-            and (choice.kind is null or ended.kind = choice.kind)
-            and (choice.tag is null or choice.tag = any (ended.tags))
-            and (choice.unique_key is null or ended.unique_key = choice.unique_key)
-            and (choice.limit_key is null or ended.limit_key = choice.limit_key)
-            and (choice.error is null or strpos(ended.error, choice.error) > 0)
-            and (choice.created_after is null or ended.created_at >= choice.created_after)
-            and (choice.created_before is null or ended.created_at < choice.created_before)
-            and (choice.ended_after is null or ended.finished_at >= choice.ended_after)
-            and (choice.ended_before is null or ended.finished_at < choice.ended_before)
-            and not exists (select from errand.job as live where live.unique_key = ended.unique_key)
-    ),
-    placed as (
-        select id, index, now() + coalesce((index - 1) * interval '1 minute' / per_minute, interval '0') as due_at
-        from (
-            select id, row_number() over (order by finished_at, id) as index from matching where nth = 1
-        ) as in_order
-    )
-    select
-        array_agg(id order by due_at, id) filter (where index <= max_jobs),
-        array_agg(due_at order by due_at, id) filter (where index <= max_jobs),
-        case when dry_run then count(*) filter (where index > max_jobs) end
+            array_agg(id order by due_at, id) filter (where index <= $2),
+            array_agg(due_at order by due_at, id) filter (where index <= $2),
+            case when $3 then count(*) filter (where index > $2) end
+        from placed
+        $find$,
+        case wanted when 'failed' then 'failed' else 'history' end,
+        -- As the partial index has it.
+        case wanted
+            when 'failed' then 'true' else 'job.state = ''cancelled'' and job.state <> ''succeeded'''
+        end,
+        errand.job_condition(
+            choice, case wanted when 'failed' then 'job.error' else 'job.reason' end, 'job.finished_at'))
     into chosen, due, more
-    from placed;
+    using per_minute, max_jobs, dry_run;
     perform errand.report_truncation('retry_where', max_jobs, more);
     if chosen is null then
         perform errand.report_unknown('retry_where', choice);

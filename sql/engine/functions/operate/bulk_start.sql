@@ -1,0 +1,47 @@
+-- bulk_start: has housekeeping cancel or discard all jobs that match a filter, however many they are. Returns the
+-- number of the bulk action.
+--
+--   select errand.bulk_start('cancel', '{"kind": "newsletter"}', reason => 'wrong text');
+--   select * from errand.bulk_status;
+--
+-- cancel ends unfinished jobs, discard gives up failed ones. Only jobs that were enqueued before the call are changed.
+-- Any worker or scheduler makes the batches, of 1,000 jobs read at most, each a transaction of its own, with a delay as
+-- long as the batch took. A killed process loses its last batch at most, and another one goes on. The reason of each
+-- job begins with bulk and this number. One bulk action runs at a time, the oldest first. errand.bulk_stop ends one.
+--
+-- errand.job_filter has the filter's keys, and errand.cancel_where and errand.discard_where show what matches. Raises
+-- ER422.
+create or replace function errand.bulk_start(action text, filter jsonb, reason text) returns bigint
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    choice errand.job_choice;
+    started bigint;
+    bounds bigint[];
+begin
+    perform errand.check_reason('bulk_start', bulk_start.reason);
+    if bulk_start.action is null or bulk_start.action not in ('cancel', 'discard') then
+        raise exception 'bulk_start: action: expected cancel or discard, got %', quote_nullable(left(action, 100))
+            using errcode = 'ER422';
+    end if;
+    choice := errand.job_filter('bulk_start', bulk_start.filter, case bulk_start.action
+        when 'cancel' then '{scheduled,available,parked,running}'::text[] else '{failed}' end);
+    perform errand.report_unknown('bulk_start', choice);
+    bounds := case bulk_start.action
+        when 'cancel' then (select array[min(id), max(id)] from errand.job)
+        else (select array[min(id), max(id)] from errand.failed)
+    end;
+    insert into errand.bulk (action, filter, reason, from_id, after_id, upto_id)
+    values (
+        bulk_start.action, bulk_start.filter, bulk_start.reason, coalesce(bounds[1], 1) - 1,
+        coalesce(bounds[1], 1) - 1, coalesce(bounds[2], 0))
+    returning id into started;
+    perform errand.record_action(
+        'bulk_start', jsonb_build_object('bulk', started, 'action', bulk_start.action, 'filter', bulk_start.filter),
+        bulk_start.reason);
+    return started;
+end
+$$;
+comment on function errand.bulk_start(text, jsonb, text) is
+    'Has housekeeping cancel or discard all jobs that match a filter; returns the number of the bulk action. Example: '
+    'select errand.bulk_start(''cancel'', ''{"kind": "newsletter"}'', ''wrong text'')';

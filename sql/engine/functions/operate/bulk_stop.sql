@@ -1,0 +1,30 @@
+-- bulk_stop: ends a bulk action. What it has changed stays changed.
+--
+--   select errand.bulk_stop(3, reason => 'the wrong kind');
+--
+-- Waits for its current batch, some 100 ms. Returns how many jobs it has changed. Raises ER404 for an unknown one,
+-- ER409 for one that has ended, and ER422 without a reason.
+create or replace function errand.bulk_stop(bulk_id bigint, reason text) returns bigint
+language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    held errand.bulk;
+begin
+    perform errand.check_reason('bulk_stop', bulk_stop.reason);
+    select * into held from errand.bulk where id = bulk_stop.bulk_id for update;
+    if not found then
+        raise exception 'bulk_stop: bulk_id: expected one of errand.bulk_status, got %',
+            coalesce(bulk_stop.bulk_id::text, 'null') using errcode = 'ER404';
+    elsif held.ended_at is not null then
+        raise exception 'bulk_stop: bulk %: expected one that goes on, got one that ended at %', held.id, held.ended_at
+            using errcode = 'ER409';
+    end if;
+    update errand.bulk
+    set ended_at = clock_timestamp(), stopped_by = session_user, stopped_reason = bulk_stop.reason
+    where id = held.id;
+    perform errand.record_action('bulk_stop', jsonb_build_object('bulk', held.id), bulk_stop.reason);
+    return held.changed;
+end
+$$;
+comment on function errand.bulk_stop(bigint, text) is
+    'Ends a bulk action; returns how many jobs it has changed. Example: select errand.bulk_stop(3, ''the wrong kind'')';

@@ -1,0 +1,41 @@
+-- cancel_jobs: cancels those of the jobs that are unfinished, of the wanted state, and not locked by another session.
+--
+-- Returns their ids, and the state of each before.
+create or replace function errand.cancel_jobs(
+    asked bigint[], wanted text, reason text, out ids bigint[], out states text[]
+)
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+begin
+    -- From here on no worker claims or completes these jobs.
+    select array_agg(id order by id), array_agg(state order by id) into ids, states
+    from (
+        select job.id, job.state
+        from errand.job
+        where job.id = any (asked) and (wanted is null or job.state = wanted)
+        -- In the order in which all sessions lock keys and jobs.
+        order by job.unique_key, job.id
+        for update skip locked) as held;
+    perform pg_notify('errand_cancel', id::text)
+    from unnest(ids, states) as found(id, state)
+    where state = 'running';
+    with ended as (
+        delete from errand.job where id = any (cancel_jobs.ids) returning *
+    )
+    insert into errand.history (
+        id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
+        unique_key, payload, payload_day, attempts, reason, not_after, limit_key, guard, tags, traceparent)
+    select
+        id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'cancelled', queue,
+        kind, unique_key, payload, payload_day, case
+            when state = 'running' then errand.attempt_record(
+                ended, (select name from errand.worker where worker.id = ended.worker_id), 'cancelled',
+                cancel_jobs.reason)
+            else attempts
+        end,
+        left(cancel_jobs.reason, 4000), not_after, limit_key, guard, tags, traceparent
+    from ended;
+end
+$$;
+comment on function errand.cancel_jobs(bigint[], text, text) is
+    'Cancels those of the jobs that are unfinished and not locked; returns their ids and states before';

@@ -1,0 +1,33 @@
+-- discard_jobs: moves failed jobs to the history as cancelled, except those that another session has locked. Their
+-- failures stay in errand.recent_errors. Returns the ids.
+create or replace function errand.discard_jobs(asked bigint[], reason text) returns bigint[]
+language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
+#variable_conflict use_column
+declare
+    locked constant bigint[] := array(
+        -- In the order in which all sessions lock jobs.
+        select id from errand.failed where id = any (asked) order by id for update skip locked);
+begin
+    insert into errand.past_failure (job_id, finished_at, queue, kind, fingerprint, error, became)
+    select id, finished_at, queue, kind, fingerprint, error, 'discarded'
+    from errand.failed
+    where id = any (locked)
+    order by finished_at desc
+    -- As many as errand.recent_errors shows.
+    limit 5000;
+    with gone as (
+        delete from errand.failed where id = any (locked) returning *
+    )
+    insert into errand.history (
+        id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
+        unique_key, payload, attempts, reason, not_after, limit_key, guard, tags, traceparent)
+    select
+        id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'cancelled', queue,
+        kind, unique_key, payload, attempts, left('discarded: ' || discard_jobs.reason, 4000), not_after, limit_key,
+        guard, tags, traceparent
+    from gone;
+    return locked;
+end
+$$;
+comment on function errand.discard_jobs(bigint[], text) is
+    'Moves failed jobs that are not locked to the history as cancelled; returns their ids';

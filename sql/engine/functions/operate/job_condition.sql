@@ -1,0 +1,24 @@
+-- job_condition: returns the condition of a filter as SQL, for rows that a query calls job. It names only the keys that
+-- are given, so that the planner can use an index of each.
+--
+-- error and ended_at are expressions of the query: the job's last error, and the time of its end.
+create or replace function errand.job_condition(choice errand.job_choice, error text, ended_at text) returns text
+language sql stable set search_path = pg_catalog, errand, pg_temp as $$
+    select coalesce(string_agg(condition, ' and '), 'true')
+    from (
+        values
+            ('job.queue = ' || quote_literal(choice.queue)),
+            ('job.kind = ' || quote_literal(choice.kind)),
+            ('job.state = ' || quote_literal(choice.state)),
+            ('job.tags @> array[' || quote_literal(choice.tag) || ']'),
+            ('job.unique_key = ' || quote_literal(choice.unique_key)),
+            ('job.limit_key = ' || quote_literal(choice.limit_key)),
+            ('strpos(' || error || ', ' || quote_literal(choice.error) || ') > 0'),
+            ('job.created_at >= ' || quote_literal(choice.created_after)),
+            ('job.created_at < ' || quote_literal(choice.created_before)),
+            (ended_at || ' >= ' || quote_literal(choice.ended_after)),
+            (ended_at || ' < ' || quote_literal(choice.ended_before))
+    ) as given(condition)
+$$;
+comment on function errand.job_condition(errand.job_choice, text, text) is
+    'Returns the condition of a filter as SQL, for rows that a query calls job';

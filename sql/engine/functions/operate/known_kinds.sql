@@ -1,0 +1,9 @@
+-- known_kinds: returns the kinds that a worker has registered or a job has named.
+create or replace function errand.known_kinds() returns text[]
+language sql stable set search_path = pg_catalog, errand, pg_temp as $$
+    select array(
+        select name from errand.kind
+        union select kind from errand.job_count
+        union select kind from errand.finished_total)
+$$;
+comment on function errand.known_kinds() is 'Returns the kinds that a worker has registered or a job has named';
