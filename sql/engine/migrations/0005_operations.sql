@@ -96,6 +96,25 @@ comment on column errand.bulk.who is 'the login of the operator';
 comment on column errand.bulk.stopped_by is 'who stopped it before its end';
 comment on column errand.bulk.stopped_reason is 'why, in the words of that operator';
 
+create table errand.retention (
+    set_at timestamptz not null default now(),
+    keep interval not null,
+    kind text not null,
+    state text not null,
+    set_by text not null default session_user,
+    reason text not null,
+    constraint retention_pkey primary key (kind, state),
+    constraint retention_state check (state in ('succeeded', 'failed', 'cancelled', 'obsolete'))
+);
+comment on table errand.retention is
+    'How long ended jobs of a kind stay, as operators have set it: this counts before the retention of the program';
+comment on column errand.retention.set_at is 'when it was set';
+comment on column errand.retention.keep is 'how long the jobs stay after their end';
+comment on column errand.retention.kind is 'the jobs'' kind';
+comment on column errand.retention.state is 'the state of the jobs: succeeded, failed, cancelled or obsolete';
+comment on column errand.retention.set_by is 'the login of the operator';
+comment on column errand.retention.reason is 'why, in the words of the operator';
+
 create table errand.job_count (
     jobs bigint not null,
     oldest_due_at timestamptz,

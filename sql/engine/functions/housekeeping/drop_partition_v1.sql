@@ -36,12 +36,14 @@ begin
         return true;
     end if;
     -- Without its partition, history_default takes the rows with a longer retention.
-    if exists (select from errand.kind where keep_ended > keep_history * interval '1 day') then
+    if exists (
+            select from errand.retentions() where state <> 'failed' and keep > keep_history * interval '1 day')
+    then
         execute format(
             'with moved as ('
             'delete from errand.%1$I where ctid = any (array('
-            'select ended.ctid from errand.%1$I as ended join errand.kind on kind.name = ended.kind '
-            'where ended.finished_at > now() - kind.keep_ended limit 10000)) returning *) '
+            'select ended.ctid from errand.%1$I as ended join errand.retentions() as kept using (kind, state) '
+            'where ended.finished_at > now() - kept.keep limit 10000)) returning *) '
             'insert into errand.history select * from moved', part);
         get diagnostics moved = row_count;
         update errand.history_default

@@ -2,9 +2,10 @@
 -- means that there may be more.
 --
 -- Ended jobs with the usual retention (keep_history days) go with their day's partition and cost nothing here. Jobs of
--- kinds with a shorter retention are searched in the whole history, and their payloads in errand.payload go with them.
--- Failed jobs stay for keep_failed days, or for their kind's retention. Failures of jobs that were retried stay for
--- keep_history days (the newest 5,000), actions of operators for a year. Totals of completed attempts stay for a year,
+-- kinds with a shorter retention (errand.retentions) are searched in the whole history, and their payloads in
+-- errand.payload go with them. Failed jobs stay for keep_failed days, or for their kind's retention. Failures of jobs
+-- that were retried or discarded stay for keep_history days (the newest 5,000), actions of operators and bulk actions
+-- for a year. Totals of completed attempts stay for a year,
 -- or for 90 days if the queue is not their kind's. Dependencies that are up and unused stay for 30 days after their
 -- last failure. The marks of workers that have left stay for keep_history days (the newest 100).
 --
@@ -25,14 +26,18 @@ begin
             keep_history, keep_failed using errcode = 'ER422';
     end if;
     for brief in
-        select name, keep_ended from errand.kind where keep_ended < keep_history * interval '1 day'
+        select kind, keep, array_agg(state) as states
+        from errand.retentions()
+        where state <> 'failed' and keep < keep_history * interval '1 day'
+        group by kind, keep
     loop
         with gone as (
             delete from errand.history as ended
             where (ended.tableoid, ended.ctid) in (
                 select old.tableoid, old.ctid
                 from errand.history as old
-                where old.kind = brief.name and old.finished_at < now() - brief.keep_ended
+                where old.kind = brief.kind and old.state = any (brief.states)
+                    and old.finished_at < now() - brief.keep
                 limit 10000
                 for update skip locked)
             returning payload_day, id
@@ -49,9 +54,9 @@ begin
         where ctid = any (array(
             select ended.ctid
             from errand.history_default as ended
-            left join errand.kind on kind.name = ended.kind
+            left join errand.retentions() as kept on kept.kind = ended.kind and kept.state = ended.state
             where ended.finished_at < now()::date - keep_history
-                and ended.finished_at <= now() - coalesce(kind.keep_ended, interval '0')
+                and ended.finished_at <= now() - coalesce(kept.keep, interval '0')
             limit 10000
             for update of ended skip locked))
         returning payload_day, id
@@ -79,8 +84,8 @@ begin
     where id = any (array(
         select failed.id
         from errand.failed
-        left join errand.kind on kind.name = failed.kind
-        where failed.finished_at < now() - coalesce(kind.keep_failed, prune_v1.keep_failed * interval '1 day')
+        left join errand.retentions() as kept on kept.kind = failed.kind and kept.state = 'failed'
+        where failed.finished_at < now() - coalesce(kept.keep, prune_v1.keep_failed * interval '1 day')
         order by failed.finished_at
         limit 10000
         for update of failed skip locked));
@@ -91,9 +96,8 @@ begin
     where ctid = any (array(
         select past.ctid
         from errand.past_failure as past
-        where past.finished_at < now() - least(
-                keep_history * interval '1 day',
-                (select kind.keep_failed from errand.kind where kind.name = past.kind))
+        left join errand.retentions() as kept on kept.kind = past.kind and kept.state = 'failed'
+        where past.finished_at < now() - least(keep_history * interval '1 day', kept.keep)
             or past.finished_at < (
                 select finished_at from errand.past_failure order by finished_at desc offset 4999 limit 1)
         limit 10000));
@@ -113,6 +117,8 @@ begin
         from errand.progress as old
         where old.updated_at < now() - keep_failed * interval '1 day'
             and not exists (select from errand.job where id = old.job_id)
+            -- Failed jobs of some kinds stay for longer.
+            and not exists (select from errand.failed where id = old.job_id)
         order by old.updated_at
         limit 10000
         for update skip locked));
@@ -139,6 +145,9 @@ begin
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);
+    delete from errand.bulk where ended_at < now() - interval '1 year';
+    get diagnostics removed = row_count;
+    total := total + removed;
     delete from errand.finished_total
     where ctid = any (array(
         select old.ctid

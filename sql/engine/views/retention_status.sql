@@ -1,0 +1,28 @@
+-- retention_status: how long ended jobs stay. The rows without a kind are for all kinds without rows of their own.
+create or replace view errand.retention_status as
+select
+    kept.kind,
+    kept.state,
+    kept.keep,
+    coalesce(held.set_by, 'the program') as set_by,
+    held.set_at,
+    held.reason
+from errand.retentions() as kept
+left join errand.retention as held on held.kind = kept.kind and held.state = kept.state
+union all
+select null, state, keep, 'the default', null, null
+from (
+    values
+        ('succeeded', interval '7 days'), ('cancelled', interval '7 days'), ('obsolete', interval '7 days'),
+        ('failed', interval '30 days')
+) as usual(state, keep)
+order by 1 nulls first, 2;
+comment on view errand.retention_status is
+    'How long ended jobs stay, by kind and state; without a kind: all kinds that have no row of their own';
+comment on column errand.retention_status.kind is 'the jobs'' kind; null = all others';
+comment on column errand.retention_status.state is 'succeeded, failed, cancelled or obsolete';
+comment on column errand.retention_status.keep is 'how long they stay after their end';
+comment on column errand.retention_status.set_by is
+    'the login that called errand.set_retention; the program: the policy of its kind; or the default';
+comment on column errand.retention_status.set_at is 'when it was set by errand.set_retention';
+comment on column errand.retention_status.reason is 'why, in the words of the operator';
