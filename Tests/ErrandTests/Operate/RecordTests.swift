@@ -36,6 +36,29 @@ import Testing
         }
     }
 
+    @Test("running jobs are listed with their worker, and a monitor sees no message of theirs")
+    func running() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await database.enter()
+            try await database.execute("select errand.enqueue('noop')")
+            try await database.take(worker)
+            try await database.execute("select errand.enqueue('noop')")
+            try await database.execute(
+                """
+                select errand.record_progress_v1(jsonb_agg(jsonb_build_object(
+                    'job_id', id, 'queue_position', queue_position, 'attempt', attempt, 'fraction', 0.5, 'message', 'page 1')))
+                from errand.job
+                where id = 1
+                """)
+            let running =
+                "select job_id, kind, attempt, worker, is_lost, progress, progress_message from errand.running_jobs"
+            #expect(try await database.text(running, as: "errand_ops") == "1|noop|1|host:1|false|0.5|page 1")
+            #expect(try await database.text(running, as: "errand_monitor") == "1|noop|1|host:1|false|0.5|")
+            try await database.fail(worker, with: "x")
+            #expect(try await database.text(running, as: "errand_ops") == "")
+        }
+    }
+
     @Test("a failure stays among the recent errors when its job is retried, and leaves them with its time")
     func retried() async throws {
         try await withTestDatabase { database, _ in

@@ -31,6 +31,7 @@ import Testing
         view devices.change_record: enqueuer ops
         view devices.device_status: enqueuer ops
         view errand.audit: monitor ops
+        view errand.bulk_status: monitor ops
         view errand.dependency_status: monitor ops
         view errand.horizon_blockers: monitor ops
         view errand.job_progress: monitor ops
@@ -41,6 +42,8 @@ import Testing
         view errand.overdue: monitor ops
         view errand.queue_status: monitor ops
         view errand.recent_errors: monitor ops
+        view errand.retention_status: monitor ops
+        view errand.running_jobs: monitor ops
         view errand.schedule_status: monitor ops
         view errand.schedule_ticks: monitor ops
         view errand.stuck: monitor ops
@@ -79,26 +82,35 @@ import Testing
         function devices.forget: enqueuer ops
         function devices.register: enqueuer ops
         function errand.adopt: ops
+        function errand.bulk_start: ops
+        function errand.bulk_stop: ops
         function errand.cancel: ops
         function errand.cancel_where: ops
+        function errand.compare_errors: monitor ops
+        function errand.compare_kinds: monitor ops
         function errand.copy_of: monitor ops worker
         function errand.dependency_close: ops
         function errand.dependency_open: ops
         function errand.discard: ops
+        function errand.discard_where: ops
         function errand.drain_worker: ops
         function errand.edit: ops
         function errand.enqueue: enqueuer ops worker
         function errand.enqueue_many: enqueuer ops worker
         function errand.enqueue_payloads_v1: enqueuer worker
+        function errand.enqueue_rates: monitor ops
         function errand.explain: monitor ops
         function errand.health: monitor ops
         function errand.help: enqueuer monitor ops
         function errand.horizon: monitor ops
+        function errand.kind_times: monitor ops
         function errand.metrics: monitor ops worker
         function errand.next_ticks: monitor ops
         function errand.pause: ops
         function errand.pause_kind: ops
         function errand.queue_names: monitor ops
+        function errand.queue_rates: monitor ops
+        function errand.retentions: monitor ops
         function errand.release_worker: ops
         function errand.reschedule: ops
         function errand.reschedule_where: ops
@@ -116,6 +128,7 @@ import Testing
         function errand.sees_content: monitor ops
         function errand.set_limit: ops
         function errand.set_rate: ops
+        function errand.set_retention: ops
         function errand.state_of: monitor ops
         function errand.undrain_worker: ops
         function events.add_photo: enqueuer ops

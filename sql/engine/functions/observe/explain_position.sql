@@ -1,4 +1,5 @@
--- explain_position: for errand.explain: the number of jobs ahead in the queue, or that the job is the next one.
+-- explain_position: for errand.explain: the number of jobs ahead in the queue and how long they take, or that the job
+-- is the next one.
 create or replace function errand.explain_position(job errand.job)
 returns table (code text, detail text, hint text)
 language plpgsql stable
@@ -8,6 +9,7 @@ as $$
 declare
     ahead bigint;
     busy record;
+    per_second float8;
 begin
     select count(*) into ahead
     from (
@@ -26,12 +28,21 @@ begin
     select coalesce(sum(running), 0) as jobs, count(*) as workers into busy
     from errand.worker
     where job.queue = any (queues) and heartbeat_at + lease > now();
+    select (succeeded + failed) / 300.0 into per_second
+    from errand.throughput
+    where subject = 'queue' and name = job.queue and span = interval '5 minutes';
     if ahead > 0 then
         code := 'behind';
         detail := format(
-            '%s due jobs are ahead of it in the queue %s, priority %s and better; %s workers run %s jobs',
+            '%s due jobs are ahead of it in the queue %s, priority %s and better; %s workers run %s jobs%s',
             case when ahead > 10000 then 'more than 10000' else ahead::text end, job.queue, job.priority, busy.workers,
-            busy.jobs);
+            busy.jobs,
+            case
+                when per_second > 0 then format(
+                    '; at the pace of the last 5 minutes, %s a second, they take %s%s', round(per_second::numeric, 1),
+                    case when ahead > 10000 then 'more than ' else '' end,
+                    date_trunc('second', least(ahead / per_second, 3e8) * interval '1 second'))
+            end);
         hint := case when job.priority > 1
             then format('select * from errand.reschedule(''{%s}'', priority => 1)', job.id)
             else 'More workers, or a higher concurrency, make the queue shorter.' end;

@@ -16,7 +16,9 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.migration errand.script errand.upgrade errand.app'),
             ('errand_ops', 'function',
                 'errand.enqueue errand.enqueue_many errand.cancel errand.cancel_where errand.retry errand.retry_where '
-                'errand.reschedule errand.reschedule_where errand.edit errand.discard errand.explain '
+                'errand.reschedule errand.reschedule_where errand.edit errand.discard errand.discard_where '
+                'errand.bulk_start errand.bulk_stop errand.set_retention errand.retentions errand.explain '
+                'errand.kind_times errand.compare_kinds errand.compare_errors errand.enqueue_rates errand.queue_rates '
                 'errand.pause errand.resume errand.pause_kind errand.resume_kind '
                 'errand.release_worker errand.drain_worker errand.undrain_worker '
                 'errand.help errand.schedule_put errand.schedule_pause errand.schedule_resume errand.schedule_drop '
@@ -25,19 +27,24 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.next_ticks errand.schema_version errand.sees_content errand.state_of errand.adopt '
                 'errand.copy_of'),
             ('errand_ops', 'view',
-                'errand.job_status errand.queue_status errand.kind_status errand.worker_status errand.job_progress '
+                'errand.job_status errand.running_jobs errand.queue_status errand.kind_status errand.worker_status '
+                'errand.job_progress '
                 'errand.schedule_status errand.schedule_ticks errand.recent_errors errand.stuck errand.overdue '
                 'errand.dependency_status errand.limit_status errand.table_health errand.horizon_blockers '
-                'errand.audit errand.maintenance_status errand.migration errand.script errand.upgrade errand.app'),
+                'errand.audit errand.bulk_status errand.retention_status errand.maintenance_status '
+                'errand.migration errand.script errand.upgrade errand.app'),
             ('errand_monitor', 'function',
-                'errand.explain errand.help errand.schedule_preview errand.health errand.metrics errand.horizon '
-                'errand.queue_names errand.next_ticks errand.schema_version errand.sees_content errand.state_of '
-                'errand.copy_of'),
+                'errand.explain errand.kind_times errand.compare_kinds errand.compare_errors errand.enqueue_rates '
+                'errand.queue_rates errand.retentions errand.help errand.schedule_preview errand.health '
+                'errand.metrics errand.horizon errand.queue_names errand.next_ticks errand.schema_version '
+                'errand.sees_content errand.state_of errand.copy_of'),
             ('errand_monitor', 'view',
-                'errand.job_status errand.job_progress errand.queue_status errand.kind_status errand.worker_status '
+                'errand.job_status errand.running_jobs errand.job_progress errand.queue_status errand.kind_status '
+                'errand.worker_status '
                 'errand.schedule_status errand.schedule_ticks errand.recent_errors errand.stuck errand.overdue '
                 'errand.dependency_status errand.limit_status errand.table_health errand.horizon_blockers '
-                'errand.audit errand.maintenance_status errand.migration errand.script errand.upgrade errand.app')
+                'errand.audit errand.bulk_status errand.retention_status errand.maintenance_status '
+                'errand.migration errand.script errand.upgrade errand.app')
         union all
         select role, what, names from errand.app_rows('rights') as own(role text, what text, names text)
     )
