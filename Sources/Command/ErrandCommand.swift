@@ -35,8 +35,9 @@ struct ErrandCommand: AsyncParsableCommand {
             CommandGroup(
                 name: "Job",
                 subcommands: [
-                    StatusCommand.self, EnqueueCommand.self, JobCommand.self, QueueCommand.self, ScheduleCommand.self,
-                    DependencyCommand.self,
+                    StatusCommand.self, EnqueueCommand.self, JobCommand.self, BulkCommand.self, ErrorsCommand.self,
+                    QueueCommand.self, ScheduleCommand.self, LimitCommand.self, DependencyCommand.self,
+                    AuditCommand.self,
                 ]),
             CommandGroup(name: "App", subcommands: [MediaCommand.self]),
             CommandGroup(name: "Trial", subcommands: [ImageCommand.self, BenchCommand.self]),

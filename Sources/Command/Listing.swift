@@ -32,13 +32,24 @@ enum Moment: Sendable {
     init(argument text: String) throws {
         if let delay = Duration(setting: text) {
             self = .after(delay)
-        } else if let date = try? Date(text, strategy: .iso8601) {
-            self = .at(Timestamp(date))
+        } else if let time = Self.time(text) {
+            self = .at(time)
         } else {
-            throw ValidationError(
-                "expected a time such as 2026-12-24T18:00:00Z, or 10m or 24h from now, got '\(text.prefix(100).description.printable)'"
-            )
+            throw Self.unreadable(text, or: "10m or 24h from now")
         }
+    }
+
+    /// A time with its zone: `2026-12-24T18:00:00Z`, `2026-12-24T18:00:00+01:00`; nil for anything else.
+    fileprivate static func time(_ text: String) -> Timestamp? {
+        guard text.firstMatch(of: /T\d\d:\d\d.*(Z|[+-]\d\d:?\d\d)$/) != nil else { return nil }
+        return (try? Date(text, strategy: .iso8601)).map(Timestamp.init)
+    }
+
+    fileprivate static func unreadable(_ text: String, or other: String) -> ValidationError {
+        let isZoneless = text.firstMatch(of: /^\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d+)?)?)?$/) != nil
+        return ValidationError(
+            "expected a time with its zone, such as 2026-12-24T18:00:00Z or 2026-12-24T18:00:00+01:00, or \(other), got "
+                + "'\(text.prefix(100).description.printable)'\(isZoneless ? ", which has no zone" : "")")
     }
 
     /// Its two statement parameters: `coalesce($1, now() + $2 * interval '1 microsecond')`, by the server's clock.
@@ -49,6 +60,25 @@ enum Moment: Sendable {
         case .after(let delay): [Timestamp?.none, Optional(delay.wholeMicroseconds)]
         }
     }
+}
+
+/// A time argument that lies in the past: a date and time with zone, or a time before now such as `2h`.
+struct Since: Sendable {
+    private let moment: Moment
+
+    /// - Throws: `ValidationError` that says what was expected.
+    init(argument text: String) throws {
+        if let past = Duration(setting: text) {
+            moment = .after(.zero - past)
+        } else if let time = Moment.time(text) {
+            moment = .at(time)
+        } else {
+            throw Moment.unreadable(text, or: "10m or 24h before now")
+        }
+    }
+
+    /// As ``Moment/parameters(_:)``.
+    static func parameters(_ since: Since?) -> [any PostgresEncodable] { Moment.parameters(since?.moment) }
 }
 
 /// A time for people: whole seconds, in UTC. What is no time of the calendar (infinity) stays as it is.

@@ -3,11 +3,15 @@ import Foundation
 /// A text table: columns as wide as their cells, two spaces between, no trailing spaces.
 struct TextTable: CustomStringConvertible {
     /// The width of the terminal; 100 if the output isn't one.
-    static let terminalWidth: Int = {
+    static let terminalWidth: Int = terminalSize.map { max(60, Int($0.ws_col)) } ?? 100
+
+    /// The height of the terminal now; 24 if the output isn't one.
+    static var terminalHeight: Int { terminalSize.map { max(3, Int($0.ws_row)) } ?? 24 }
+
+    private static var terminalSize: winsize? {
         var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return 100 }
-        return max(60, Int(size.ws_col))
-    }()
+        return ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0 && size.ws_col > 0 ? size : nil
+    }
 
     private var lines: [[String]]
     private let whole: Set<String>
@@ -31,13 +35,19 @@ struct TextTable: CustomStringConvertible {
 
     var description: String {
         let widths = fittingWidths
-        return lines.map { line in
-            let padded = zip(line.dropLast(), widths).map { text, width in
-                text.cut(to: width).padded(to: width) + "  "
+        return lines.enumerated().map { index, line in
+            let cells = zip(line, widths).enumerated().map { column, cell in
+                let text = cell.0.cut(to: cell.1)
+                return Self.styled(column == line.count - 1 ? text : text.padded(to: cell.1), isHead: index == 0)
             }
-            return padded.joined() + line[line.count - 1].cut(to: widths[line.count - 1])
+            return cells.joined(separator: "  ")
         }
         .joined(separator: "\n")
+    }
+
+    private static func styled(_ cell: String, isHead: Bool) -> String {
+        guard Style.isOn else { return cell }
+        return (isHead ? .bold : Style.of(cell)).map { $0.applied(to: cell) } ?? cell
     }
 
     /// Each column is as wide as its widest cell. If the line is too wide, the widest columns shrink, down to their

@@ -23,11 +23,14 @@ struct EnqueueCommand: AsyncParsableCommand {
     @Option(help: "The queue. Default: the kind's.", completion: .queues)
     var queue: String?
 
-    @Option(help: "Not before this time, such as 2026-12-24T18:00:00+01:00.")
-    var at: String?
+    @Option(
+        help: "Not before this time, such as 2026-12-24T18:00:00+01:00.", transform: Moment.init(argument:))
+    var at: Moment?
 
-    @Option(name: .customLong("in"), help: "Not before this much time has passed, such as 90s, 10m, 24h.")
-    var delay: String?
+    @Option(
+        name: .customLong("in"), help: "Not before this much time has passed, such as 90s, 10m, 24h.",
+        transform: Moment.init(argument:))
+    var delay: Moment?
 
     @Option(help: "1 (first) to 4 (last).")
     var priority: Int?
@@ -43,8 +46,10 @@ struct EnqueueCommand: AsyncParsableCommand {
         completion: .list(["keep", "replace", "reschedule", "error"]))
     var onConflict = "keep"
 
-    @Option(help: "The job becomes obsolete if it hasn't started by this time.")
-    var notAfter: String?
+    @Option(
+        help: "The job becomes obsolete if it hasn't started by this time, or 2h from now.",
+        transform: Moment.init(argument:))
+    var notAfter: Moment?
 
     @Option(name: .customLong("limit"), help: "The key of the limit that the job counts under (errand.set_limit).")
     var limitKey: String?
@@ -63,9 +68,7 @@ struct EnqueueCommand: AsyncParsableCommand {
 
     func validate() throws {
         if at != nil && delay != nil { throw ValidationError("--at and --in: expected one of them, got both") }
-        if let delay, Duration(setting: delay) == nil {
-            throw ValidationError("--in: expected a duration such as 90s or 24h, got '\(delay)'")
-        }
+        if case .at = delay { throw ValidationError("--in: expected a duration such as 90s or 24h, got a time") }
         try checkJSON(payload)
     }
 
@@ -82,13 +85,13 @@ struct EnqueueCommand: AsyncParsableCommand {
                     """
                     select job_id, inserted, state
                     from errand.enqueue(
-                        $1, $2, $3, coalesce($4::timestamptz, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4,
-                        $8, $9::timestamptz, $10, $11, $12, $13, $14)
+                        $1, $2, $3, coalesce($12, now() + $13 * interval '1 microsecond'), $4::int4, $5::int4, $6,
+                        coalesce($14, now() + $15 * interval '1 microsecond'), $7, $8, $9, $10, $11)
                     """,
                     [
-                        kind, JSONB(payload), queue, at, delay.flatMap(Duration.init(setting:))?.wholeMicroseconds,
-                        priority, maxAttempts, uniqueKey, notAfter, onConflict, limitKey, guardName, tags, traceparent,
-                    ]))
+                        kind, JSONB(payload), queue, priority, maxAttempts, uniqueKey, onConflict, limitKey, guardName,
+                        tags, traceparent,
+                    ] + Moment.parameters(at ?? delay) + Moment.parameters(notAfter)))
             let (id, inserted, state) = try rows[0].decode(Int64.self, Bool.self, String.self)
             await warnOfUnknownNames(on: connection)
             return Response(job_id: id, inserted: inserted, state: state)

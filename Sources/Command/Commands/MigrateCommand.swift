@@ -1,5 +1,6 @@
 import ArgumentParser
 import Postgres
+import Synchronization
 
 struct MigrateCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
@@ -49,13 +50,23 @@ struct MigrateCommand: AsyncParsableCommand {
     }
 
     private func migrate(_ connection: Connection, by migrator: Migrator) async throws {
+        let bar = ProgressBar()
+        let total = try await migrator.plan(on: connection).count
+        let done = Mutex(0)
         let steps = try await migrator.run(
             on: connection,
             onStep: { step in
+                bar.end()
                 // Functions and views are many: only their number is printed.
                 if case .migration = step { Swift.print("applied \(step)") }
+                let count = done.withLock { count in
+                    count += 1
+                    return count
+                }
+                bar.show(Double(count) / Double(max(total, 1)), "\(count) of \(total): \(step)")
             },
             onWarning: { writeError("warning: \($0)") })
+        bar.end()
         let scripts = steps.count { if case .script = $0 { true } else { false } }
         if scripts > 0 { Swift.print("applied \(scripts) functions and views") }
         if steps.isEmpty { Swift.print("up to date") }

@@ -98,4 +98,27 @@ import Testing
             }
         }
     }
+    @Test("put creates a schedule, changes it, and leaves the same one as it is")
+    func put() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            func put(_ arguments: String...) async throws -> Program {
+                try await Program.run(["schedule", "put", "nightly"] + arguments, settings: settings)
+            }
+            let given = ["0 3 * * *", "noop", #"{"sleep_ms": 5}"#, "--missed", "skip"]
+            #expect(try await put(given[0], given[1], given[2], given[3], given[4]).output == "nightly: created\n")
+            let stored = "select cron, kind, payload ->> 'sleep_ms', missed, time_zone from errand.schedule"
+            let row = try await database.query(Statement(stored))[0]
+            let (cron, kind, pause, missed, zone) = try row.decode(
+                String.self, String.self, String.self, String.self, String.self)
+            #expect([cron, kind, pause, missed, zone] == ["0 3 * * *", "noop", "5", "skip", "UTC"])
+            let again = try await put(given[0], given[1], given[2], given[3], given[4], "--json")
+            #expect(again.output == #"{"done":"unchanged","schedule":"nightly"}"# + "\n")
+            #expect(try await put("0 3 * * *", "noop", "--time-zone", "Europe/Paris").output == "nightly: changed\n")
+            let refused = try await put("0 3 * *", "noop")
+            #expect(refused.code == 1)
+            #expect(refused.error.contains("expected five fields"))
+            #expect(try await put("0 3 * * *", "noop", "{").code == 64)
+        }
+    }
 }

@@ -40,10 +40,12 @@ struct DoctorCommand: AsyncParsableCommand {
         if json { return print(try Command.json(findings)) }
         let width = findings.map(\.check.columns).max() ?? 0
         for finding in findings {
-            let head = "\(finding.result.word)  \(finding.check.padded(to: width))  "
+            let word = finding.result.word
+            let head = "\(word)  \(finding.check.padded(to: width))  "
             let indent = String(repeating: " ", count: head.columns)
             let detail = finding.detail.printable.wrapped(to: TextTable.terminalWidth - head.columns)
-            print(head + detail.joined(separator: "\n" + indent))
+            let styled = (Style.of(word) ?? .bold).applied(to: word) + head.dropFirst(word.count)
+            print(styled + detail.joined(separator: "\n" + indent))
             if let fix = finding.fix {
                 let lines = "fix: \(fix)".printable.wrapped(to: TextTable.terminalWidth - head.columns)
                 print(indent + lines.joined(separator: "\n" + indent))

@@ -60,7 +60,7 @@ struct ChangedJob: Encodable {
 /// - Parameters:
 ///   - ofIDs: a given option that is only for ids.
 ///   - ofFilter: a given option that is only for a filter.
-private func checkChoice(_ ids: [Int64], _ filter: JobFilter, ofIDs: String? = nil, ofFilter: String?) throws {
+func checkChoice(_ ids: [Int64], _ filter: JobFilter, ofIDs: String? = nil, ofFilter: String?) throws {
     guard ids.isEmpty != filter.fields.isEmpty else {
         throw ValidationError(
             "ID …, --queue, --kind, …: expected ids or what they have in common, got \(ids.isEmpty ? "neither" : "both")"
@@ -216,32 +216,5 @@ struct CancelJobs: AsyncParsableCommand {
         } else {
             try ChangedJob.show(jobs, asJSON: json)
         }
-    }
-}
-
-struct DiscardJobs: AsyncParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "discard",
-        abstract: "Discard failed jobs: they move to the history as cancelled.",
-        discussion: "Calls errand.discard. Jobs that haven't failed stay as they are.")
-
-    @Argument(help: "The jobs' ids.")
-    var ids: [Int64]
-
-    @Option(help: "The reason, for the audit and the jobs.")
-    var reason: String
-
-    @Flag(help: "Print a JSON array of {\"job_id\", \"was\", \"now\"}.")
-    var json = false
-
-    func run() async throws {
-        let jobs = try await Environment.load().withConnection { connection in
-            try await connection.query(
-                Statement(
-                    "select job_id, was, now, null::timestamptz, 0::int8 from errand.discard($1, $2)", [ids, reason])
-            )
-            .map(ChangedJob.init)
-        }
-        try ChangedJob.show(jobs, asJSON: json)
     }
 }

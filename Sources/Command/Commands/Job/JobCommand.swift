@@ -6,7 +6,7 @@ import Postgres
 struct JobCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "job",
-        abstract: "Jobs: list, show, explain, retry, cancel, discard.",
+        abstract: "Jobs: list, show, watch, explain, retry, cancel, discard, edit, reschedule.",
         discussion: """
             errand job list --state failed --kind image_compression
             errand job explain 4711
@@ -14,7 +14,8 @@ struct JobCommand: AsyncParsableCommand {
             errand job retry --kind image_compression --error NoSuchBucket --per-minute 600
             """,
         subcommands: [
-            ListJobs.self, ShowJob.self, ExplainJob.self, RetryJobs.self, CancelJobs.self, DiscardJobs.self,
+            ListJobs.self, ShowJob.self, WatchJob.self, ExplainJob.self, RetryJobs.self, CancelJobs.self,
+            DiscardJobs.self,
             EditJob.self, RescheduleJobs.self,
         ])
 

@@ -8,6 +8,7 @@ struct ListJobs: AsyncParsableCommand {
         abstract: "Show jobs, the newest first. Options are combined with AND.",
         discussion: """
             errand job list --state failed --error NoSuchBucket --count 100 --json
+            errand job list --kind image_compression --since 2h
 
             Reads the view errand.job_status. TIME (UTC) is when a job is due, was started, or has ended. With millions of ended \
             jobs, --state makes the query faster.
@@ -15,7 +16,12 @@ struct ListJobs: AsyncParsableCommand {
 
     @OptionGroup var filter: JobFilter
 
-    @Option(help: "How many at most, 1 to 10000.")
+    @Option(
+        help: "Jobs that were enqueued or have ended since, such as 2h before now, or 2026-11-22T02:00:00Z.",
+        transform: Since.init(argument:))
+    var since: Since?
+
+    @Option(help: "How many at most, 1 to 100000.")
     var count = 20
 
     @Flag(help: "Print a JSON array.")
@@ -45,7 +51,9 @@ struct ListJobs: AsyncParsableCommand {
     }
 
     func validate() throws {
-        guard (1...10_000).contains(count) else { throw ValidationError("--count: expected 1 to 10000, got \(count)") }
+        guard (1...100_000).contains(count) else {
+            throw ValidationError("--count: expected 1 to 100000, got \(count)")
+        }
     }
 
     func run() async throws {
@@ -58,16 +66,21 @@ struct ListJobs: AsyncParsableCommand {
                         coalesce(reason, attempts -> -1 ->> 'error', parked_for)
                     from errand.job_status
                     where ($1 is null or queue = $1) and ($2 is null or kind = $2) and ($3 is null or state = $3)
-                        and ($4 is null or $4 = any (tags)) and ($5 is null or unique_key = $5)
+                        and ($4 is null or tags @> array[$4]) and ($5 is null or unique_key = $5)
                         and ($6 is null or limit_key = $6)
                         and ($7 is null or strpos(coalesce(reason, attempts -> -1 ->> 'error'), $7) > 0)
+                        and (
+                            $9 is null and $10 is null
+                            or finished_at >= coalesce($9, now() + $10 * interval '1 microsecond')
+                            or finished_at is null
+                                and created_at >= coalesce($9, now() + $10 * interval '1 microsecond'))
                     order by id desc
                     limit $8
                     """,
                     [
                         filter.queue, filter.kind, filter.state, filter.tag, filter.uniqueKey, filter.limitKey,
                         filter.error, count,
-                    ]))
+                    ] + Since.parameters(since)))
             if rows.isEmpty { try await filter.hintAtNames(on: connection) }
             return try rows.map(Self.line)
         }

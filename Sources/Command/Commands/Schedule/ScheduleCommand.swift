@@ -6,17 +6,26 @@ import Postgres
 struct ScheduleCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "schedule",
-        abstract: "Schedules: list them, see their ticks, run one now, pause, resume, drop.",
+        abstract: "Schedules: list them, see their ticks, put one, run one now, pause, resume, drop.",
         discussion: """
             errand schedule preview --cron '30 2 * * *' --time-zone Europe/Paris
             errand schedule run quote_of_the_day --reason 'the first one had a typo'
 
-            Schedules are defined by the program or, in SQL, by errand.schedule_put.
+            Schedules are defined by the program, or by `errand schedule put` and errand.schedule_put.
             """,
         subcommands: [
-            ListSchedules.self, PreviewSchedule.self, ScheduleTicks.self, RunSchedule.self, PauseSchedule.self,
+            ListSchedules.self, PreviewSchedule.self, ScheduleTicks.self, PutSchedule.self, RunSchedule.self,
+            PauseSchedule.self,
             ResumeSchedule.self, DropSchedule.self,
         ])
+
+    /// What the commands that change a schedule print.
+    struct Done: Encodable {
+        let schedule: String
+        let done: String
+
+        func show(asJSON: Bool) throws { print(try asJSON ? Command.json(self) : "\(schedule.printable): \(done)") }
+    }
 
     /// Runs `body` with a connection, if a schedule has this name.
     ///
@@ -59,14 +68,6 @@ struct RunSchedule: AsyncParsableCommand {
     }
 }
 
-/// What the commands that change a schedule print.
-private struct Done: Encodable {
-    let schedule: String
-    let done: String
-
-    func show(asJSON: Bool) throws { print(try asJSON ? Command.json(self) : "\(schedule.printable): \(done)") }
-}
-
 struct PauseSchedule: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "pause",
@@ -85,7 +86,7 @@ struct PauseSchedule: AsyncParsableCommand {
         try await ScheduleCommand.withSchedule(name) { connection in
             _ = try await connection.execute(Statement("select errand.schedule_pause($1, $2)", [name, reason]))
         }
-        try Done(schedule: name, done: "paused").show(asJSON: json)
+        try ScheduleCommand.Done(schedule: name, done: "paused").show(asJSON: json)
     }
 }
 
@@ -103,7 +104,7 @@ struct ResumeSchedule: AsyncParsableCommand {
         try await ScheduleCommand.withSchedule(name) { connection in
             _ = try await connection.execute(Statement("select errand.schedule_resume($1)", [name]))
         }
-        try Done(schedule: name, done: "resumed").show(asJSON: json)
+        try ScheduleCommand.Done(schedule: name, done: "resumed").show(asJSON: json)
     }
 }
 
@@ -123,6 +124,6 @@ struct DropSchedule: AsyncParsableCommand {
         try await ScheduleCommand.withSchedule(name) { connection in
             _ = try await connection.execute(Statement("select errand.schedule_drop($1)", [name]))
         }
-        try Done(schedule: name, done: "dropped").show(asJSON: json)
+        try ScheduleCommand.Done(schedule: name, done: "dropped").show(asJSON: json)
     }
 }

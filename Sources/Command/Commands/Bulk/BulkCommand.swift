@@ -1,0 +1,118 @@
+import ArgumentParser
+import Postgres
+
+/// `errand bulk …`: errand.bulk_start and its siblings.
+struct BulkCommand: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "bulk",
+        abstract: "Cancel or discard millions of jobs in the background, in batches that others don't notice.",
+        discussion: """
+            errand job cancel --kind newsletter --reason 'wrong text'       # shows what matches
+            errand bulk cancel --kind newsletter --reason 'wrong text' --wait
+            errand bulk list
+
+            Workers and schedulers make the batches: at least one of them has to run.
+            """,
+        subcommands: [StartCancel.self, StartDiscard.self, ListBulk.self, WatchBulk.self, StopBulk.self])
+
+    /// What the commands that start or stop a bulk action print.
+    struct Done: Encodable {
+        let bulk: Int64
+        let done: String
+    }
+
+    /// Starts one. With `waits` it is followed to its end.
+    static func start(
+        _ action: String, _ filter: JobFilter, reason: String, waits: Bool, asJSON: Bool
+    ) async throws {
+        try await Environment.load().withConnection { connection in
+            let id = try await connection.query(
+                Statement(
+                    "select errand.bulk_start($1, $2, $3)", [action, JSONB(encoding: filter.fields), reason])
+            ).scalar(Int64.self)
+            try await filter.hintAtNames(on: connection)
+            if waits { return try await BulkProgress.follow(id, asJSON: asJSON, on: connection) }
+            print(try asJSON ? Command.json(Done(bulk: id, done: "requested")) : "\(id)")
+        }
+    }
+
+    static func check(_ filter: JobFilter) throws {
+        if filter.fields.isEmpty {
+            throw ValidationError("--queue, --kind, …: expected what the jobs have in common, got nothing")
+        }
+    }
+}
+
+struct StartCancel: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "cancel",
+        abstract: "Request that all unfinished jobs of a filter are cancelled. Prints the number of the bulk action.",
+        discussion: "Calls errand.bulk_start. It is no dry run: `errand job cancel` shows what matches.")
+
+    @OptionGroup var filter: JobFilter
+
+    @Option(help: "The reason, for the audit and the jobs.")
+    var reason: String
+
+    @Flag(help: "Wait until it is done, with a progress bar on a terminal.")
+    var wait = false
+
+    @Flag(help: "Print {\"bulk\", \"done\"}; with --wait what `errand bulk watch` prints.")
+    var json = false
+
+    func validate() throws { try BulkCommand.check(filter) }
+
+    func run() async throws {
+        try await BulkCommand.start("cancel", filter, reason: reason, waits: wait, asJSON: json)
+    }
+}
+
+struct StartDiscard: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "discard",
+        abstract: "Request that all failed jobs of a filter are discarded. Prints the number of the bulk action.",
+        discussion: "Calls errand.bulk_start. It is no dry run: errand.discard_where shows what matches.")
+
+    @OptionGroup var filter: JobFilter
+
+    @Option(help: "The reason, for the audit and the jobs.")
+    var reason: String
+
+    @Flag(help: "Wait until it is done, with a progress bar on a terminal.")
+    var wait = false
+
+    @Flag(help: "Print {\"bulk\", \"done\"}; with --wait what `errand bulk watch` prints.")
+    var json = false
+
+    func validate() throws { try BulkCommand.check(filter) }
+
+    func run() async throws {
+        try await BulkCommand.start("discard", filter, reason: reason, waits: wait, asJSON: json)
+    }
+}
+
+struct StopBulk: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "stop",
+        abstract: "End a bulk action. What it has changed stays changed.",
+        discussion: "Calls errand.bulk_stop.")
+
+    @Argument(help: "Its number, as `errand bulk list` shows it.")
+    var id: Int64
+
+    @Option(help: "The reason, for the audit.")
+    var reason: String
+
+    @Flag(help: "Print {\"bulk\", \"done\"}.")
+    var json = false
+
+    func run() async throws {
+        let changed = try await Environment.load().withConnection { connection in
+            try await connection.query(Statement("select errand.bulk_stop($1, $2)", [id, reason])).scalar(Int64.self)
+        }
+        print(
+            try json
+                ? Command.json(BulkCommand.Done(bulk: id, done: "stopped"))
+                : "bulk \(id): stopped; it has changed \(changed) jobs")
+    }
+}

@@ -1,0 +1,73 @@
+import ArgumentParser
+import Foundation
+import Postgres
+
+struct PutSchedule: AsyncParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "put",
+        abstract: "Create a schedule or change it, from its next tick on.",
+        discussion: """
+            errand schedule put nightly '0 3 * * *' report '{"pages": 2}' --time-zone Europe/Paris
+            errand schedule put sweep 'every 30 s' invite_expiry --missed skip
+
+            Calls errand.schedule_put, and prints created, changed or unchanged. `errand schedule preview --cron` shows \
+            the ticks before. What isn't given gets its default, also for a schedule that exists.
+            """)
+
+    @Argument(help: "The schedule's name.", completion: .schedules)
+    var name: String
+
+    @Argument(help: "A cron expression of five or six fields, @daily and the like, or 'every 30 s'.")
+    var cron: String
+
+    @Argument(help: "The kind of its jobs.", completion: .kinds)
+    var kind: String
+
+    @Argument(help: "What the handler gets, as JSON.")
+    var payload = "{}"
+
+    @Option(help: "The time zone of its clock, as an IANA name.")
+    var timeZone = "UTC"
+
+    @Option(
+        help: "What becomes of missed ticks: skip, latest (one job) or all.",
+        completion: .list(["skip", "latest", "all"]))
+    var missed = "latest"
+
+    @Option(help: "The queue of its jobs. Default: the kind's.", completion: .queues)
+    var queue: String?
+
+    @Option(help: "A tick that is later than this was missed, such as 90s or 10m.")
+    var maxLateness = "1m"
+
+    @Option(help: "With --missed all: how many of the newest missed ticks are enqueued.")
+    var maxCatchUp = 100
+
+    @Flag(help: "Print {\"schedule\", \"done\"}.")
+    var json = false
+
+    func validate() throws {
+        try checkJSON(payload)
+        guard Duration(setting: maxLateness, atLeast: .seconds(1)) != nil else {
+            throw ValidationError("--max-lateness: expected a duration of at least 1s, got '\(maxLateness.printable)'")
+        }
+    }
+
+    func run() async throws {
+        let lateness = Duration(setting: maxLateness) ?? .seconds(60)
+        let done = try await Environment.load().withConnection { connection in
+            try await connection.query(
+                Statement(
+                    """
+                    select errand.schedule_put(
+                        $1, $2, $3, $4, $5, $6, $7, $8 * interval '1 microsecond', $9::int4)
+                    """,
+                    [
+                        name, cron, kind, JSONB(payload), timeZone, missed, queue, lateness.wholeMicroseconds,
+                        maxCatchUp,
+                    ])
+            ).scalar(String.self)
+        }
+        try ScheduleCommand.Done(schedule: name, done: done).show(asJSON: json)
+    }
+}
