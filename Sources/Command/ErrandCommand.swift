@@ -132,6 +132,8 @@ struct Failure: Error {
                 code: Self.failed,
                 "\(error.description); errand_enqueuer may enqueue, errand_monitor may monitor, errand_ops may change: have one granted"
             )
+        case .connectionLost where ConnectionAdvice(for: error.description).isConfiguration:
+            self.init(code: Self.misconfigured, error.description)
         case .connectionLost, .poolExhausted, .timedOut: self.init(code: Self.unreachable, error.description)
         default: self.init(code: Self.failed, error.description)
         }

@@ -14,9 +14,9 @@ extension Diagnostics {
         } catch {
             let failure = Failure(error) ?? Failure(code: Failure.failed, "\(error)")
             let fix =
-                failure.code == Failure.misconfigured
+                error is ConfigurationError
                 ? "set DATABASE_URL, such as postgresql://user@host:5432/database"
-                : "start PostgreSQL, or correct DATABASE_URL, the network or pg_hba.conf"
+                : ConnectionAdvice(for: failure.message).fix
             return [.fail("database", failure.message, fix: fix, code: failure.code)]
         }
     }
@@ -123,15 +123,19 @@ extension Diagnostics {
             let before = Date()
             let server = try await connection.query("select clock_timestamp()").scalar(Timestamp.self)
             let took = Date().timeIntervalSince(before)
-            let skew = server.date.timeIntervalSince(before) - took / 2
-            let text = String(format: "%.0f ms from the server's, give or take %.0f", skew * 1000, took * 500)
-            guard abs(skew) > 1 + took / 2 else { return .ok("clock", text) }
-            return .fail(
-                "clock", text, fix: "let both hosts keep time by NTP (chrony): more than 1 s apart, ticks come late",
-                code: Failure.failed)
+            return Self.finding(ofSkew: server.date.timeIntervalSince(before) - took / 2, within: took / 2)
         } catch {
             return .fail("clock", "\(error)", fix: "see the server's log", code: Failure.unreachable)
         }
+    }
+
+    /// - Parameter within: how much of the difference the round trip may have caused, in seconds.
+    static func finding(ofSkew skew: Double, within doubt: Double) -> Finding {
+        let text = String(format: "%.0f ms from the server's, give or take %.0f", skew * 1000, doubt * 1000)
+        guard abs(skew) > 1 + doubt else { return .ok("clock", text) }
+        return .fail(
+            "clock", text, fix: "let both hosts keep time by NTP (chrony): more than 1 s apart, ticks come late",
+            code: Failure.failed)
     }
 
     /// Behind a transaction pooler everything but wake-ups works, so that is no failure.
@@ -154,7 +158,8 @@ extension Diagnostics {
             await database.close()
             let isRefused = error.code == .connectionLost
             return .fail(
-                name, "\(error)", fix: isRefused ? "allow this user three connections" : "see the server's log",
+                name, "\(error)",
+                fix: isRefused ? "allow this user three connections at least" : "see the server's log",
                 code: Failure.unreachable)
         }
     }

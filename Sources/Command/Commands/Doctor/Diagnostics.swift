@@ -33,7 +33,8 @@ extension Diagnostics {
             _ = try Zone(named: "Europe/Paris")
             return [.ok("time zones", "tzdata \(Zone.dataVersion ?? "of an unknown version")")]
         } catch {
-            return [.fail("time zones", "\(error)", fix: "apt-get install tzdata")]
+            let detail = "this host has no time-zone data: Europe/Paris can't be read from /usr/share/zoneinfo"
+            return [.fail("time zones", detail, fix: "apt-get install tzdata")]
         }
     }
 

@@ -1,0 +1,150 @@
+import ErrandTestKit
+import Foundation
+import Postgres
+import Testing
+
+@testable import Command
+
+@Suite("Broken deployments: what errand doctor says, and its exit code") struct BrokenDeploymentTests {
+    private struct Line: Decodable { let check: String, result: String, detail: String, fix: String? }
+
+    /// The first failed check of `errand doctor --as scheduler`, which needs no store and no image program.
+    private func examine(
+        _ settings: [String: String], as role: String = "scheduler"
+    ) async throws -> (code: Int32, failed: Line?) {
+        let settings = ["ERRAND_WEB_ADDRESS": "127.0.0.1:0"].merging(settings) { $1 }
+        let program = try await Program.run(["doctor", "--json", "--as", role], settings: settings)
+        let lines = try JSONDecoder().decode([Line].self, from: Data(program.output.utf8))
+        return (program.code, lines.first { $0.result == "failed" })
+    }
+
+    /// Runs `body` with the URL of a login that has this option, such as a limit of its connections.
+    private func withLogin(
+        _ option: String, of configuration: PostgresConfiguration, on database: Database,
+        _ body: (_ settings: [String: String]) async throws -> Void
+    ) async throws {
+        let name = "broken_\(UUID().uuidString.prefix(8).lowercased())"
+        try await database.execute(Statement("create role \(name) login \(option) in role errand_worker"))
+        var url = try #require(URLComponents(string: TestServer.url(of: configuration, directly: true)))
+        if url.host?.isEmpty == false { url.user = name }
+        url.queryItems = (url.queryItems ?? []).filter { $0.name != "user" } + [URLQueryItem(name: "user", value: name)]
+        let result: Result<Void, any Error>
+        do {
+            try await body(["DATABASE_URL": try #require(url.string)])
+            result = .success(())
+        } catch {
+            result = .failure(error)
+        }
+        try await database.execute(Statement("drop role \(name)"))
+        try result.get()
+    }
+
+    @Test("a database that isn't there: 78, and its name in DATABASE_URL is to be corrected")
+    func unknownDatabase() async throws {
+        try await withTestDatabase { _, configuration in
+            let url = try TestServer.url(of: configuration, directly: true)
+            let name = try #require(URLComponents(string: url)?.path.dropFirst())
+            let settings = ["DATABASE_URL": url.replacingOccurrences(of: "/\(name)", with: "/not_\(name)")]
+            let (code, failed) = try await examine(settings)
+            #expect(code == 78)
+            #expect(failed?.check == "database")
+            #expect(failed?.detail.contains("does not exist") == true)
+            #expect(failed?.fix == "correct the database's name in DATABASE_URL, or create it")
+            #expect(try await Program.run(["status"], settings: settings).code == 78)
+        }
+    }
+
+    @Test("a host name that doesn't resolve: 69")
+    func unknownHost() async throws {
+        let settings = ["DATABASE_URL": "postgresql://user:hunter2@no-such-host.invalid/x"]
+        let (code, failed) = try await examine(settings)
+        #expect(code == 69)
+        #expect(failed?.fix?.hasPrefix("correct the host in DATABASE_URL") == true)
+        #expect(failed?.detail.contains("hunter2") == false)
+    }
+
+    @Test("no connection is free: 69; one where three are needed: 69, by the check of wake-ups")
+    func connectionLimit() async throws {
+        try await withTestDatabase { database, configuration in
+            try await withLogin("connection limit 0", of: configuration, on: database) { settings in
+                let (code, failed) = try await examine(settings)
+                #expect(code == 69)
+                #expect(failed?.check == "database")
+                #expect(failed?.fix?.hasPrefix("raise the role's or the database's connection limit") == true)
+            }
+            try await withLogin("connection limit 1", of: configuration, on: database) { settings in
+                let (code, failed) = try await examine(settings, as: "worker")
+                #expect(code == 69)
+                #expect(failed?.check == "wake-ups")
+                #expect(failed?.fix == "allow this user three connections at least")
+            }
+        }
+    }
+
+    @Test("a schema that is too new: 78, and the version to run")
+    func newerSchema() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute("insert into errand.upgrade (version, oldest_program) values ('99.1.0', '99')")
+            let (code, failed) = try await examine(reaching(configuration))
+            #expect(code == 78)
+            #expect(failed?.check == "schema")
+            #expect(failed?.fix == "run errand 99.1.0")
+        }
+    }
+
+    @Test("errand-image isn't beside errand: 69, and a start waits for nothing else")
+    func noImageProgram() async throws {
+        try await withTestDatabase { _, configuration in
+            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("alone-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            defer { try? FileManager.default.removeItem(at: folder) }
+            let built = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+            let program = folder.appendingPathComponent("errand")
+            try FileManager.default.copyItem(at: built.appendingPathComponent("errand"), to: program)
+            let process = Process()
+            process.executableURL = program
+            process.arguments = ["doctor", "--json", "--as", "worker"]
+            process.environment = try reaching(configuration).merging(["ERRAND_WEB_ADDRESS": "127.0.0.1:0"]) { $1 }
+            process.currentDirectoryURL = folder
+            let output = Pipe()
+            process.standardOutput = output
+            try process.run()
+            let text = try #require(try output.fileHandleForReading.readToEnd())
+            process.waitUntilExit()
+            #expect(process.terminationStatus == 69)
+            let lines = try JSONDecoder().decode([Line].self, from: text)
+            let failed = lines.first { $0.result == "failed" }
+            #expect(failed?.check == "image program")
+            #expect(failed?.fix?.hasPrefix("put errand-image beside errand") == true)
+        }
+    }
+
+    @Test(
+        "what the server and libpq say about a refused connection leads to its fix and exit code",
+        arguments: [
+            (#"FATAL:  password authentication failed for user "a""#, "correct the password in DATABASE_URL", true),
+            ("fe_sendauth: no password supplied", "add the password to DATABASE_URL", true),
+            (#"FATAL:  role "a" does not exist"#, "correct the user in DATABASE_URL", true),
+            (#"FATAL:  no pg_hba.conf entry for host "10.0.0.7""#, "add a line for this host", true),
+            ("FATAL:  sorry, too many clients already", "raise max_connections", false),
+            (#"FATAL:  too many connections for role "a""#, "raise the role's or the database's", false),
+            ("connection refused", "start PostgreSQL, or correct DATABASE_URL", false),
+        ])
+    func advice(text: String, fix: String, isConfiguration: Bool) {
+        let advice = ConnectionAdvice(for: "connection to server failed: \(text)")
+        #expect(advice.fix.hasPrefix(fix))
+        #expect(advice.isConfiguration == isConfiguration)
+    }
+
+    @Test("a clock that is five minutes off: 1; within a second, or within the doubt of a slow round trip, none is")
+    func clock() {
+        for skew in [-300.0, 300.0, 1.2] {
+            let finding = Diagnostics.finding(ofSkew: skew, within: 0.1)
+            #expect(finding.result == .failed && finding.code == 1)
+            #expect(finding.fix?.contains("NTP") == true)
+        }
+        for (skew, doubt) in [(0.9, 0.0), (-1.05, 0.1), (3, 2.5)] {
+            #expect(Diagnostics.finding(ofSkew: skew, within: doubt).result == .ok)
+        }
+    }
+}
