@@ -1,7 +1,7 @@
 # Each target installs what it lacks through apt, and says so; where nothing is missing, it says nothing.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-pooled test-previous bench faults checks dist dist-test release format clean
+.PHONY: help build run test test-pooled test-previous bench questions faults checks dist dist-test release format clean
 
 help:    ## this list
 	@sed -n 's/^\([a-z-]*\): *## /make \1\t/p' Makefile | expand -t 20
@@ -24,6 +24,9 @@ test-previous: ## runs the last released program beside this one, on one databas
 bench:   ## measures Errand beside its peers; SCENARIO=drain CONTENDERS=errand,c ROUNDS=5 FULL=1 BEFORE=main~5 choose
 	@BEFORE='$(BEFORE)' scripts/bench.sh $(SCENARIO) $(if $(CONTENDERS),--contenders '$(CONTENDERS)') \
 		$(if $(ROUNDS),--rounds '$(ROUNDS)') $(if $(FULL),--full) $(if $(PINNED),--pinned '$(PINNED)')
+
+questions: ## times each call of docs/operator-questions.md at 10,000,000 jobs, in a database below .errand/status
+	@Benchmarks/Status/status.sh questions
 
 faults:  ## kills, stops and starves the program, and counts what was lost, for more than an hour; FILTER as with test
 	@export ERRAND_TEST_PROGRAM=$$(scripts/release.sh --quiet)/errand && \

@@ -23,25 +23,29 @@ select 'kind_' || n, 'queue_' || n % 8, 10, 1 + n % 4
 from generate_series(0, 23) as n;
 
 select errand.register_worker_v1(
-    'host-' || n || ':1', '1.0', '10 days', array(select 'queue_' || q from generate_series(0, 7) as q),
+    'host-' || n || ':1', '1.0', '1 hour', array(select 'queue_' || q from generate_series(0, 7) as q),
     (
         select jsonb_agg(jsonb_build_object('name', name, 'queue', queue, 'max_attempts', 10, 'priority', priority))
         from errand.kind))
 from generate_series(1, 16) as n
 \g /dev/null
+-- Nothing extends the leases here.
+update errand.worker set lease = '10 days';
 
 insert into errand.history (
     id, worker_id, created_at, run_at, started_at, finished_at, priority, attempt, max_attempts, crashes, state, queue,
-    kind, payload)
+    kind, payload, unique_key, tags)
 select
     n, 1 + n % 16, at - interval '2 s', at - interval '2 s', at - interval '1 s', at, 1 + n % 4, 1, 10, 0,
     case when n % 1000 = 0 then 'cancelled' else 'succeeded' end, 'queue_' || n % 8, 'kind_' || n % 24,
-    '{"photo": "6c1d3c1e-0000-4000-8000-000000000000"}'
+    '{"photo": "6c1d3c1e-0000-4000-8000-000000000000"}',
+    case when n % 10 = 0 then 'photo/' || n end, case when n % 20 = 0 then array['customer/' || n / 20 % 50000] end
 from generate_series(1, :history) as n
 cross join lateral (select now() - interval '7 days' * (1 - n::float8 / :history) as at) as ended;
 
 insert into errand.job (
-    id, queue, kind, priority, created_at, run_at, state, queue_position, attempt, worker_id, started_at, payload)
+    id, queue, kind, priority, created_at, run_at, state, queue_position, attempt, worker_id, started_at, payload,
+    unique_key, tags)
 select
     :history + n, 'queue_' || n % 8, 'kind_' || n % 24, 1 + (n / 8) % 4, now() - interval '1 hour',
     case when n % 10 = 9 then now() + n * interval '1 second' else now() - interval '1 hour' end,
@@ -50,8 +54,15 @@ select
     case when n <= 640 and n % 10 <> 9 then 1 else 0 end,
     case when n <= 640 and n % 10 <> 9 then 1 + n % 16 end,
     case when n <= 640 and n % 10 <> 9 then now() - interval '1 minute' end,
-    '{"photo": "6c1d3c1e-0000-4000-8000-000000000000"}'
+    '{"photo": "6c1d3c1e-0000-4000-8000-000000000000"}',
+    case when n % 10 = 0 then 'photo/' || :history + n end,
+    case when n % 20 = 0 then array['customer/' || n / 20 % 50000] end
 from generate_series(1, :waiting) as n;
+insert into errand.claim (worker_id, epoch, job_ids)
+select worker_id, 1, array_agg(id)
+from errand.job
+where id <= :history + 640 and state = 'running'
+group by worker_id;
 select setval('errand.job_id_seq', :history + :waiting + :failed) \g /dev/null
 
 insert into errand.failed (
@@ -63,6 +74,18 @@ select
     format('error of sort %s: bucket "photos-%s" answered %s after %s ms', chr(65 + n % 40), n, 400 + n % 20, n % 5000)
 from generate_series(1, :failed) as n
 cross join lateral (select now() - interval '30 days' * (1 - n::float8 / :failed) as at) as ended;
+
+insert into errand.action (done_at, jobs, who, action, target, reason, job_ids)
+select
+    now() - interval '1 year' * (1 - n::float8 / 100000), 1, 'alice',
+    case when n % 1000 = 0 then 'pause' else 'retry' end,
+    case when n % 1000 = 0 then jsonb_build_object('queue', 'queue_' || n / 1000 % 8) else '{}' end, 'a reason',
+    case when n % 1000 <> 0 then array[:history + n] end
+from generate_series(1, 100000) as n;
+insert into errand.tick (tick, enqueued_at, job_id, schedule, outcome)
+select minute, minute, n, 'schedule_' || n, 'enqueued'
+from generate_series(date_trunc('minute', now()) - interval '7 days', now(), interval '1 minute') as minute
+cross join generate_series(1, 10) as n;
 
 insert into errand.finished_per_minute (
     minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram)
@@ -88,3 +111,5 @@ vacuum (analyze) errand.history;
 vacuum (analyze) errand.job;
 vacuum (analyze) errand.failed;
 vacuum (analyze) errand.finished_per_minute;
+vacuum (analyze) errand.action;
+vacuum (analyze) errand.tick;

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# status.sh [HISTORY WAITING FAILED]: how long each status view takes on a big database; 10,000,000 1,000,000 100,000.
+# status.sh views|questions [HISTORY WAITING FAILED]: how long each status view, or each call of
+# docs/operator-questions.md, takes on a big database: by default 10,000,000 ended jobs, 1,000,000 waiting, 100,000 failed.
 #
-# Makes the database on a cluster of its own below .errand/ and keeps it: a second run only looks. Prints for each view the
-# first time, in a fresh session, and the median of 5 further ones, in milliseconds, and fails where that is over 50.
+# Makes the database on a cluster of its own below .errand/ and keeps it: a second run only looks. times.sh and
+# questions.py print the times, in milliseconds, and fail where one is over 50.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/environment.sh
 
-history=${1:-10000000} waiting=${2:-1000000} failed=${3:-100000}
+what=${1:-views} history=${2:-10000000} waiting=${3:-1000000} failed=${4:-100000}
 cluster=.errand/status
 database=status_${history}_${waiting}_${failed}
 
@@ -27,4 +28,8 @@ if [ -z "$(psql "$(scripts/cluster.sh url "$cluster" postgres)" -c "select 1 fro
     psql "$url" -c "select errand.adopt('made under another name')" > /dev/null
 fi
 
-Benchmarks/Status/times.sh "$url"
+case $what in
+    views) Benchmarks/Status/times.sh "$url" ;;
+    questions) python3 Benchmarks/Status/questions.py "$url" ;;
+    *) echo "status.sh: expected views or questions, got $what" >&2; exit 64 ;;
+esac

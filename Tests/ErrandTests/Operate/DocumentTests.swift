@@ -132,6 +132,16 @@ extension Document {
                 "select errand.enqueue('image_compression', unique_key => 'photo/17')",
                 "select errand.pause('images', 'storage is being moved')",
             ]
+        case "docs/operator-questions.md":
+            [
+                """
+                insert into errand.worker (id, name, version, queues, kinds, lease) overriding system value
+                values (17, 'host:1', '1', '{images,bulk}', '{newsletter}', '1 hour')
+                """,
+                "insert into errand.kind (name, queue, max_attempts, priority) values ('newsletter', 'images', 3, 2)",
+                "insert into errand.job (id, queue_position, queue, kind) values (4711, 1, 'images', 'newsletter')",
+                "select errand.schedule_put('nightly', '0 3 * * *', 'noop')",
+            ]
         case "docs/apps/quotes.md":
             // The database is a copy of one that may be days old.
             ["select quotes.rotate_v1()"]
