@@ -164,6 +164,20 @@ let package = Package(
             ],
             swiftSettings: strict),
 
+        // Where spans go.
+        .target(
+            name: "TraceExport",
+            dependencies: [
+                "Waiting",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: strict),
+
         // The jobs and the program.
         .target(name: "CProcess"),
         .target(
@@ -178,12 +192,13 @@ let package = Package(
             dependencies: [
                 "AppSchemas", "CProcess", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage",
                 "Jobs",
-                "Outbound", "Postgres", "Web",
+                "Outbound", "Postgres", "TraceExport", "Web",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: strict),
 
@@ -198,6 +213,18 @@ let package = Package(
             dependencies: ["ErrandImages", "ImageProcess", .product(name: "MetricsTestKit", package: "swift-metrics")],
             swiftSettings: strict),
         .testTarget(name: "WebTests", dependencies: ["Web", "ErrandTestKit", "Postgres"], swiftSettings: strict),
+        .testTarget(
+            name: "TraceExportTests",
+            dependencies: [
+                "TraceExport",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOPosix", package: "swift-nio"),
+                .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: strict),
         .target(name: "StorageKit", path: "Tests/StorageKit", swiftSettings: strict),
         .target(
             name: "PushKit",

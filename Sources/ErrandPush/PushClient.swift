@@ -55,7 +55,7 @@ final class PushClient: Sendable {
         }
     }
 
-    private static func configuration(
+    static func configuration(
         _ authorities: String?, _ limits: PushLimits
     ) throws(PushError) -> HTTPClient.Configuration {
         var tls = TLSConfiguration.makeClientConfiguration()
@@ -72,6 +72,8 @@ final class PushClient: Sendable {
         http.httpVersion = .automatic
         http.connectionPool.idleTimeout = limits.idle.amount
         http.connectionPool.retryConnectionEstablishment = false
+        // Spans of requests would have tokens of devices, and Apple and Google would get our trace.
+        http.tracing.tracer = nil
         // Without pings a vanished peer would go unnoticed: a connection may be idle for hours.
         http.http2ConnectionDebugInitializer = { channel in
             channel.setOption(.tcpOption(.init(rawValue: TCP_USER_TIMEOUT)), value: 10_000)

@@ -28,17 +28,18 @@ MODULES = {
     "Sources/ErrandStorage": {"Outbound"},
     "Sources/ErrandPush": {"Outbound"},
     "Sources/Errand": {"EngineSchema", "Postgres", "Waiting"},
+    "Sources/TraceExport": {"Waiting"},
     "Sources/Web": {"Errand", "Postgres"},
     "Sources/ErrandTestKit": {"AppSchemas", "EngineSchema", "Errand", "Postgres", "Waiting"},
     "jobs": {"Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
     "Sources/Command": {
         "AppSchemas", "CProcess", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Jobs",
-        "Outbound", "Postgres", "Web"},
+        "Outbound", "Postgres", "TraceExport", "Web"},
 }
 OURS = {
     "AppSchemas", "Archives", "CArchive", "CLibpq", "CPNG", "CProcess", "CQREncode", "CSandbox", "CVips", "CVipsSystem",
     "Command", "EmbedSQL", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit",
-    "ImageProcess", "Jobs", "Outbound", "Postgres", "Waiting", "Web"}
+    "ImageProcess", "Jobs", "Outbound", "Postgres", "TraceExport", "Waiting", "Web"}
 
 # The folders of the engine, lowest first, each with the folders below it that it may use.
 ENGINE = Path("Sources/Errand")

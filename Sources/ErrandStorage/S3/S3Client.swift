@@ -213,7 +213,7 @@ extension S3Client {
         return query.isEmpty ? address : "\(address)?\(query)"
     }
 
-    private static func httpConfiguration(
+    static func httpConfiguration(
         _ configuration: S3Configuration
     ) throws(StorageError) -> HTTPClient.Configuration {
         var tls = TLSConfiguration.makeClientConfiguration()
@@ -234,6 +234,8 @@ extension S3Client {
         http.connectionPool.retryConnectionEstablishment = false
         // Further requests wait for a connection within their deadline.
         http.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = 64
+        // Spans of requests would have keys of objects and signatures, and the bucket would get our trace.
+        http.tracing.tracer = nil
         http.dnsOverride = configuration.addresses
         return http
     }
