@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 scripts/need.sh build database demo checks deploy || exit
 names=("$@")
 [ ${#names[@]} -gt 0 ] || names=(
-    layout imports folders layers environment ctypes tests jobs words columns objects length links snippets peers monitoring
+    layout imports folders layers environment ctypes tests jobs words columns objects length links snippets peers logs monitoring
     released comments twice interface docc deploy variables examples benchmarks checkout)
 
 run() {
@@ -18,6 +18,7 @@ run() {
         layout) swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples Benchmarks jobs sql ;;
         comments | twice | interface) scripts/checks/schema.sh "$1" ;;
         monitoring) python3 scripts/checks/monitoring.py ;;
+        logs) python3 scripts/checks/logs.py ;;
         peers) python3 -m unittest discover --start-directory Benchmarks/Peers ;;
         released) scripts/released.sh check ;;
         docc | deploy | variables | examples | benchmarks | checkout) "scripts/checks/$1.sh" ;;

@@ -8,13 +8,15 @@ import Postgres
 struct Environment: Sendable {
     let settings: Settings
     let logger: Logger
+    let logFormat: LineLog.Format
 
     static func load() throws -> Environment {
         let settings = try Settings.load()
         let level = try settings.value(.logLevel) { Logger.Level(rawValue: $0) }
         let format = try settings.value(.logFormat) { LineLog.Format(rawValue: $0) }
         return Environment(
-            settings: settings, logger: Logger(label: "errand") { _ in LineLog(format: format, level: level) })
+            settings: settings, logger: Logger(label: "errand") { _ in LineLog(format: format, level: level) },
+            logFormat: format)
     }
 
     /// How to reach the database.

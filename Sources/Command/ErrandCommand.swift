@@ -63,7 +63,7 @@ struct ErrandCommand: AsyncParsableCommand {
                 }
                 exit(withError: error)
             }
-            LogWriter.standardError.write("errand: \(failure.message)\n")
+            failure.write()
             Foundation.exit(failure.code)
         }
     }

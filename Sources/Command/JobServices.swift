@@ -7,6 +7,7 @@ import Foundation
 import Jobs
 import Logging
 import Outbound
+import Web
 
 /// The handlers, and the services that they need, made from the settings.
 struct JobServices: Sendable {
@@ -51,6 +52,15 @@ struct JobServices: Sendable {
                 level: error.fault == .configuration ? .error : .warning,
                 "the object store can't be used yet: jobs that need it wait", metadata: ["error": "\(error)"])
         }
+    }
+
+    /// The program for photos and the store. Without them, jobs that need them wait or fail, and all others run.
+    var readiness: [ReadinessCheck] {
+        guard apps.contains(.media) else { return [] }
+        return [
+            ReadinessCheck.showing("images", isRequired: false) { try images.program() },
+            ReadinessCheck("storage", isRequired: false) { try await store.check() },
+        ]
     }
 
     /// Stops the child processes and closes the connections.

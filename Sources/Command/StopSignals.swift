@@ -6,16 +6,26 @@ import Synchronization
 
 /// Handles SIGTERM and SIGINT: the first requests a graceful stop, a later one an immediate stop; see ``StopRequests``.
 enum StopSignals {
-    private static let state = Mutex((requests: StopRequests(), waiters: [CheckedContinuation<Void, Never>]()))
+    private struct State {
+        var requests = StopRequests()
+        var waiters: [CheckedContinuation<Void, Never>] = []
+        /// The name of the first signal.
+        var name: String?
+    }
+
+    private static let state = Mutex(State())
     /// Signals are handled and the stop is enforced on this queue, even if handlers block all of Swift's shared
     /// threads.
     private static let queue = DispatchQueue(label: "errand.stopping")
 
     /// Runs `serve`. Signals stop it, first gracefully, then by cancellation.
     ///
-    /// - Parameter limit: how long the stop may take. After that, or 2 s after a later signal, the process exits with
-    ///   1.
-    static func run(within limit: Duration, _ serve: @escaping @Sendable () async throws -> Void) async throws {
+    /// - Parameters:
+    ///   - limit: how long the stop may take. After that, or 2 s after a later signal, the process exits with 1.
+    ///   - log: writes the line of that end.
+    static func run(within limit: Duration, log: ProcessLog, _ serve: @escaping @Sendable () async throws -> Void)
+        async throws
+    {
         let start = AsyncStream<Void>.makeStream()
         let serving = Task {
             // Not before the signal handlers are installed.
@@ -23,9 +33,9 @@ enum StopSignals {
             try await serve()
         }
         var sources: [any DispatchSourceSignal] = []
-        for number in [SIGTERM, SIGINT] {
+        for (number, name) in [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT")] {
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler { heard(serving, limit: limit) }
+            source.setEventHandler { heard(name, serving, limit: limit, log: log) }
             sources.append(source)
             await withCheckedContinuation { continuation in
                 source.setRegistrationHandler { continuation.resume() }
@@ -41,6 +51,9 @@ enum StopSignals {
         }
     }
 
+    /// The name of the first signal; nil if there was none.
+    static var received: String? { state.withLock(\.name) }
+
     /// Returns at the first signal.
     static func requested() async {
         await withCheckedContinuation { continuation in
@@ -53,9 +66,12 @@ enum StopSignals {
     }
 
     /// Handles a signal. A later one, or one before serving began, stops the work immediately.
-    private static func heard(_ serving: Task<Void, any Error>, limit: Duration) {
+    private static func heard(
+        _ name: String, _ serving: Task<Void, any Error>, limit: Duration, log: ProcessLog
+    ) {
         let (step, waiters) = state.withLock { state in
             defer { state.waiters = [] }
+            state.name = state.name ?? name
             return (state.requests.heard(at: .now), state.waiters)
         }
         guard step != .ignored else { return }
@@ -63,8 +79,10 @@ enum StopSignals {
         if step == .atOnce || waiters.isEmpty { serving.cancel() }
         let timeout = step == .graceful ? limit : .seconds(2)
         queue.asyncAfter(deadline: .now() + timeout / .seconds(1)) {
-            LogWriter.standardError.write(
-                "errand: running work did not end within \(timeout) of the signal; its leases expire\n")
+            log.failed(
+                Failure(
+                    code: Failure.failed,
+                    "running work did not end within \(timeout) of the signal; its leases expire"))
             LogWriter.standardError.flush(within: .seconds(1))
             _exit(Failure.failed)
         }

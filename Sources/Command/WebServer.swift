@@ -30,12 +30,12 @@ struct WebServer: Sendable {
 
     /// Serves until its task is cancelled. If the address can't be used, it retries, with one warning: jobs run without
     /// monitoring.
-    func serve(for worker: Worker?) async {
+    func serve(_ checks: [ReadinessCheck]) async {
         var backoff = Backoff(first: .seconds(1), cap: .seconds(30))
         var level = Logger.Level.warning
         while !Task.isCancelled {
             do {
-                try await listen(for: worker)
+                try await listen(checks)
             } catch {
                 logger.log(
                     level: level, "can't serve health and metrics: let ERRAND_WEB_ADDRESS name a free address, or off",
@@ -48,8 +48,9 @@ struct WebServer: Sendable {
 
     /// Listens and answers until a graceful shutdown or the end of its task.
     ///
+    /// - Parameter additional: checks of `/readyz` beside those of the database.
     /// - Throws: ``ListenError`` if it can't listen at its address.
-    func listen(for worker: Worker? = nil) async throws {
+    func listen(_ additional: [ReadinessCheck] = []) async throws {
         // Its own connections: monitoring must not wait for the monitored services.
         let database = Database(
             configuration: configuration, maximumConnections: 2, waitLimit: .seconds(2), logger: logger)
@@ -73,12 +74,7 @@ struct WebServer: Sendable {
                     }
                 })
         }
-        if let worker {
-            checks.append(
-                ReadinessCheck("worker") {
-                    guard worker.isRegistered else { throw NotReady("it has no lease, and claims nothing") }
-                })
-        }
+        checks += additional
         do {
             try await Web(
                 address: address, version: ErrandCommand.version, queue: isWeb ? database : nil, registry: registry,

@@ -58,8 +58,15 @@ struct Program {
             errors: try String(contentsOf: errors, encoding: .utf8))
     }
 
-    /// The only line on standard error.
-    var error: String { errors.hasSuffix("\n") ? String(errors.dropLast()) : errors }
+    /// The last line on standard error.
+    var error: String { errors.split(separator: "\n").last.map(String.init) ?? "" }
+
+    /// The lines of standard error, each a JSON object.
+    func jsonLines() throws -> [[String: Any]] {
+        try errors.split(separator: "\n").map { line in
+            try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+        }
+    }
 }
 
 /// The settings for this test's database.

@@ -41,7 +41,8 @@ struct ActivitySweepHandler: JobHandler {
             if gone < Self.setSize { break }
         }
         if report.fixed > 0 {
-            context.logger.warning("activities had no job for their end", metadata: ["fixed": "\(report.fixed)"])
+            context.logger.warning(
+                "activities had no job for their end", metadata: ["fixed": .stringConvertible(report.fixed)])
         }
         return try .done(report)
     }

@@ -117,7 +117,7 @@ struct EventArchiveHandler: JobHandler {
             if report.missing > 0 {
                 context.logger.warning(
                     "photos are missing in the object store: the archive is made without them",
-                    metadata: ["photos": "\(report.missing)"])
+                    metadata: ["photos": .stringConvertible(report.missing)])
             }
             let isWanted = try await context.database.query(
                 Statement("select events.archive_is_wanted_v1($1)", [job.archive])

@@ -142,7 +142,7 @@ extension ImageCompressionHandler {
         do {
             _ = try await recording.value
         } catch {
-            context.logger.warning("Photo's failure not recorded", metadata: ["error": "\(error)"])
+            context.logger.warning("photo's failure not recorded", metadata: ["error": "\(error)"])
         }
     }
 }

@@ -87,7 +87,7 @@ struct ObjectRemovalHandler: JobHandler {
             let faults = Set(refused.map { "\($0.1.fault)" }).sorted().joined(separator: ", ")
             context.logger.warning(
                 "the object store has refused to remove objects: they are retried",
-                metadata: ["objects": "\(refused.count)", "faults": "\(faults)"])
+                metadata: ["objects": .stringConvertible(refused.count), "faults": "\(faults)"])
             try await refuse(refused.map { ($0, "\($1)") }, isStoreDown: false, in: context)
         }
     }

@@ -5,6 +5,7 @@ import Jobs
 import Logging
 import Postgres
 import ServiceLifecycle
+import TraceExport
 import Web
 
 struct RunCommand: AsyncParsableCommand {
@@ -56,38 +57,51 @@ struct Serving {
     /// Serves the whole queue's metrics, by default at the default address.
     var isWeb = false
 
+    /// How long ended spans are exported for after the last job, if the collector is slow.
+    private static let flushLimit: Duration = .seconds(1)
+
     func run() async throws {
         let environment = try Environment.load()
         let worker = try isWorker ? workerConfiguration(environment) : nil
         let connections = try environment.settings.value(.connections) { Int($0) }
-        let logger = environment.logger
         let configuration = try environment.database()
+        // Metrics and spans come before the services that make them.
         let web = try WebServer(environment, isWeb: isWeb)
+        let traces = try environment.traces()
         let apps = try environment.jobApps()
         let jobServices = try isWorker ? JobServices(environment) : nil
-        let grace = worker?.grace ?? .zero
-        try await StopSignals.run(within: grace + .seconds(2)) {
-            let database = Database(configuration: configuration, maximumConnections: connections, logger: logger)
-            // A worker runs its own housekeeping.
-            var services: [any Service] = isWorker ? [] : [Housekeeping(database: database, logger: logger)]
-            if isScheduler {
-                services.append(
-                    Scheduler(database: database, schedules: try AllJobs.schedules(of: apps), logger: logger))
-            }
-            let claiming = worker.flatMap { worker in
-                jobServices.map { jobServices in
-                    Worker(database: database, configuration: worker, logger: logger, handlers: jobServices.handlers)
+        let limit = (worker?.grace ?? .zero) + .seconds(2) + (traces == nil ? .zero : Self.flushLimit)
+        let log = ProcessLog(isWeb ? "run" : isWorker ? "worker" : "scheduler", environment)
+        try await log.around {
+            try await StopSignals.run(within: limit, log: log) {
+                let logger = environment.logger
+                let database = Database(configuration: configuration, maximumConnections: connections, logger: logger)
+                let scheduler =
+                    try isScheduler
+                    ? Scheduler(database: database, schedules: AllJobs.schedules(of: apps), logger: logger) : nil
+                let claiming = worker.flatMap { worker in
+                    jobServices.map { jobServices in
+                        Worker(
+                            database: database, configuration: worker, logger: logger, handlers: jobServices.handlers)
+                    }
                 }
+                // A worker runs its own housekeeping.
+                var services: [any Service] = isWorker ? [] : [Housekeeping(database: database, logger: logger)]
+                if let scheduler { services.append(scheduler) }
+                if let claiming { services.append(claiming) }
+                traces?.start()
+                let checks =
+                    (claiming?.readiness ?? []) + (jobServices?.readiness ?? []) + (scheduler?.readiness ?? [])
+                // Serves while the database is awaited, and until the last job is handed back. Then it is cancelled.
+                async let _: Void? = web?.serve(checks)
+                try await waitUntilReady(environment)
+                try await jobServices?.check(logger)
+                let group = ServiceGroup(services: services, logger: logger)
+                try await withShutdown(of: group) { try await group.run() }
+                await jobServices?.stop()
+                await traces?.stop(within: Self.flushLimit)
+                await database.close()
             }
-            if let claiming { services.append(claiming) }
-            // Serves while the database is awaited, and until the last job is handed back. Then it is cancelled.
-            async let _: Void? = web?.serve(for: claiming)
-            try await waitUntilReady(environment)
-            try await jobServices?.check(logger)
-            let group = ServiceGroup(services: services, logger: logger)
-            try await withShutdown(of: group) { try await group.run() }
-            await jobServices?.stop()
-            await database.close()
         }
     }
 

@@ -19,9 +19,12 @@ struct WebCommand: AsyncParsableCommand {
         guard let web = try WebServer(environment, isWeb: true) else {
             throw ConfigurationError("ERRAND_WEB_ADDRESS: expected host:port, got 'off'")
         }
-        try await StopSignals.run(within: .seconds(5)) {
-            let group = ServiceGroup(services: [WebService(web: web)], logger: environment.logger)
-            try await Serving(isWorker: false, isScheduler: false).withShutdown(of: group) { try await group.run() }
+        let log = ProcessLog("web", environment)
+        try await log.around {
+            try await StopSignals.run(within: .seconds(5), log: log) {
+                let group = ServiceGroup(services: [WebService(web: web)], logger: environment.logger)
+                try await Serving(isWorker: false, isScheduler: false).withShutdown(of: group) { try await group.run() }
+            }
         }
     }
 }

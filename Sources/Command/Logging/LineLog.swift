@@ -1,8 +1,9 @@
+import Errand
 import Foundation
 import Logging
 
-/// Writes log lines to standard error: as text, or one JSON object per line. Control characters are escaped, so that no
-/// value can forge a line. Logging never waits for the reader; see ``LogWriter``.
+/// Writes log lines to standard error: as text, or one JSON object per line with typed values. Control characters are
+/// escaped, so that no value can forge a line. Logging never waits for the reader; see ``LogWriter``.
 struct LineLog: LogHandler {
     enum Format: String {
         case text, json
@@ -26,13 +27,14 @@ struct LineLog: LogHandler {
     func log(event: LogEvent) {
         let fields = metadata.merging(metadataProvider?.get() ?? [:]) { _, new in new }
             .merging(event.metadata ?? [:]) { _, new in new }
-            .mapValues { String("\($0)".prefix(2000)) }
+            .mapValues(JSONValue.init)
         LogWriter.standardError.write(line(event.level, "\(event.message)", fields)) { dropped in
-            line(.warning, "log lines were dropped: standard error was not read", ["lines": "\(dropped)"])
+            line(
+                .warning, "log lines were dropped: standard error was not read", ["lines": .number(Double(dropped))])
         }
     }
 
-    private func line(_ level: Logger.Level, _ message: String, _ fields: [String: String]) -> String {
+    private func line(_ level: Logger.Level, _ message: String, _ fields: [String: JSONValue]) -> String {
         let time = Date.now.formatted(Date.ISO8601FormatStyle(includingFractionalSeconds: true))
         let line =
             switch format {
@@ -44,22 +46,21 @@ struct LineLog: LogHandler {
 
     /// `2026-11-20T18:00:00.000Z info     registered worker_id=1`.
     static func text(
-        _ time: String, _ level: Logger.Level, _ message: String, _ fields: [String: String]
+        _ time: String, _ level: Logger.Level, _ message: String, _ fields: [String: JSONValue]
     ) -> String {
-        let pairs = fields.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value.printable)" }.joined()
+        let pairs = fields.sorted { $0.key < $1.key }.map { " \($0.key)=\($0.value.logText)" }.joined()
         return
             "\(time) \(level.rawValue.padding(toLength: 8, withPad: " ", startingAt: 0)) \(message.printable)\(pairs)"
     }
 
     /// One object. A field with the name of a built-in one is replaced.
     static func json(
-        _ time: String, _ level: Logger.Level, _ message: String, _ fields: [String: String]
+        _ time: String, _ level: Logger.Level, _ message: String, _ fields: [String: JSONValue]
     ) -> String {
-        let object = fields.merging(["time": time, "level": level.rawValue, "message": message]) { _, own in own }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // A dictionary of texts always has a JSON form.
-        let text = (try? encoder.encode(object)).map { String(decoding: $0, as: UTF8.self) } ?? ""
-        return text.controlsEscaped
+        let own: [String: JSONValue] = [
+            "time": .string(time), "level": .string(level.rawValue), "message": .string(message),
+        ]
+        // These values always have a JSON form.
+        return (try? Command.json(fields.merging(own) { _, own in own })) ?? ""
     }
 }

@@ -1,5 +1,6 @@
 import Jobs
 import Logging
+import TraceExport
 import Web
 
 /// A setting: its names, its form and its default.
@@ -161,6 +162,19 @@ extension Setting {
         "errand.log.format", "ERRAND_LOG_FORMAT", "text", expected: "text or json", "how log lines are written"
     ) { LineLog.Format(rawValue: $0) != nil }
 
+    static let traceEndpoint = Setting(
+        "otel.exporter.otlp.endpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", nil,
+        expected: "http://host:4318 or https://host, without /v1/traces",
+        "the OpenTelemetry collector for spans, by OTLP/HTTP with JSON; unset: nothing is traced"
+    ) { TraceCollector(endpoint: $0) != nil }
+    static let traceHeaders = Setting(
+        "otel.exporter.otlp.headers", "OTEL_EXPORTER_OTLP_HEADERS", nil, expected: "name=value,… with percent-encoding",
+        isSecret: true, "headers of requests to the collector, such as its key"
+    ) { TraceCollector.accepts(headers: $0) }
+    static let serviceName = Setting(
+        "otel.service.name", "OTEL_SERVICE_NAME", "errand", expected: "a name", "service.name of the spans"
+    ) { !$0.isEmpty }
+
     static let all = [
         databaseURL, apps, queues, pollInterval, listen, lease, heartbeatInterval, grace, memory, connections,
         claimConnections,
@@ -168,7 +182,7 @@ extension Setting {
         storageURL, storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID,
         apnsTopic, apnsServer, apnsAuthorities, fcmServiceAccount, fcmServer, fcmAuthorities, imageProcesses,
         imageLimit, webAddress, eventsKeptFrom, noopCrash,
-        logLevel, logFormat,
+        logLevel, logFormat, traceEndpoint, traceHeaders, serviceName,
     ]
 
     /// No spaces or line breaks, such as the one at the end of a file: the key is sent in a header.

@@ -42,7 +42,10 @@ final class MaintenanceLoop: Sendable {
                 if throttle.allowsLine() {
                     logger.warning(
                         "housekeeping is interrupted",
-                        metadata: ["task": "\(task.name)", "error": "\(error)", "retry_in": "\(delay)"])
+                        metadata: [
+                            "task": "\(task.name)", "error": "\(error)",
+                            "retry_in_seconds": .stringConvertible(delay / .seconds(1)),
+                        ])
                 }
                 await rest(.after(delay))
             }

@@ -75,7 +75,10 @@ struct Rescue: MaintenanceTask {
         if lost + rescued + failed > 0 {
             logger.warning(
                 "workers were lost",
-                metadata: ["workers": "\(lost)", "jobs_rescued": "\(rescued)", "jobs_failed": "\(failed)"])
+                metadata: [
+                    "workers": .stringConvertible(lost), "jobs_rescued": .stringConvertible(rescued),
+                    "jobs_failed": .stringConvertible(failed),
+                ])
         }
         return .after(plan.rescued(nextPage: nextPage, took: .now - called))
     }
@@ -168,7 +171,7 @@ struct Pruning: MaintenanceTask {
         let called = ContinuousClock.now
         let pruned = try await database.query("select errand.prune_v1()").scalar(Int.self)
         let ticks = try await database.query("select errand.prune_ticks_v1()").scalar(Int.self)
-        logger.debug("pruned", metadata: ["records": "\(pruned)", "ticks": "\(ticks)"])
+        logger.debug("pruned", metadata: ["records": .stringConvertible(pruned), "ticks": .stringConvertible(ticks)])
         return .after(MaintainPlan.pruned(max(pruned, ticks), took: .now - called))
     }
 

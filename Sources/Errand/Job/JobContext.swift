@@ -22,11 +22,11 @@ public struct JobContext: Sendable {
     public var logger: Logger {
         var logger = environment.logger
         logger.handler = JobLog(inner: logger.handler, progress: environment.progress, job: job)
-        logger[metadataKey: "job_id"] = "\(id)"
+        logger[metadataKey: "job_id"] = .stringConvertible(id)
         logger[metadataKey: "kind"] = "\(kind)"
         logger[metadataKey: "queue"] = "\(queue)"
-        logger[metadataKey: "attempt"] = "\(attempt)"
-        logger[metadataKey: "worker_id"] = "\(job.workerID)"
+        logger[metadataKey: "attempt"] = .stringConvertible(attempt)
+        logger[metadataKey: "worker_id"] = .stringConvertible(job.workerID)
         if let traceID { logger[metadataKey: "trace_id"] = "\(traceID)" }
         return logger
     }

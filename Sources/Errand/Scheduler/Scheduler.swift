@@ -12,6 +12,9 @@ public struct Scheduler: Service {
     private let database: Database
     private let definitions: [ScheduleDefinition]
     private let logger: Logger
+    /// When the schedules were read last; nil before the first read.
+    package var lastRead: ContinuousClock.Instant? { reads.last }
+    private let reads = SchedulerReads()
 
     /// - Parameters:
     ///   - database: the database with schedules and jobs. The scheduler opens up to two connections of its own.
@@ -41,8 +44,11 @@ public struct Scheduler: Service {
 
     private func run(on database: Database, until stop: Signal) async {
         logger.info(
-            "scheduling", metadata: ["schedules": "\(definitions.count)", "tzdata": "\(Zone.dataVersion ?? "unknown")"])
-        var loop = SchedulerLoop(database: database, definitions: definitions, logger: logger)
+            "scheduling",
+            metadata: [
+                "schedules": .stringConvertible(definitions.count), "tzdata": "\(Zone.dataVersion ?? "unknown")",
+            ])
+        var loop = SchedulerLoop(database: database, definitions: definitions, reads: reads, logger: logger)
         var backoff = Backoff()
         var throttle = LogThrottle()
         var delay = Duration.zero
@@ -56,7 +62,8 @@ public struct Scheduler: Service {
                 delay = backoff.next()
                 if throttle.allowsLine() {
                     logger.warning(
-                        "scheduling is interrupted", metadata: ["error": "\(error)", "retry_in": "\(delay)"])
+                        "scheduling is interrupted",
+                        metadata: ["error": "\(error)", "retry_in_seconds": .stringConvertible(delay / .seconds(1))])
                 }
             }
         }

@@ -16,6 +16,7 @@ struct SchedulerLoop {
     var known: [KnownSchedule] = []
     /// When each known schedule is due. It is a separate array because it is searched before each wait.
     var dueFrom: [Timestamp] = []
+    private let reads: SchedulerReads
     private var clock: Clock?
     private var nextRead = ContinuousClock.now
 
@@ -28,9 +29,12 @@ struct SchedulerLoop {
     /// The longest delay between two reads, and so the time within which a change is noticed.
     static let longestDelay: Duration = .milliseconds(900)
 
-    init(database: Database, definitions: [ScheduleDefinition], logger: Logger) {
+    init(
+        database: Database, definitions: [ScheduleDefinition], reads: SchedulerReads = SchedulerReads(), logger: Logger
+    ) {
         self.database = database
         self.definitions = definitions
+        self.reads = reads
         self.logger = logger
     }
 
@@ -95,6 +99,8 @@ extension SchedulerLoop {
 
     private mutating func take(_ reading: Reading, begun: ContinuousClock.Instant) async throws {
         clock = reading.clock
+        reads.add()
+        metrics?.read(at: reading.clock.time)
         let now = reading.clock.time
         let before = Dictionary(uniqueKeysWithValues: known.map { ($0.stored.name, $0) })
         var reports: [Int] = []

@@ -5,13 +5,21 @@ import Postgres
 struct SchedulerMetrics: Sendable {
     private let factory: any MetricsFactory
     private let lateness: Timer
+    private let lastRead: Gauge
 
     /// Nil if the program bootstrapped no metrics before it started the scheduler.
     init?(factory: any MetricsFactory = MetricsSystem.factory) {
         guard !(factory is NOOPMetricsHandler) else { return nil }
         self.factory = factory
         lateness = Timer(label: "errand_scheduler_lateness_seconds", factory: factory)
+        lastRead = Gauge(label: "errand_scheduler_last_read_timestamp_seconds", factory: factory)
     }
+
+    /// This scheduler has read the schedules. A scheduler without a recent read is not alive.
+    func read(at now: Timestamp) { lastRead.record(Double(now.microseconds) / 1e6 + Self.start) }
+
+    /// The start of ``Timestamp``, in seconds since 1970.
+    private static let start = 946_684_800.0
 
     /// This scheduler recorded a tick. Its job, if any, is available since `now`.
     func recorded(_ tick: CatchUp.Decision, of schedule: String, at now: Timestamp) {

@@ -60,7 +60,7 @@ struct Engine {
         }
         guard shared.running.count > 0 else { return }
         shared.logger.notice(
-            "grace period is over: handing jobs back", metadata: ["running": "\(shared.running.count)"])
+            "grace period is over: handing jobs back", metadata: ["running": .stringConvertible(shared.running.count)])
         runner.interruptAll(because: .shutdown)
         // A handler that reacts to its cancellation ends within this time, and its result is written.
         let interrupted = ContinuousClock.now
@@ -78,7 +78,7 @@ struct Engine {
             } catch {
                 shared.logger.warning(
                     "could not deregister: the lease expires by itself",
-                    metadata: ["worker_id": "\(id)", "error": "\(error)"])
+                    metadata: ["worker_id": .stringConvertible(id), "error": "\(error)"])
             }
         }
         await shared.claims.close()

@@ -16,8 +16,8 @@ final class FailureLog: Sendable {
             logger.log(
                 level: completion.outcome == .failed ? .error : .warning, "attempt failed",
                 metadata: [
-                    "job_id": "\(job.id)", "kind": "\(job.kind)", "queue": "\(job.queue)",
-                    "attempt": "\(job.attempt)", "max_attempts": "\(job.maxAttempts)",
+                    "job_id": .stringConvertible(job.id), "kind": "\(job.kind)", "queue": "\(job.queue)",
+                    "attempt": .stringConvertible(job.attempt), "max_attempts": .stringConvertible(job.maxAttempts),
                     "outcome": "\(completion.outcome)",
                     "error": "\(completion.result.cause ?? "reported by its handler")",
                 ])
@@ -28,7 +28,8 @@ final class FailureLog: Sendable {
     func writeRest(to logger: Logger, at now: Duration) {
         let leftOut = throttle.withLock { $0.leftOut(at: now) }
         if leftOut > 0 {
-            logger.warning("failed attempts were not logged one by one", metadata: ["attempts": "\(leftOut)"])
+            logger.warning(
+                "failed attempts were not logged one by one", metadata: ["attempts": .stringConvertible(leftOut)])
         }
     }
 }

@@ -92,7 +92,12 @@ struct LeaseKeeper {
         for queue in queues { queue.restart(at: marks[queue.name]) }
         serverStart = started
         shared.identity.adopt(id)
-        shared.logger.info("registered", metadata: ["worker_id": "\(id)", "queues": "\(shared.configuration.queues)"])
+        shared.logger.info(
+            "registered",
+            metadata: [
+                "worker_id": .stringConvertible(id),
+                "queues": .dictionary(shared.configuration.queues.mapValues { .stringConvertible($0) }),
+            ])
         for queue in queues { queue.wake() }
     }
 
@@ -129,7 +134,8 @@ struct LeaseKeeper {
             shared.epochs.withLock { $0.left(id) }
             shared.metrics?.leasesLost.increment()
             shared.logger.error(
-                "lease lost: its jobs run elsewhere now", metadata: ["worker_id": "\(id)", "dropped": "\(dropped)"])
+                "lease lost: its jobs run elsewhere now",
+                metadata: ["worker_id": .stringConvertible(id), "dropped": .stringConvertible(dropped)])
         }
         try await dropLost(held)
     }
@@ -144,7 +150,9 @@ struct LeaseKeeper {
             let lost = Set(try rows.scalar([Int64].self))
             let cancelled = runner.drop(held.filter { lost.contains($0.id) }, because: .cancelled)
             if cancelled > 0 {
-                shared.logger.notice("jobs cancelled while running", metadata: ["jobs": "\(lost.sorted())"])
+                shared.logger.notice(
+                    "jobs cancelled while running",
+                    metadata: ["jobs": .array(lost.sorted().map { .stringConvertible($0) })])
             }
         } catch {
             guard error.sqlState == "55P03" else { throw error }
@@ -177,7 +185,7 @@ struct LeaseKeeper {
             shared.epochs.withLock { $0.left(id) }
             shared.logger.notice(
                 "left a worker id whose claim was in doubt",
-                metadata: ["worker_id": "\(id)", "released": "\(released)"])
+                metadata: ["worker_id": .stringConvertible(id), "released": .stringConvertible(released)])
         }
     }
 }

@@ -98,7 +98,10 @@ struct QueueLoop {
     private func recover(from error: any Error, after delay: Duration, at signal: Signal) async {
         shared.logger.warning(
             "claiming is interrupted",
-            metadata: ["queue": "\(queue.name)", "error": "\(error)", "retry_in": "\(delay)"])
+            metadata: [
+                "queue": "\(queue.name)", "error": "\(error)",
+                "retry_in_seconds": .stringConvertible(delay / .seconds(1)),
+            ])
         // After a lost connection another server may have taken over, so the marks are void. A statement that timed out
         // was ended by the same server, so they stay valid. Without them, each claim would read all dead entries that a
         // held snapshot keeps from being vacuumed, and take even longer.

@@ -159,7 +159,8 @@ extension RoundTrip {
         record(missing.isEmpty ? batch : batch.filter { !missing.contains($0.job.id) }, by: reply.transactions)
         for id in reply.refused.sorted() {
             shared.logger.warning(
-                "late outcome not written: the job was cancelled, or its lease was lost", metadata: ["job_id": "\(id)"])
+                "late outcome not written: the job was cancelled, or its lease was lost",
+                metadata: ["job_id": .stringConvertible(id)])
         }
     }
 

@@ -25,7 +25,9 @@ struct Wakeup {
                 guard try await connection.listenIsDelivered(from: shared.control) else {
                     shared.logger.warning(
                         "LISTEN is not delivered on this connection (a transaction pooler?): polling only",
-                        metadata: ["poll_interval": "\(shared.configuration.pollInterval)"])
+                        metadata: [
+                            "poll_interval_seconds": .stringConvertible(shared.configuration.pollInterval / .seconds(1))
+                        ])
                     await connection.close()
                     try await Task.sleep(for: .seconds(300))
                     continue

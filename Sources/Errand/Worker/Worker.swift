@@ -62,8 +62,13 @@ public struct Worker: Service {
         await Housekeeping(database: shared.environment.database, logger: shared.logger).run(until: stop)
     }
 
-    /// Whether the worker has a lease, and so may claim.
-    package var isRegistered: Bool { shared.identity.current != nil }
+    /// The id of the worker's lease; nil while it has none, and so may not claim.
+    package var leaseID: Int64? { shared.identity.current }
+
+    /// Whether enqueues wake it. Otherwise it polls.
+    package var listens: Bool { shared.listens }
+
+    package var configuration: WorkerConfiguration { shared.configuration }
 
     /// Stops claiming and ends ``run()``, as a graceful shutdown does. With `force` there is no grace period.
     public func stop(force: Bool = false) {

@@ -129,7 +129,7 @@ extension ImageProcessPool {
             return try await compress(photo, as: request, variants, in: process)
         } catch let error as ImageError where process.isUsed && [.crashed, .memoryLimit].contains(error.code) {
             // An earlier photo may have damaged the process. In a new process, only this photo can be the cause.
-            logger.notice("Image process ended, trying the photo in a new one", metadata: ["error": "\(error)"])
+            logger.notice("image process ended, trying the photo in a new one", metadata: ["error": "\(error)"])
             return try await compress(photo, as: request, variants, in: newProcess(executable))
         }
     }
@@ -218,7 +218,12 @@ extension ImageProcessPool {
         }
     }
 
-    private func path() throws(ImageError) -> FilePath {
+    /// Returns the path of `errand-image`.
+    ///
+    /// - Throws: ``ImageError`` with code `unavailable` if there is no such program.
+    package nonisolated func program() throws(ImageError) -> String { try path().string }
+
+    private nonisolated func path() throws(ImageError) -> FilePath {
         let path = configuration.executable ?? Self.besideThisProgram()
         guard access(path, X_OK) == 0 else {
             throw ImageError(

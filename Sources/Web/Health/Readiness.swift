@@ -1,12 +1,39 @@
-/// A condition for a process to be ready.
+/// Something that a process needs.
 package struct ReadinessCheck: Sendable {
     let name: String
-    let isPassed: @Sendable () async throws -> Void
+    /// Whether the process is not ready without it. Otherwise only some of its jobs wait.
+    let isRequired: Bool
+    let state: @Sendable () async throws -> String?
 
-    /// - Parameter isPassed: returns if the condition holds, and throws the reason if not.
-    package init(_ name: String, _ isPassed: @escaping @Sendable () async throws -> Void) {
+    /// - Parameters:
+    ///   - isRequired: whether the process is not ready without it.
+    ///   - isPassed: returns if the process has what it needs, and throws the reason if not.
+    package init(
+        _ name: String, isRequired: Bool = true, _ isPassed: @escaping @Sendable () async throws -> Void
+    ) {
         self.name = name
-        self.isPassed = isPassed
+        self.isRequired = isRequired
+        state = {
+            try await isPassed()
+            return nil
+        }
+    }
+
+    /// A check that says what the process has.
+    ///
+    /// - Parameters:
+    ///   - isRequired: whether the process is not ready without it.
+    ///   - state: returns what it has, in a few words, and throws the reason if it lacks what it needs.
+    package static func showing(
+        _ name: String, isRequired: Bool = true, _ state: @escaping @Sendable () async throws -> String
+    ) -> ReadinessCheck {
+        ReadinessCheck(name: name, isRequired: isRequired, state: state)
+    }
+
+    private init(name: String, isRequired: Bool, state: @escaping @Sendable () async throws -> String?) {
+        self.name = name
+        self.isRequired = isRequired
+        self.state = state
     }
 }
 
@@ -23,35 +50,48 @@ struct Readiness: Sendable {
     /// A check that takes longer has failed, so that a probe gets its response before its own timeout.
     var limit: Duration = .seconds(2)
 
+    /// The same for what the process is ready without, so that it never costs a probe its response.
+    var optionalLimit: Duration = .milliseconds(500)
+
     struct Report: Sendable, Hashable {
         let isReady: Bool
-        /// One line per check, in order: `ok database` or `failed database: …`.
+        /// One line per check, in order: `ok database`, `ok lease: worker 7`, `failed database: …`, or `degraded
+        /// storage: …` if the process is ready without it.
         let text: String
     }
 
     func report() async -> Report {
-        let failures = await withTaskGroup(of: (Int, String?).self) { group in
+        let results = await withTaskGroup(of: (Int, Result<String?, NotReady>).self) { group in
             for (index, check) in checks.enumerated() {
-                group.addTask { (index, await failure(of: check)) }
+                group.addTask { (index, await result(of: check)) }
             }
-            return await group.reduce(into: [Int: String]()) { $0[$1.0] = $1.1 }
+            return await group.reduce(into: [Int: Result<String?, NotReady>]()) { $0[$1.0] = $1.1 }
         }
-        let lines = checks.enumerated().map { index, check in
-            failures[index].map { "failed \(check.name): \($0)\n" } ?? "ok \(check.name)\n"
+        var isReady = true
+        var text = ""
+        for (index, check) in checks.enumerated() {
+            switch results[index] {
+            case .success(let state): text += "ok \(check.name)\(state.map { ": \($0)" } ?? "")\n"
+            case .failure(let reason):
+                isReady = isReady && !check.isRequired
+                text += "\(check.isRequired ? "failed" : "degraded") \(check.name): \(reason)\n"
+            case nil: break
+            }
         }
-        return Report(isReady: failures.isEmpty, text: lines.joined())
+        return Report(isReady: isReady, text: text)
     }
 
-    private func failure(of check: ReadinessCheck) async -> String? {
-        let report: String?? = await within(limit) {
+    private func result(of check: ReadinessCheck) async -> Result<String?, NotReady> {
+        let result = await within(check.isRequired ? limit : min(limit, optionalLimit)) {
+            () -> Result<String?, NotReady> in
             do {
-                try await check.isPassed()
-                return nil
+                return .success(try await check.state())
             } catch {
                 // One line, without the details for logs.
-                return "\(error)".split(whereSeparator: \.isWhitespace).joined(separator: " ")
+                let words = "\(error)".split(whereSeparator: \.isWhitespace)
+                return .failure(NotReady(words.joined(separator: " ")))
             }
         }
-        return report ?? "no result within \(limit)"
+        return result ?? .failure(NotReady("no result in time"))
     }
 }

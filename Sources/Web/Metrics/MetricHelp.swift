@@ -10,8 +10,11 @@ enum MetricHelp {
         "errand_image_processes_started_total": "Started errand-image processes.",
         "errand_image_seconds": "How long a photo took, without the wait for a free process.",
         "errand_push_route": "1, with where this process sends the pushes of a service.",
+        "errand_scheduler_last_read_timestamp_seconds":
+            "When this scheduler last read the schedules, in seconds since 1970.",
         "errand_scheduler_lateness_seconds": "Time from a tick to the enqueue of its job.",
         "errand_scheduler_ticks_total": "Ticks that this scheduler recorded.",
+        "errand_spans_total": "Ended spans by what became of them.",
         "errand_status_up": "1 if this process could read the metrics of the queue.",
         "errand_worker_attempt_seconds": "How long an attempt ran, by the worker's clock.",
         "errand_worker_attempts_total": "Attempts of this worker whose completion is written.",

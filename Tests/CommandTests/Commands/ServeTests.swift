@@ -93,9 +93,33 @@ import Testing
             let program = try await Program.run(
                 [command], settings: settings, signals: [("waiting", SIGTERM)], after: stop)
             #expect(program.code == 0)
-            #expect(program.errors.split(separator: "\n").count == 1)
-            #expect(program.error.contains("read-only here (default_transaction_read_only)"))
+            let warnings = program.errors.split(separator: "\n").filter { $0.contains(" warning ") }
+            #expect(warnings.count == 1)
+            #expect(warnings.first?.contains("read-only here (default_transaction_read_only)") == true)
             #expect(try await database.query("select count(*) from errand.worker").scalar(Int.self) == 0)
+        }
+    }
+
+    @Test(
+        "a log in JSON has a line for the start with the settings, one for the end with its reason, and no other form")
+    func startAndEnd() async throws {
+        try await withTestDatabase { _, configuration in
+            let settings = try reaching(configuration).merging(["ERRAND_LOG_FORMAT": "json"]) { $1 }
+            let worker = try await Program.run(["worker"], settings: settings, signals: [("registered", SIGTERM)])
+            let lines = try worker.jsonLines()
+            #expect(lines.first?["message"] as? String == "started" && lines.first?["process"] as? String == "worker")
+            let shown = lines.first?["settings"] as? [String: String]
+            #expect(shown?["DATABASE_URL"] == "(hidden)" && shown?["ERRAND_LEASE"] == "20s")
+            let end = try #require(lines.last)
+            #expect(end["message"] as? String == "ended" && end["reason"] as? String == "SIGTERM")
+            #expect(end["exit_code"] as? Int == 0 && (end["uptime_seconds"] as? Double ?? 0) > 0)
+            let missing = try reaching(configuration, options: "-c role=errand_monitor")
+            let refused = try await Program.run(
+                ["worker"], settings: missing.merging(["ERRAND_LOG_FORMAT": "json"]) { $1 })
+            let reason = try #require(try refused.jsonLines().last)
+            #expect(refused.code == 78 && reason["exit_code"] as? Int == 78)
+            #expect(reason["level"] as? String == "critical")
+            #expect((reason["reason"] as? String)?.contains("may not claim and schedule jobs") == true)
         }
     }
 
@@ -109,20 +133,6 @@ import Testing
             let worker = try await Program.run(["worker"], settings: settings, signals: [("registered", SIGTERM)])
             #expect(worker.code == 0)
             #expect(worker.errors.contains("the object store can't be used yet: jobs that need it wait"))
-        }
-    }
-
-    @Test("a log in JSON is one object a line")
-    func log() async throws {
-        try await withTestDatabase { _, configuration in
-            let settings = try reaching(configuration).merging(["ERRAND_LOG_FORMAT": "json"]) { one, _ in one }
-            let program = try await Program.run(["worker"], settings: settings, signals: [("registered", SIGTERM)])
-            let lines = program.errors.split(separator: "\n")
-            #expect(lines.count >= 2)
-            for line in lines {
-                let object = try JSONDecoder().decode([String: String].self, from: Data(line.utf8))
-                #expect(object["time"] != nil && object["level"] != nil && object["message"] != nil)
-            }
         }
     }
 

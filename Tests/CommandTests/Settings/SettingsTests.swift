@@ -29,7 +29,9 @@ import Testing
         #expect(settings.value(.grace)?.origin.description == "file \(path)")
         #expect(settings.value(.heartbeatInterval)?.origin.description == "default")
         for setting in Setting.all {
-            let samples = ["postgresql:///x", "512MB", "ABC123DEFG", "com.example.app"]
+            let samples = [
+                "http://localhost:4318", "name=value", "postgresql:///x", "512MB", "ABC123DEFG", "com.example.app",
+            ]
             let text = try #require(samples.filter(setting.accepts).first ?? setting.fallback)
             let settings = try Settings.load(environment: ["ERRAND_CONFIG": path, setting.variable: text])
             #expect(settings.value(setting)?.origin.description == "environment \(setting.variable)")

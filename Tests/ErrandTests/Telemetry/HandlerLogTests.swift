@@ -37,7 +37,9 @@ import Tracing
             let line = try #require(log.lines.first("halfway"))
             #expect(
                 line.metadata == [
-                    "job_id": "\(id)", "kind": "probe", "queue": "default", "attempt": "1", "worker_id": "\(workerID)",
+                    "job_id": .stringConvertible(id), "kind": "probe", "queue": "default",
+                    "attempt": .stringConvertible(1),
+                    "worker_id": .stringConvertible(workerID),
                     "trace_id": "\(trace)", "photo": "17",
                 ])
         }

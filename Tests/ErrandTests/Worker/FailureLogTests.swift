@@ -22,8 +22,8 @@ import Testing
             let lines = log.lines.all("attempt failed")
             #expect(lines.map(\.level) == [.warning, .error])
             for (attempt, line) in zip(1..., lines) {
-                #expect(line.metadata["job_id"] == "\(id)" && line.metadata["kind"] == "probe")
-                #expect(line.metadata["attempt"] == "\(attempt)")
+                #expect(line.metadata["job_id"] == .stringConvertible(id) && line.metadata["kind"] == "probe")
+                #expect(line.metadata["attempt"] == .stringConvertible(attempt))
                 #expect(line.metadata["error"] == "Broken")
                 #expect(!"\(line)".contains("secret"))
             }
