@@ -16,6 +16,10 @@
 /// Any role may send a NOTIFY, as often as it likes. A wake-up that this worker didn't ask for only affects the flag,
 /// and empty probes are ``spacedDelay`` apart after ``emptyProbes`` of them.
 ///
+/// Idle workers of the same queues share both. Of many, only some claim after a wake-up, drawn by chance, and each
+/// probes less often, so that together they cost hardly more than ``probers`` of them. One that finds more jobs than it
+/// can take wakes others.
+///
 /// A transaction that enqueued before the flag was raised sends no NOTIFY, and may commit after the probe that follows
 /// the raising. So more probes follow, each after twice the delay of the one before.
 package struct IdlePollingPolicy {
@@ -47,6 +51,14 @@ package struct IdlePollingPolicy {
     package static let span: Duration = .milliseconds(500)
     /// How many wake-ups a spurious one counts as.
     package static let spuriousWeight = 4.0
+    /// How many of the idle workers claim after a wake-up, on average.
+    package static let claimers = 6.0
+    /// How many workers probe as often as one would alone.
+    package static let probers = 8.0
+    /// How much less often a worker probes at most while the flag is up.
+    package static let longestShare = 4.0
+    /// The shortest time between two calls for others.
+    package static let callDelay: Duration = .milliseconds(100)
     /// How long after a wake-up its claim may return jobs.
     package static let claimTime: Duration = .milliseconds(20)
 
@@ -58,6 +70,8 @@ package struct IdlePollingPolicy {
         package let lowers: Bool
     }
 
+    /// How many other idle workers have the same queues and kinds.
+    package var peers = 0
     /// The probe interval without wake-ups; twice as long with them.
     private let interval: Duration
     private var lastWork: Duration?
@@ -76,6 +90,7 @@ package struct IdlePollingPolicy {
     /// Recent wake-ups, as of `lastNotice`. Each counts less and less within ``span``.
     private var recentWakes = 0.0
     private var lastNotice: Duration?
+    private var lastCall: Duration?
     /// The first wake-up since a claim returned jobs.
     private var firstUnservedWake: Duration?
 
@@ -89,11 +104,13 @@ package struct IdlePollingPolicy {
     }
 
     /// A wake-up came. While the flag is down, probes are frequent and wake-ups aren't needed.
-    package mutating func woken(at now: Duration) -> WakeUp {
-        let isSpurious = isArmed && (firstUnservedWake.map { $0 + Self.claimTime <= now } ?? false)
+    ///
+    /// - Parameter draw: a random number of 0..<1, which decides whether this worker or others claim.
+    package mutating func woken(at now: Duration, draw: Double = 0) -> WakeUp {
+        let claims = isArmed && draw * Double(peers + 1) < Self.claimers
+        let isSpurious = claims && (firstUnservedWake.map { $0 + Self.claimTime <= now } ?? false)
         recentWakes = recentWakes(at: now) + (isSpurious ? Self.spuriousWeight : 1)
         lastNotice = now
-        let claims = isArmed
         if claims {
             lastWake = now
             firstUnservedWake = firstUnservedWake ?? now
@@ -102,6 +119,16 @@ package struct IdlePollingPolicy {
         let lowers = mayLower && recentWakes > Self.wakeUps
         if lowers { lowered(at: now) }
         return WakeUp(claims: claims, lowers: lowers)
+    }
+
+    /// A claim returned as many jobs as it asked for. Returns whether to send a wake-up: one of many jobs reached only
+    /// some workers.
+    package mutating func callsOthers(at now: Duration) -> Bool {
+        guard isArmed, Double(peers + 1) > Self.claimers, lastCall.map({ $0 + Self.callDelay <= now }) ?? true else {
+            return false
+        }
+        lastCall = now
+        return true
     }
 
     /// The flag is lowered, here or by another worker: enqueues send no NOTIFY from now on.
@@ -123,18 +150,19 @@ package struct IdlePollingPolicy {
         let isQuiet = !isBusy && quietAt <= now
         // Once up, the flag stays up until there are too many wake-ups.
         let arms = listens && (isArmed || isQuiet)
-        let longest = interval * (listens ? 2 : 1)
+        let share = max(1, Double(peers + 1) / Self.probers)
+        let longest = interval * (listens ? 2 : 1) * min(share, Self.longestShare)
         let delay =
             if arms {
                 min(armedDelay, longest)
             } else if isBusy {
-                Self.busyDelay
+                min(Self.busyDelay * share, longest)
             } else if isQuiet {
                 longest
-            } else { min(Self.shortDelay, interval) }
+            } else { min(Self.shortDelay * share, longest) }
         let soonProbes = soonProbes(at: now)
         let isSoon = !listens || soonProbes >= 1
-        let spaced = isSoon ? delay : max(delay, min(Self.spacedDelay, longest))
+        let spaced = isSoon ? delay : max(delay, min(Self.spacedDelay * share, longest))
         let planned = arms && !isArmed && isSoon ? now : lastProbe.map { $0 + spaced } ?? now
         let due = min(planned, expectedWork ?? planned)
         let isWaitingForQuiet = !arms && !isQuiet && !isBusy && isSoon

@@ -112,7 +112,9 @@ struct LeaseKeeper {
                 "select * from errand.heartbeat_v1($1, $2::int4, $3, $4)",
                 [ids, held.count, try JSONB(encoding: own), serverStart]))
         guard let row = rows.first else { return }
-        let (alive, published, started) = try row.decode([Int64].self, JSONB.self, String.self)
+        let (alive, published, started, peers) = try row.decode(
+            [Int64].self, JSONB.self, String.self, Int32.self)
+        shared.idlePolling.withLock { $0.peers = Int(peers) }
         if started != serverStart {
             // Positions may be drawn a second time, below the marks. Idle connections are replaced without a failed
             // claim.

@@ -55,11 +55,26 @@ struct QueueLoop {
 
     /// A round trip returned `claimed` jobs; nil if it claimed none, or could not claim.
     private func note(_ claimed: Int?, of task: RoundTripTask) {
-        if let claimed, claimed > 0 { shared.idlePolling.withLock { $0.worked(at: shared.uptime) } }
+        if let claimed, claimed > 0 {
+            let calls = shared.idlePolling.withLock { policy in
+                policy.worked(at: shared.uptime)
+                return claimed == task.limit && policy.callsOthers(at: shared.uptime)
+            }
+            if calls { Task { await callOthers() } }
+        }
         // Also if nothing could be claimed, because the queue is paused or the lease is lost: a wake-up follows when it
         // can.
         guard task.limit > 0, claimed != task.limit else { return }
         if !queue.fallAsleep() { shared.fellAsleep.raise() }
+    }
+
+    /// Wakes more workers. Without it, they find the jobs by their probes.
+    private func callOthers() async {
+        do {
+            try await shared.control.execute("select pg_notify('errand_wake', '')")
+        } catch {
+            shared.logger.debug("other workers could not be woken", metadata: ["error": "\(error)"])
+        }
     }
 
     /// The second connection's loop: large batches only, as long as there are any.

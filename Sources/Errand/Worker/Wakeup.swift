@@ -74,7 +74,7 @@ struct Wakeup {
             return shared.fellAsleep.raise()
         }
         shared.metrics?.wakeUps.increment()
-        let wakeUp = shared.idlePolling.withLock { $0.woken(at: shared.uptime) }
+        let wakeUp = shared.idlePolling.withLock { $0.woken(at: shared.uptime, draw: .random(in: 0..<1)) }
         if wakeUp.claims { claim() }
         if wakeUp.lowers { Task { await lowerFlag() } }
     }

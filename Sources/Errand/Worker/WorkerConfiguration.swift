@@ -16,7 +16,7 @@ public struct WorkerConfiguration: Sendable {
     /// How long running jobs may go on after a stop. Then they are handed back.
     public var grace: Duration = .seconds(25)
     /// The delay between two probes for due jobs without wake-ups. A due job whose wake-up was lost waits at most twice
-    /// as long.
+    /// as long, and eight times beside many idle workers, which share the probes.
     public var pollInterval: Duration = .milliseconds(250)
     /// False turns wake-ups off, so that the worker only polls. Behind a transaction pooler they turn off
     /// automatically.

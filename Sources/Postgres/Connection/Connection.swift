@@ -56,7 +56,7 @@ public actor Connection {
             }
             messages.append(Self.message(connection))
             PQfinish(connection)
-            let hung = ContinuousClock.now - start > HostOrder.patience
+            let hung = ContinuousClock.now - start > HostOrder.refusalTimeout
             configuration.hosts.note(hung ? .hung : .refused, of: host)
         }
         let message = messages.joined(separator: "\n")

@@ -7,12 +7,12 @@ struct HostOrder {
         case accepted
         /// It replied that it isn't the right one, or nothing listens there.
         case refused
-        /// It did not reply within ``patience``.
+        /// It did not reply within ``refusalTimeout``.
         case hung
     }
 
     /// How long a host takes to refuse at most.
-    static let patience: Duration = .seconds(1)
+    static let refusalTimeout: Duration = .seconds(1)
     /// The time between two attempts to reach a host that hung.
     static let hungInterval: Duration = .seconds(2)
 

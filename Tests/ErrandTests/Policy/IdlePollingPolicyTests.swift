@@ -57,6 +57,39 @@ import Testing
         #expect(policy.next(at: .milliseconds(2010), isBusy: false, listens: true) == .probe(arms: true))
     }
 
+    @Test("of 200 idle workers six claim after a wake-up, and one that finds more jobs than it takes wakes others")
+    func swarm() {
+        var policy = armedPolicy(at: .seconds(10))
+        policy.peers = 199
+        let draws = stride(from: 0.0, to: 1, by: 1 / 200)
+        let claims = draws.count { draw in
+            var one = policy
+            return one.woken(at: .seconds(10), draw: draw).claims
+        }
+        #expect(claims == 6)
+        #expect(policy.callsOthers(at: .seconds(11)) == true)
+        #expect(policy.callsOthers(at: .milliseconds(11_099)) == false)
+        #expect(policy.callsOthers(at: .milliseconds(11_100)) == true)
+        policy.peers = 5
+        #expect(policy.callsOthers(at: .seconds(20)) == false)
+        #expect(policy.woken(at: .seconds(20), draw: 0.999).claims)
+    }
+
+    @Test(
+        "a worker alone probes 2 times a second, one of 200 every 2 s, or every second without LISTEN",
+        arguments: [(0, true, 200...220), (199, true, 50...65), (199, false, 100...110)])
+    func sharedProbes(peers: Int, listens: Bool, expected: ClosedRange<Int>) {
+        var policy = policy
+        policy.peers = peers
+        var probes = 0
+        for millisecond in stride(from: 0, to: 100_000, by: 5) {
+            if case .probe = policy.next(at: .milliseconds(millisecond), isBusy: false, listens: listens) {
+                probes += 1
+            }
+        }
+        #expect(expected.contains(probes))
+    }
+
     @Test("while wake-ups are few the flag stays up: a job is one wake-up and one claim, without a probe")
     func announced() {
         var policy = armedPolicy(at: .seconds(10))

@@ -7,10 +7,12 @@
 --
 -- A worker whose row another session has locked keeps its lease: no other session can end it meanwhile.
 --
+-- peers is the number of other workers with the same queues and kinds that run nothing: they share probes and wake-ups.
+--
 -- started is errand.server_start(). The marks are stored for other workers only if they were taken under that start.
 create or replace function errand.heartbeat_v1(
     worker_ids bigint[], running int, marks jsonb, marks_started text
-) returns table (alive bigint[], published jsonb, started text)
+) returns table (alive bigint[], published jsonb, started text, peers int)
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set plan_cache_mode = force_generic_plan
@@ -34,9 +36,16 @@ begin
         where own.id = worker_ids[1]
         order by other.heartbeat_at desc
         limit 20));
+    peers := (
+        select count(*)
+        from errand.worker as own
+        join errand.worker as other
+            on other.queues = own.queues and other.kinds = own.kinds and other.id <> all (worker_ids)
+                and other.running = 0 and other.drained_at is null and other.heartbeat_at > now() - other.lease / 2
+        where own.id = worker_ids[1]);
     return next;
 end
 $$;
 comment on function errand.heartbeat_v1(bigint[], int, jsonb, text) is
-    'For workers: extends leases; returns the worker ids that hold one, marks of other workers, and the server''s '
-    'start';
+    'For workers: extends leases; returns the worker ids that hold one, marks of other workers, the server''s '
+    'start, and how many idle workers are like it';
