@@ -1,7 +1,7 @@
 # Each target installs what it lacks through apt, and says so; where nothing is missing, it says nothing.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-pooled test-previous bench questions faults checks dist dist-test release format clean
+.PHONY: help build run test test-pooled test-previous bench questions swarm faults failover checks dist dist-test release format clean
 
 help:    ## this list
 	@sed -n 's/^\([a-z-]*\): *## /make \1\t/p' Makefile | expand -t 20
@@ -31,6 +31,12 @@ questions: ## times each call of docs/operator-questions.md at 10,000,000 jobs, 
 faults:  ## kills, stops and starves the program, and counts what was lost, for more than an hour; FILTER as with test
 	@export ERRAND_TEST_PROGRAM=$$(scripts/release.sh --quiet)/errand && \
 		ERRAND_FAULTS=full scripts/test.sh --filter 'EndToEndTests.*$(FILTER)'
+
+swarm:   ## measures 200 idle worker processes on one database, directly and behind PgBouncer; WORKERS=50
+	@scripts/swarm.sh $(WORKERS)
+
+failover: ## fails PostgreSQL over under load, with Patroni, etcd and HAProxy; FILTER=switchover or haproxy; needs root
+	@scripts/failover.sh $(FILTER)
 
 checks:  ## checks the rules that no test covers
 	@scripts/checks.sh

@@ -9,6 +9,7 @@
 #   bench      installers of the benchmark's other queues, a compiler of its C baseline, photos, and tools for them
 #   checks     interpreters of the checks
 #   deploy     readers of the units, the manifests and the Compose file of a deployment
+#   failover   PostgreSQL's failover: Patroni, etcd and HAProxy, and tools for their networks
 #   dist       makers of the Debian package, and of a Debian to try it in
 set -euo pipefail
 
@@ -27,6 +28,8 @@ for group in "$@"; do
         demo) packages+=(mate-backgrounds) ;;
         checks) packages+=(python3 git) ;;
         deploy) packages+=(systemd docker-compose python3 python3-venv python3-yaml) ;;
+        failover)
+            packages+=(patroni etcd-server haproxy python3-etcd python3-psycopg2 python3-dnspython iproute2 nftables) ;;
         dist)
             packages+=(binutils dpkg-dev lintian debootstrap)
             packages+=(libarchive-dev libpng-dev libpq-dev libqrencode-dev libvips-dev) ;;
