@@ -1,7 +1,8 @@
 # Each target installs what it lacks through apt, and says so; where nothing is missing, it says nothing.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-pooled test-previous bench questions swarm faults failover checks dist dist-test release format clean
+.PHONY: help build run test test-pooled test-previous test-alerts \
+	bench questions swarm faults failover checks dist dist-test release format clean
 
 help:    ## this list
 	@sed -n 's/^\([a-z-]*\): *## /make \1\t/p' Makefile | expand -t 20
@@ -27,6 +28,8 @@ bench:   ## measures Errand beside its peers; SCENARIO=drain CONTENDERS=errand,c
 
 questions: ## times each call of docs/operator-questions.md at 10,000,000 jobs, in a database below .errand/status
 	@Benchmarks/Status/status.sh questions
+test-alerts: ## causes the fault of each alert, and waits until a real Prometheus fires and clears it
+	@scripts/alerts.sh $(ALERT)
 
 faults:  ## kills, stops and starves the program, and counts what was lost, for more than an hour; FILTER as with test
 	@export ERRAND_TEST_PROGRAM=$$(scripts/release.sh --quiet)/errand && \

@@ -1,0 +1,224 @@
+"""The fault of each alert: a generator that causes it, waits at `yield` until the alert fires, then removes it."""
+
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from service import BINARIES, FOLDER, URL, sql
+
+
+def scrape_failing(web, worker, scheduler):
+    worker.stop()
+    yield
+    worker.start()
+
+
+def no_metrics(web, worker, scheduler):
+    web.stop()
+    yield
+    web.start()
+
+
+def status_down(web, worker, scheduler):
+    sql("revoke errand_monitor from errand_watches")
+    yield
+    sql("grant errand_monitor to errand_watches")
+
+
+def no_worker(web, worker, scheduler):
+    worker.stop()
+    yield
+    worker.start()
+
+
+def queue_unserved(web, worker, scheduler):
+    sql("select errand.enqueue('noop', queue => 'forgotten', run_at => now() - interval '10 minutes')")
+    yield
+    sql("select errand.cancel_where('{\"queue\": \"forgotten\"}', reason => 'test', dry_run => false)")
+
+
+def no_scheduler(web, worker, scheduler):
+    scheduler.stop()
+    yield
+    scheduler.start()
+
+
+def jobs_late(web, worker, scheduler):
+    sql("select errand.enqueue('noop', '{\"sleep_ms\": 30000}', run_at => now() - interval '20 minutes')"
+        " from generate_series(1, 12)")
+    yield
+    sql("select errand.cancel_where('{\"queue\": \"default\"}', reason => 'test', dry_run => false)")
+
+
+def jobs_failing(web, worker, scheduler):
+    for _ in range(5):
+        sql("select errand.enqueue('noop', '{\"fail\": \"permanent\"}') from generate_series(1, 20)")
+        time.sleep(2)
+    yield
+    sql("select count(*) from errand.discard(array(select id from errand.job_status where state = 'failed'), 'test')")
+
+
+def jobs_stuck(web, worker, scheduler):
+    sql("select errand.enqueue('noop', '{\"sleep_ms\": 60000}') from generate_series(1, 2)")
+    wait("select count(*) = 2 from errand.job_status where state = 'running'")
+    # Nobody is left to rescue the jobs of the lost worker.
+    scheduler.stop()
+    worker.stop(signal.SIGKILL)
+    yield
+    worker.start()
+    scheduler.start()
+    sql("select errand.cancel_where('{\"queue\": \"default\"}', reason => 'test', dry_run => false)")
+
+
+def dependency_down(web, worker, scheduler):
+    # The folder of photos vanishes, as a mount does.
+    storage = FOLDER / "storage"
+    storage.rename(FOLDER / "away")
+    storage.write_text("not a folder")
+    sql("select media.submit_upload('fault/' || n, '\\xffd8ffe0', owner => 'test') from generate_series(1, 6) as n")
+    yield
+    storage.unlink()
+    (FOLDER / "away").rename(storage)
+
+
+def leases_lost(web, worker, scheduler):
+    worker.send(signal.SIGSTOP)
+    time.sleep(8)
+    worker.send(signal.SIGCONT)
+    yield
+
+
+def schedule_late(web, worker, scheduler):
+    sql("select errand.schedule_put('test', '* * * * *', 'noop', payload => '{\"padding\": 1}')")
+    # The jobs of the schedule are refused, and the reason is on record.
+    sql("update errand.schedule set max_lateness = interval '1 second' where name = 'test'")
+    scheduler.stop()
+    yield
+    scheduler.start()
+    sql("select errand.schedule_drop('test')")
+
+
+def ticks_late(web, worker, scheduler):
+    sql("select errand.schedule_put('often', 'every 2 s', 'noop', missed => 'all')")
+    time.sleep(4)
+    # For less than the window of the rule, which would not see a counter that was not scraped for longer.
+    scheduler.send(signal.SIGSTOP)
+    time.sleep(7)
+    scheduler.send(signal.SIGCONT)
+    yield
+    sql("select errand.schedule_drop('often')")
+
+
+def vacuum_held_back(web, worker, scheduler):
+    holder = snapshot()
+    sql("create procedure public.burn() language plpgsql as $$ begin for n in 1..1050000 loop "
+        "set local synchronous_commit = off; perform pg_current_xact_id(); commit; end loop; end $$")
+    sql("call public.burn()")
+    sql("drop procedure public.burn()")
+    yield
+    release(holder)
+
+
+def photos_failing(web, worker, scheduler):
+    # A deployment without a working errand-image beside errand.
+    program = BINARIES / "errand-image"
+    kept = FOLDER / "errand-image"
+    shutil.copy(program, kept)
+    replace(program, Path("/bin/false"))
+    photos(20, "fails")
+    yield
+    replace(program, kept)
+    photos(20, "fits")
+
+
+def push_without_credentials(web, worker, scheduler):
+    sql("select devices.register('user-1', 'apns', repeat('ab', 32))")
+    sql("select notify.send('user-1', 'Ada', 'A new moment') from generate_series(1, 6)")
+    yield
+    worker.stop()
+    worker.start(ERRAND_PUSH="log")
+    sql("select errand.dependency_close('apns')")
+
+
+def table_bloated(web, worker, scheduler):
+    sql("alter system set autovacuum = off")
+    sql("select pg_reload_conf()")
+    sql("select count(*) from errand.enqueue_many("
+        "(select jsonb_agg(jsonb_build_object('kind', 'noop', 'queue', 'bulk')) from generate_series(1, 40000)))")
+    # Otherwise whoever reads the table prunes its pages.
+    holder = snapshot()
+    for _ in range(4):
+        sql("update errand.job set priority = priority where queue = 'bulk'")
+    sql("select pg_stat_force_next_flush()")
+    yield
+    release(holder)
+    sql("vacuum errand.job")
+    sql("alter system reset autovacuum")
+    sql("select pg_reload_conf()")
+    sql("select errand.cancel_where('{\"queue\": \"bulk\"}', reason => 'test', dry_run => false)")
+
+
+def memory_high(web, worker, scheduler):
+    worker.stop()
+    worker.start(ERRAND_QUEUES="default=800")
+    sql("select errand.enqueue('noop', jsonb_build_object('sleep_ms', 120000, 'output', repeat(md5(n::text), 8000)))"
+        " from generate_series(1, 800) as n")
+    yield
+    worker.stop()
+    sql("select errand.cancel_where('{\"queue\": \"default\"}', reason => 'test', dry_run => false)")
+    worker.start()
+
+
+def snapshot():
+    """A session that holds a snapshot."""
+    holder = subprocess.Popen(["psql", URL, "-Xq"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+    holder.stdin.write("begin isolation level repeatable read; select 1;\n")
+    holder.stdin.flush()
+    time.sleep(1)
+    return holder
+
+
+def release(holder):
+    """Ends a session."""
+    holder.stdin.close()
+    holder.wait(20)
+
+
+def replace(program, by):
+    """Another file under the name, since a running program can't be written to."""
+    copy = program.with_suffix(".new")
+    shutil.copy(by, copy)
+    copy.rename(program)
+
+
+def photos(count, folder):
+    """Submits photos that phones could have sent."""
+    for number in range(count):
+        key = f"{folder}/{number}.png"
+        path = FOLDER / "photo.png"
+        if not path.exists():
+            subprocess.run(["vips", "gaussnoise", path, "64", "48"], check=True)
+        sql(f"select media.submit_upload('{key}', decode('{path.read_bytes().hex()}', 'hex'), owner => 'test')")
+        sql(f"select media.submit('{key}')")
+
+
+def wait(condition):
+    """Waits until the query is true, for 30 s at most."""
+    deadline = time.monotonic() + 30
+    while sql(condition) != "t":
+        if time.monotonic() > deadline:
+            raise RuntimeError(f"not within 30 s: {condition}")
+        time.sleep(0.2)
+
+
+FAULTS = {
+    "ErrandScrapeFailing": scrape_failing, "ErrandNoMetrics": no_metrics, "ErrandStatusDown": status_down,
+    "ErrandNoWorker": no_worker, "ErrandQueueUnserved": queue_unserved, "ErrandNoScheduler": no_scheduler,
+    "ErrandJobsLate": jobs_late, "ErrandJobsFailing": jobs_failing, "ErrandJobsStuck": jobs_stuck,
+    "ErrandDependencyDown": dependency_down, "ErrandLeasesLost": leases_lost, "ErrandScheduleLate": schedule_late,
+    "ErrandTicksLate": ticks_late, "ErrandVacuumHeldBack": vacuum_held_back, "ErrandPhotosFailing": photos_failing,
+    "ErrandPushWithoutCredentials": push_without_credentials, "ErrandTableBloated": table_bloated,
+    "ErrandMemoryHigh": memory_high,
+}
