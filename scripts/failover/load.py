@@ -8,6 +8,8 @@ import time
 
 import psycopg2
 
+# psycopg2 raises SystemError if a server ends a session in the middle of a reply.
+LOST = (psycopg2.Error, SystemError)
 ENQUEUE = """
     select errand.enqueue_payloads_v1('noop', array(
         select jsonb_build_object('key', key) || %s::jsonb from generate_series(%s, %s) as key), %s)
@@ -43,7 +45,7 @@ class Enqueuer(threading.Thread):
                     cursor.execute("set statement_timeout = '5s'") if first % 1000 == 0 else None
                     cursor.execute(ENQUEUE, (self.payload, first, last, self.queue))
                 self.acknowledged.append((first, last, time.time()))
-            except psycopg2.Error:
+            except LOST:
                 if connection is not None:
                     self.unknown.append((first, last))
                     connection.close()
@@ -73,7 +75,7 @@ class Prober(threading.Thread):
                     cursor.execute("select pg_logical_emit_message(true, 'probe', '')")
                 self.note(goes_on)
                 goes_on = True
-            except psycopg2.Error:
+            except LOST:
                 goes_on = False
                 if connection is not None and connection.closed:
                     connection = None
@@ -107,7 +109,7 @@ class Observer(threading.Thread):
                     cursor.execute("select pg_is_in_recovery()")
                     if not cursor.fetchone()[0]:
                         mark = self.read(cursor, mark)
-            except psycopg2.Error:
+            except LOST:
                 connection = None
 
     def read(self, cursor, mark):
