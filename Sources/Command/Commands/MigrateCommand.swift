@@ -11,6 +11,10 @@ struct MigrateCommand: AsyncParsableCommand {
 
             Applies missing migrations, then functions and views whose text has changed. Workers \
             may run meanwhile: a step that doesn't get its lock within 0.5 s is retried. Concurrent runs are safe.
+
+            errand migrate --cell 3
+
+            makes a new database cell 3 of several, so that its job ids are not those of other cells.
             """)
 
     @Flag(help: "Show what would be applied, and change nothing.")
@@ -22,7 +26,13 @@ struct MigrateCommand: AsyncParsableCommand {
     @Flag(help: "Print the SQL of all scripts, in order; no database is needed.")
     var print = false
 
+    @Option(help: "Which cell of several this database is, 0 to 1023. It is set once, before the first job.")
+    var cell: Int?
+
     func validate() throws {
+        guard cell == nil || !(dryRun || status || print) else {
+            throw ValidationError("--cell: expected without --dry-run, --status and --print, which change nothing")
+        }
         guard [dryRun, status, print].count(where: \.self) <= 1 else {
             throw ValidationError("--dry-run, --status, --print: expected at most one of them")
         }
@@ -70,6 +80,11 @@ struct MigrateCommand: AsyncParsableCommand {
         let scripts = steps.count { if case .script = $0 { true } else { false } }
         if scripts > 0 { Swift.print("applied \(scripts) functions and views") }
         if steps.isEmpty { Swift.print("up to date") }
+        if let cell {
+            let isNew = try await connection.query(Statement("select errand.set_cell($1::int)", [cell])).scalar(
+                Bool.self)
+            Swift.print(isNew ? "this database is cell \(cell) now" : "this database is cell \(cell)")
+        }
         if let original = try await connection.query("select errand.copy_of()").scalar(String?.self) {
             writeError("warning: \(StartObstacle.copy(of: original))")
         }

@@ -86,6 +86,9 @@ import Testing
         function errand.bulk_stop: ops
         function errand.cancel: ops
         function errand.cancel_where: ops
+        function errand.cell: enqueuer monitor ops worker
+        function errand.cell_load_v1: monitor ops worker
+        function errand.cell_of: enqueuer monitor ops worker
         function errand.compare_errors: monitor ops
         function errand.compare_kinds: monitor ops
         function errand.copy_of: monitor ops worker
@@ -105,6 +108,7 @@ import Testing
         function errand.horizon: monitor ops
         function errand.kind_times: monitor ops
         function errand.metrics: monitor ops worker
+        function errand.moved_to_v1: monitor ops worker
         function errand.next_ticks: monitor ops
         function errand.pause: ops
         function errand.pause_kind: ops
@@ -130,6 +134,7 @@ import Testing
         function errand.set_rate: ops
         function errand.set_retention: ops
         function errand.state_of: monitor ops
+        function errand.taken_keys_v1: enqueuer ops worker
         function errand.undrain_worker: ops
         function events.add_photo: enqueuer ops
         function events.archive: enqueuer ops

@@ -203,15 +203,18 @@ create table errand.home (
     database_oid oid not null,
     adopted_at timestamptz not null default now(),
     is_only boolean not null default true,
+    cell smallint not null default 0,
     database_name text not null,
     constraint home_pkey primary key (is_only),
-    constraint home_is_only check (is_only)
+    constraint home_is_only check (is_only),
+    constraint home_cell check (cell between 0 and 1023)
 );
 comment on table errand.home is 'One row: the database of this queue. In any other database the queue is a copy';
 comment on column errand.home.system_identifier is 'its cluster, as pg_control_system() shows it';
 comment on column errand.home.database_oid is 'its oid in pg_database';
 comment on column errand.home.adopted_at is 'when the schema was created, or errand.adopt was called';
 comment on column errand.home.is_only is 'true: allows one row';
+comment on column errand.home.cell is 'which cell it is: errand.cell';
 comment on column errand.home.database_name is 'its name in pg_database';
 
 insert into errand.home (system_identifier, database_oid, database_name)
@@ -226,3 +229,82 @@ create table errand.app (
 );
 comment on table errand.app is 'The installed apps, each with a schema of its own';
 comment on column errand.app.name is 'name of the app and of its schema';
+
+create type errand.moving_job as (
+    id bigint,
+    created_at timestamptz,
+    run_at timestamptz,
+    not_after timestamptz,
+    priority smallint,
+    attempt smallint,
+    max_attempts smallint,
+    crashes smallint,
+    payload_bytes int,
+    is_due boolean,
+    queue text,
+    kind text,
+    payload jsonb,
+    attempts jsonb,
+    guard text,
+    tags text[],
+    traceparent text
+);
+comment on type errand.moving_job is
+    'A waiting job on its way to another cell: the columns of errand.job that go along';
+comment on column errand.moving_job.id is 'the job''s id';
+comment on column errand.moving_job.created_at is 'when it was enqueued';
+comment on column errand.moving_job.run_at is 'the earliest time of its start';
+comment on column errand.moving_job.not_after is 'the latest time of its start';
+comment on column errand.moving_job.priority is '1 (first) to 4 (last)';
+comment on column errand.moving_job.attempt is 'number of attempts so far';
+comment on column errand.moving_job.max_attempts is 'number of attempts';
+comment on column errand.moving_job.crashes is 'number of crashes of a worker in a row in which it was running';
+comment on column errand.moving_job.payload_bytes is 'length of the payload as text, if it is over 2 KB';
+comment on column errand.moving_job.is_due is 'whether it was available or parked, and not scheduled';
+comment on column errand.moving_job.queue is 'its queue';
+comment on column errand.moving_job.kind is 'its kind';
+comment on column errand.moving_job.payload is 'the handler''s argument';
+comment on column errand.moving_job.attempts is 'attempts that did not succeed';
+comment on column errand.moving_job.guard is 'its guard';
+comment on column errand.moving_job.tags is 'words to find it by';
+comment on column errand.moving_job.traceparent is 'the W3C trace context of its enqueue';
+
+-- Jobs on their way to another cell, a row a batch: they are nowhere else until the other cell has them.
+create table errand.outgoing (
+    taken_at timestamptz not null default now(),
+    move uuid not null,
+    batch int not null,
+    to_cell smallint not null,
+    jobs errand.moving_job[] not null,
+    constraint outgoing_pkey primary key (move, batch)
+);
+comment on table errand.outgoing is 'Jobs on their way to another cell, a row a batch: errand cells move';
+comment on column errand.outgoing.taken_at is 'when they left errand.job';
+comment on column errand.outgoing.move is 'the move';
+comment on column errand.outgoing.batch is 'the batch''s number in the move';
+comment on column errand.outgoing.to_cell is 'the cell that gets them';
+comment on column errand.outgoing.jobs is 'the jobs';
+
+create table errand.incoming (
+    done_at timestamptz not null default now(),
+    move uuid not null,
+    batch int not null,
+    constraint incoming_pkey primary key (move, batch)
+);
+create index incoming_done_at_index on errand.incoming (done_at);
+comment on table errand.incoming is 'Batches of jobs that came from other cells, for a year: a second one is ignored';
+comment on column errand.incoming.done_at is 'when they arrived';
+comment on column errand.incoming.move is 'the move';
+comment on column errand.incoming.batch is 'the batch''s number in the move';
+
+create table errand.moved_job (
+    job_id bigint not null,
+    moved_on date not null default current_date,
+    to_cell smallint not null,
+    constraint moved_job_pkey primary key (job_id)
+);
+create index moved_job_moved_on_index on errand.moved_job (moved_on);
+comment on table errand.moved_job is 'Jobs that another cell has now: the front asks for them by their ids';
+comment on column errand.moved_job.job_id is 'the job';
+comment on column errand.moved_job.moved_on is 'the day of its move';
+comment on column errand.moved_job.to_cell is 'the cell that has it';

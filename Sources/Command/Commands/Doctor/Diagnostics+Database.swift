@@ -106,7 +106,10 @@ extension Diagnostics {
     private func checkHome(_ connection: Connection) async -> Finding {
         do {
             let original = try await connection.query("select errand.copy_of()").scalar(String?.self)
-            guard let original else { return .ok("home", "this database is no copy of another") }
+            guard let original else {
+                let cell = try await connection.query("select errand.cell()").scalar(Int.self)
+                return .ok("home", "this database is no copy of another; its job ids are those of cell \(cell)")
+            }
             return .fail(
                 "home", "nothing is claimed or scheduled here: this database is a copy of \(original)",
                 fix: "when the original runs no jobs any more: select errand.adopt('…')")

@@ -4,10 +4,10 @@
 -- Ended jobs with the usual retention (keep_history days) go with their day's partition and cost nothing here. Jobs of
 -- kinds with a shorter retention (errand.retentions) are searched in the whole history, and their payloads in
 -- errand.payload go with them. Failed jobs stay for keep_failed days, or for their kind's retention. Failures of jobs
--- that were retried or discarded stay for keep_history days (the newest 5,000), actions of operators and bulk actions
--- for a year. Totals of completed attempts stay for a year,
--- or for 90 days if the queue is not their kind's. Dependencies that are up and unused stay for 30 days after their
--- last failure. The marks of workers that have left stay for keep_history days (the newest 100).
+-- that were retried or discarded stay for keep_history days (the newest 5,000), actions of operators, bulk actions and
+-- where jobs were moved for a year. Totals of completed attempts stay for a year, or for 90 days if the queue is not
+-- their kind's. Dependencies that are up and unused stay for 30 days after their last failure. The marks of workers
+-- that have left stay for keep_history days (the newest 100).
 --
 -- What another session has locked stays until the next call. Raises ER422 for less than a day.
 create or replace function errand.prune_v1(keep_history int default 7, keep_failed int default 30) returns int
@@ -148,6 +148,13 @@ begin
     delete from errand.bulk where ended_at < now() - interval '1 year';
     get diagnostics removed = row_count;
     total := total + removed;
+    delete from errand.moved_job
+    where job_id = any (array(
+        select job_id from errand.moved_job where moved_on < current_date - 365 order by moved_on limit 10000));
+    get diagnostics removed = row_count;
+    total := total + removed;
+    most := greatest(most, removed);
+    delete from errand.incoming where done_at < now() - interval '1 year';
     delete from errand.finished_total
     where ctid = any (array(
         select old.ctid

@@ -13,7 +13,9 @@ begin
     limit 1;
     if not found then
         code := 'unknown';
-        detail := format('there is no job %s (any more)', coalesce(explain_ended.job_id::text, 'null'));
+        detail := format('there is no job %s (any more)', coalesce(explain_ended.job_id::text, 'null'))
+            || coalesce('; it was moved to cell ' || (
+                select to_cell from errand.moved_job where moved_job.job_id = explain_ended.job_id), '');
         hint := 'Ended jobs stay for 7 days, failed ones for 30; errand.audit has the actions on it.';
         return next;
         return;

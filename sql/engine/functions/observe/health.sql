@@ -40,6 +40,19 @@ begin
             then 'when the original runs no jobs any more: select errand.adopt(''…'')' end
     union all
     select
+        'cell', coalesce(pg_sequence_last_value('errand.job_id_seq') & 8796093022207, 0) < 8000000000000,
+        format('cell %s; %s of its 8796093022207 job ids are used', errand.cell(),
+            coalesce(pg_sequence_last_value('errand.job_id_seq') & 8796093022207, 0)),
+        case when pg_sequence_last_value('errand.job_id_seq') & 8796093022207 >= 8000000000000
+            then 'let a new cell take its place' end
+    union all
+    select
+        'moves', count(*) = 0, format('%s batches of jobs are on their way to another cell', count(*)),
+        case when count(*) > 0 then 'call `errand cells move` again: it goes on where it stopped' end
+    from errand.outgoing
+    where taken_at < now() - interval '1 minute'
+    union all
+    select
         'overdue', count(*) = 0,
         coalesce(errand.first_names(array_agg(what || ' ' || name order by late_by desc, name)), 'nothing'),
         case when count(*) > 0 then 'select * from errand.overdue' end

@@ -25,6 +25,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         ('health', 'is anything wrong, and what is the fix?', 'health overdue stuck metrics maintenance_status'),
         ('retention', 'what the tables take, and what keeps vacuum from them',
             'retention_status set_retention table_health horizon_blockers maintenance_status'),
+        ('cells', 'which database of several this is', 'cell cell_of'),
         ('backups', 'copies of the database', 'copy_of adopt'),
         ('upgrades', 'the versions of the schema', 'schema_version migration script upgrade app'),
         ('help', 'this help', 'help')

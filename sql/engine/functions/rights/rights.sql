@@ -9,9 +9,11 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     with listed(role, what, names) as (
         values
             ('errand_enqueuer', 'function',
-                'errand.enqueue errand.enqueue_many errand.enqueue_payloads_v1 errand.schema_version errand.help'),
+                'errand.enqueue errand.enqueue_many errand.enqueue_payloads_v1 errand.schema_version errand.help '
+                'errand.cell errand.cell_of errand.taken_keys_v1'),
             ('errand_worker', 'function',
-                'errand.enqueue errand.enqueue_many errand.metrics errand.schema_version errand.copy_of'),
+                'errand.enqueue errand.enqueue_many errand.metrics errand.schema_version errand.copy_of errand.cell '
+                'errand.cell_of'),
             ('errand_worker', 'view',
                 'errand.migration errand.script errand.upgrade errand.app'),
             ('errand_ops', 'function',
@@ -25,7 +27,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.schedule_run_now errand.schedule_preview errand.dependency_open errand.dependency_close '
                 'errand.set_limit errand.set_rate errand.health errand.metrics errand.horizon errand.queue_names '
                 'errand.next_ticks errand.schema_version errand.sees_content errand.state_of errand.adopt '
-                'errand.copy_of'),
+                'errand.copy_of errand.cell errand.cell_of errand.taken_keys_v1 errand.moved_to_v1 '
+                'errand.cell_load_v1'),
             ('errand_ops', 'view',
                 'errand.job_status errand.running_jobs errand.queue_status errand.kind_status errand.worker_status '
                 'errand.job_progress '
@@ -37,7 +40,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.explain errand.kind_times errand.compare_kinds errand.compare_errors errand.enqueue_rates '
                 'errand.queue_rates errand.retentions errand.help errand.schedule_preview errand.health '
                 'errand.metrics errand.horizon errand.queue_names errand.next_ticks errand.schema_version '
-                'errand.sees_content errand.state_of errand.copy_of'),
+                'errand.sees_content errand.state_of errand.copy_of errand.cell errand.cell_of '
+                'errand.moved_to_v1 errand.cell_load_v1'),
             ('errand_monitor', 'view',
                 'errand.job_status errand.running_jobs errand.job_progress errand.queue_status errand.kind_status '
                 'errand.worker_status '

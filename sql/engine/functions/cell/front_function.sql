@@ -1,0 +1,107 @@
+-- front_function: for errand.front_script: returns the statements that make a function of the front by its rule:
+-- PL/Proxy functions in errand_front, and the function itself, with its comment and rights.
+create or replace function errand.front_function(routine oid, rule text, detail text) returns setof text
+language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    name constant text := (select proname from pg_proc where oid = routine);
+    is_set constant boolean := (select proretset from pg_proc where oid = routine);
+    result constant text := pg_get_function_result(routine);
+    identity constant text := format('errand.%I(%s)', name, oidvectortypes(
+        (select proargtypes from pg_proc where oid = routine)));
+    -- A remote result is read as rows. Nothing (void) is read as text.
+    type constant text := case when result = 'void' then 'text' else regexp_replace(result, '^SETOF ', '') end;
+    columns constant text := case
+        when result like 'TABLE(%' then regexp_replace(result, '^TABLE\((.*)\)$', '\1') else 'value ' || type end;
+    -- The arguments with their names and types, and as parameters from the first or the second number on.
+    given constant text[] := array(
+        select format('%I %s', argument, format_type(types.type, null))
+        from pg_proc
+        cross join lateral unnest(proargnames[1:pronargs], proargtypes::oid[]) with ordinality
+            as types(argument, type, index)
+        where oid = routine
+        order by types.index);
+    first constant text := coalesce((select string_agg('$' || i, ', ' order by i)
+        from generate_series(1, cardinality(given)) as i), '');
+    second constant text := coalesce((select string_agg('$' || i + 1, ', ' order by i)
+        from generate_series(1, cardinality(given)) as i), '');
+    remote text := case
+        when result like 'TABLE(%' then 'select called.* from errand.%I(%s) as called'
+        else 'select (errand.%I(%s))::' || type || ' as value'
+    end;
+    body text;
+    helper text;
+begin
+    if rule = 'own' then
+        return;
+    elsif rule = 'copy' then
+        return next pg_get_functiondef(routine);
+    elsif rule = 'ids' then
+        helper := format('%I(%s)', name || '_split', array_to_string(array['places int[]'] || given, ', '));
+        return next format(
+            'create or replace function errand_front.%s returns %s language plproxy as %L', helper,
+            'table (' || columns || ')',
+            format(E'cluster ''errand_cells''; split places, %I; run on places;\n%s;',
+                split_part(given[1], ' ', 1), format(remote, name, second)));
+        body := format('select * from errand_front.%I(errand_front.places_of_ids($1), %s)', name || '_split', first);
+    elsif rule = 'all' then
+        helper := format('%I(%s)', name || '_on_all', array_to_string(given, ', '));
+        return next format(
+            'create or replace function errand_front.%s returns table (cell int, %s) language plproxy as %L', helper,
+            columns, format(E'cluster ''errand_cells''; run on all;\n%s;',
+                regexp_replace(format(remote, name, first), '^select', 'select errand.cell(),')));
+        body := format('select %s from errand_front.%I(%s) as of_cell',
+            case detail
+                when 'nothing' then 'null::void'
+                when 'rows' then (
+                    select string_agg('of_cell.' || quote_ident(argument), ', ' order by index)
+                    from pg_proc
+                    cross join lateral unnest(proargnames, proargmodes) with ordinality as out(argument, mode, index)
+                    where oid = routine and mode = 't')
+                else detail
+            end,
+            name || '_on_all', first) || case when detail = 'nothing' then ' limit 1' else '' end;
+    else
+        helper := format('%I(%s)', name || '_at', array_to_string(array['place int'] || given, ', '));
+        return next format(
+            'create or replace function errand_front.%s returns %s%s language plproxy as %L', helper,
+            case when is_set and result not like 'TABLE(%' then 'setof ' else '' end,
+            case when result like 'TABLE(%' then 'table (' || columns || ')' else type end,
+            format(E'cluster ''errand_cells''; run on place;\n%s;', format(remote, name, second)));
+        body := format('select %s errand_front.%I(%s)',
+            case when result = 'void' then 'null::void from' else '* from' end, name || '_at',
+            concat_ws(', ', case rule
+                when 'key' then (
+                    select format('errand_front.route(%s)', string_agg(coalesce('$' || array_position(
+                        proargnames[1:pronargs], wanted), 'null'), ', ' order by index))
+                    from pg_proc
+                    cross join lateral unnest('{unique_key,limit_key,tags}'::text[]) with ordinality
+                        as needed(wanted, index)
+                    where oid = routine)
+                when 'any' then 'errand_front.route(null, null, null)'
+                when 'many' then '$1'
+                when 'id' then '(errand_front.places_of_ids(array[$1]))[1]'
+                when 'schedule' then 'errand_front.place_of_schedule($1)'
+                when 'cell' then 'errand_front.chosen_place()'
+            end, nullif(first, '')));
+        if rule = 'many' then
+            body := 'select * from errand_front.enqueue_parts($1)';
+        end if;
+    end if;
+    if rule <> 'copy' then
+        return next format(
+            E'create or replace function errand.%I(%s) returns %s\nlanguage sql set search_path = pg_catalog, pg_temp\n'
+            'as %L',
+            name, pg_get_function_arguments(routine), result, body);
+        return next format('revoke execute on function errand_front.%I from public', split_part(helper, '(', 1));
+    end if;
+    return next format('comment on function %s is %L', identity, obj_description(routine, 'pg_proc'));
+    return next format('revoke execute on function %s from public', identity);
+    return query
+    select format('grant execute on function %s to %I', target, given.role)
+    from errand.rights() as given
+    cross join lateral unnest(array[identity, 'errand_front.' || quote_ident(split_part(helper, '(', 1))]) as target
+    where given.object = 'errand.' || name and given.what = 'function' and target is not null;
+end
+$$;
+comment on function errand.front_function(oid, text, text) is
+    'For errand.front_script: returns the statements that make a function of the front';

@@ -1,0 +1,37 @@
+-- move_in_v1: the second step of a move: inserts a batch of another cell's jobs, with their ids. Returns whether it
+-- did: a batch that is there already changes nothing.
+--
+-- A job gets the last position of its queue. Parked ones wait for their turn again: their limits and dependencies are
+-- those of this cell.
+create or replace function errand.move_in_v1(move uuid, batch int, jobs errand.moving_job[]) returns boolean
+language plpgsql security definer
+set search_path = pg_catalog, errand, pg_temp
+set jit = off
+as $$
+#variable_conflict use_column
+begin
+    -- The transaction id comes before the positions: see errand.requeue.
+    perform pg_current_xact_id();
+    insert into errand.incoming (move, batch)
+    values (move_in_v1.move, move_in_v1.batch)
+    on conflict do nothing;
+    if not found then
+        return false;
+    end if;
+    insert into errand.job (
+        id, queue_position, created_at, run_at, not_after, priority, attempt, max_attempts, crashes, payload_bytes,
+        state, queue, kind, payload, attempts, guard, tags, traceparent)
+    select
+        id, case when is_due then nextval('errand.job_position') end, created_at, run_at, not_after, priority, attempt,
+        max_attempts, crashes, payload_bytes, case when is_due then 'available' else 'scheduled' end, queue, kind,
+        payload, attempts, guard, tags, traceparent
+    from unnest(jobs);
+    -- Jobs that come back.
+    delete from errand.moved_job
+    where job_id = any (array(select id from unnest(jobs)))
+        and exists (select from errand.moved_job);
+    return true;
+end
+$$;
+comment on function errand.move_in_v1(uuid, int, errand.moving_job[]) is
+    'The second step of a move: inserts a batch of another cell''s jobs, once';

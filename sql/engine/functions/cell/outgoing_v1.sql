@@ -1,0 +1,7 @@
+-- outgoing_v1: returns the first batch of jobs that left this cell and whose arrival is not confirmed.
+create or replace function errand.outgoing_v1() returns table (move uuid, batch int, to_cell int, jobs text)
+language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
+    select move, batch, to_cell::int, jobs::text from errand.outgoing order by taken_at, move, batch limit 1
+$$;
+comment on function errand.outgoing_v1() is
+    'Returns the first batch of jobs that left this cell and whose arrival is not confirmed';
