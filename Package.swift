@@ -68,6 +68,9 @@ let package = Package(
             name: "EngineSchema", dependencies: ["Postgres"], path: "sql/engine", swiftSettings: strict,
             plugins: ["EmbedSQLPlugin"]),
         .target(
+            name: "FrontSchema", dependencies: ["Postgres"], path: "sql/front", swiftSettings: strict,
+            plugins: ["EmbedSQLPlugin"]),
+        .target(
             name: "AppSchemas", dependencies: ["Postgres"], path: "sql/apps", swiftSettings: strict,
             plugins: ["EmbedSQLPlugin"]),
 
@@ -191,8 +194,7 @@ let package = Package(
             name: "Command",
             dependencies: [
                 "AppSchemas", "CProcess", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage",
-                "Jobs",
-                "Outbound", "Postgres", "TraceExport", "Web",
+                "FrontSchema", "Jobs", "Outbound", "Postgres", "TraceExport", "Web",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -206,7 +208,8 @@ let package = Package(
         .testTarget(name: "WaitingTests", dependencies: ["Waiting"], swiftSettings: strict),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "ErrandTestKit"], swiftSettings: strict),
         .testTarget(
-            name: "SchemaTests", dependencies: ["AppSchemas", "EmbedSQL", "EngineSchema", "ErrandTestKit", "Postgres"],
+            name: "SchemaTests",
+            dependencies: ["AppSchemas", "EmbedSQL", "EngineSchema", "ErrandTestKit", "FrontSchema", "Postgres"],
             swiftSettings: strict),
         .testTarget(
             name: "ErrandImagesTests",

@@ -3,7 +3,7 @@
 #
 #   build      compilers and libraries
 #   database   PostgreSQL's server and client programs
-#   test       programs with which the tests make pictures and connections
+#   test       PL/Proxy, and programs with which the tests make pictures and connections
 #   s3         installers of the S3 servers of the tests
 #   demo       photos to show
 #   bench      installers of the benchmark's other queues, a compiler of its C baseline, photos, and tools for them
@@ -19,6 +19,10 @@ for group in "$@"; do
         build) packages+=(pkg-config libarchive-dev libpng-dev libpq-dev libqrencode-dev libvips-dev) ;;
         database) packages+=(postgresql) ;;
         test)
+            # PL/Proxy for the server that is there, or for the one that `postgresql` installs.
+            server=$(printf '%s\n' /usr/lib/postgresql/*/bin | sort -V | tail -1)
+            [ -x "$server" ] || server=$(apt-cache depends postgresql 2> /dev/null | grep -o '[0-9]*$' || true)
+            packages+=("postgresql-$(grep -o '[0-9]\+' <<< "$server" | head -1)-plproxy")
             packages+=(pgbouncer imagemagick libvips-tools libimage-exiftool-perl libheif-examples webp mate-backgrounds)
             packages+=(fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji zbar-tools librsvg2-bin) ;;
         s3) packages+=(python3 python3-venv openssl) ;;

@@ -20,14 +20,17 @@ struct Environment: Sendable {
     }
 
     /// How to reach the database.
-    func database() throws -> PostgresConfiguration {
-        let url = try settings.value(.databaseURL) { $0 }
+    func database() throws -> PostgresConfiguration { try database(.databaseURL) }
+
+    /// How to reach the database whose URL is that setting.
+    func database(_ setting: Setting) throws -> PostgresConfiguration {
+        let url = try settings.value(setting) { $0 }
         do {
             var configuration = try PostgresConfiguration(url: url)
             configuration.applicationName = "errand"
             return configuration
         } catch {
-            throw ConfigurationError("DATABASE_URL: \(error.detail)" + (error.hint.map { " (\($0))" } ?? ""))
+            throw ConfigurationError("\(setting.variable): \(error.detail)" + (error.hint.map { " (\($0))" } ?? ""))
         }
     }
 
@@ -44,9 +47,10 @@ struct Environment: Sendable {
     ///
     /// - Parameter needsSchema: whether to throw before `body` if the database doesn't have this program's schema.
     func withConnection<T: Sendable>(
-        statementTimeout: Duration? = .seconds(30), needsSchema: Bool = true, _ body: (Connection) async throws -> T
+        to setting: Setting = .databaseURL, statementTimeout: Duration? = .seconds(30), needsSchema: Bool = true,
+        _ body: (Connection) async throws -> T
     ) async throws -> T {
-        var configuration = try database()
+        var configuration = try database(setting)
         configuration.statementTimeout = statementTimeout
         let connection = try await Connection.connect(configuration, logger: logger)
         do {

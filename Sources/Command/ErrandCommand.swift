@@ -28,7 +28,10 @@ struct ErrandCommand: AsyncParsableCommand {
         groupedSubcommands: [
             CommandGroup(
                 name: "Setup",
-                subcommands: [MigrateCommand.self, StorageCommand.self, DoctorCommand.self, ConfigCommand.self]),
+                subcommands: [
+                    MigrateCommand.self, StorageCommand.self, CellsCommand.self, DoctorCommand.self,
+                    ConfigCommand.self,
+                ]),
             CommandGroup(
                 name: "Service",
                 subcommands: [RunCommand.self, WorkerCommand.self, SchedulerCommand.self, WebCommand.self]),

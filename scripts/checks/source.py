@@ -19,6 +19,7 @@ MODULES = {
     "Sources/Postgres": {"CLibpq", "Waiting"},
     "sql/engine": {"Postgres"},
     "sql/apps": {"Postgres"},
+    "sql/front": {"Postgres"},
     "Sources/EmbedSQL": set(),
     "Sources/EmbedSQLPlugin": set(),
     "Sources/ErrandImages": {"CPNG", "CQREncode", "Waiting"},
@@ -33,13 +34,13 @@ MODULES = {
     "Sources/ErrandTestKit": {"AppSchemas", "EngineSchema", "Errand", "Postgres", "Waiting"},
     "jobs": {"Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
     "Sources/Command": {
-        "AppSchemas", "CProcess", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Jobs",
-        "Outbound", "Postgres", "TraceExport", "Web"},
+        "AppSchemas", "CProcess", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "FrontSchema",
+        "Jobs", "Outbound", "Postgres", "TraceExport", "Web"},
 }
 OURS = {
     "AppSchemas", "Archives", "CArchive", "CLibpq", "CPNG", "CProcess", "CQREncode", "CSandbox", "CVips", "CVipsSystem",
     "Command", "EmbedSQL", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit",
-    "ImageProcess", "Jobs", "Outbound", "Postgres", "TraceExport", "Waiting", "Web"}
+    "FrontSchema", "ImageProcess", "Jobs", "Outbound", "Postgres", "TraceExport", "Waiting", "Web"}
 
 # The folders of the engine, lowest first, each with the folders below it that it may use.
 ENGINE = Path("Sources/Errand")
@@ -246,7 +247,7 @@ def objects():
             for number, what, schema, name in created:
                 yield path, number, f"creates the {what} {schema}.{name}: it needs a file of its own, {name}.sql"
             continue
-        schema = "errand" if path.parts[1] == "engine" else path.parts[2]
+        schema = {"engine": "errand", "front": "errand_front"}.get(path.parts[1], path.parts[2])
         if not created:
             yield path, 1, "creates no function or view"
         for number, what, its_schema, name in created:

@@ -39,6 +39,11 @@ extension Setting {
         "the database with the queue"
     ) { _ in true }
     // Checked where it is used.
+    static let cellURL = Setting(
+        "errand.cell.url", "ERRAND_CELL_URL", nil, expected: "postgresql://user@host:5432/database", isSecret: true,
+        "the cell that `errand cells front`, `add` and `login` are about; DATABASE_URL is the front then"
+    ) { _ in true }
+    // Checked where it is used.
     static let apps = Setting(
         "errand.apps", "ERRAND_APPS", "all", expected: "all, none, or apps with commas between, such as media,pairing",
         "apps that `errand migrate` installs beside the queue, and whose jobs and schedules run"
@@ -176,7 +181,7 @@ extension Setting {
     ) { !$0.isEmpty }
 
     static let all = [
-        databaseURL, apps, queues, pollInterval, listen, lease, heartbeatInterval, grace, memory, connections,
+        databaseURL, cellURL, apps, queues, pollInterval, listen, lease, heartbeatInterval, grace, memory, connections,
         claimConnections,
         storage,
         storageURL, storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID,

@@ -82,6 +82,24 @@ public struct PostgresConfiguration: Sendable {
 
     public var database: String { settings["dbname"] ?? "" }
 
+    package var user: String? { settings["user"] }
+
+    package var password: String? { settings["password"] }
+
+    /// The address as libpq's `keyword='value'` pairs without user and password, for a server that connects for others.
+    /// A host that doesn't answer within 3 s counts as down.
+    package var address: String {
+        let secret: Set = ["user", "password", "passfile", "sslpassword", "options"]
+        return settings.filter { !secret.contains($0.key) }
+            .merging(["connect_timeout": "3"]) { given, _ in given }
+            .sorted { $0.key < $1.key }
+            .map { name, value in
+                let escaped = value.replacing("\\", with: "\\\\").replacing("'", with: "\\'")
+                return "\(name)='\(escaped)'"
+            }
+            .joined(separator: " ")
+    }
+
     /// The same server and user, another database.
     package func with(database: String) -> PostgresConfiguration {
         var copy = settings

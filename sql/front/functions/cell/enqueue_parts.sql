@@ -1,0 +1,68 @@
+-- enqueue_parts: errand.enqueue_many of the front: enqueues each job on the cell of its routing key.
+--
+-- Jobs without a key all go to one cell. So a call without keys is all or none, as on a cell; with keys, the part of
+-- each cell is. Returns the rows in the order of the jobs.
+create or replace function errand_front.enqueue_parts(jobs jsonb)
+returns table (ordinal int, job_id bigint, inserted boolean, state text)
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+#variable_conflict use_column
+declare
+    anywhere constant int := errand_front.route(null, null, null);
+    places int[];
+    parts jsonb[];
+    ordinals jsonb;
+begin
+    -- The cell explains what is wrong with an argument that is no array of objects.
+    if jsonb_typeof(jobs) is distinct from 'array' or nullif(current_setting('errand.cell', true), '') is not null
+        or nullif(current_setting('errand.routing_key', true), '') is not null
+        or not jobs @? '$[*] ? (exists (@.unique_key) || exists (@.limit_key) || exists (@.tags))'
+        or jobs @? 'strict $[*] ? (@.type() != "object")'
+    then
+        return query
+        select added.ordinal, added.job_id, added.inserted, added.state
+        from errand_front.enqueue_split(array[anywhere], array[coalesce(jobs, 'null')]) as added
+        order by added.ordinal;
+        return;
+    end if;
+    if jobs @? '$[*].unique_key' then
+        perform pg_advisory_xact_lock_shared(hashtextextended('errand routes', 0));
+    end if;
+    with element as (
+        select value, ordinality,
+            coalesce(value ->> 'unique_key', value ->> 'limit_key', value #>> '{tags,0}') as key
+        from jsonb_array_elements(jobs) with ordinality
+    ),
+    placed as (
+        select
+            element.value, element.ordinality,
+            case
+                when element.key is null then anywhere
+                -- A key that is moving to another cell: errand_front.route knows where it is.
+                when slot.was is not null then errand_front.route(
+                    element.value ->> 'unique_key', element.value ->> 'limit_key',
+                    array[element.value #>> '{tags,0}'])
+                else cell.place
+            end as place
+        from element
+        left join errand_front.slot on slot.slot = hashtextextended(element.key, 0) & 1023
+        left join errand_front.cell on cell.cell = slot.cell
+        -- In the order in which all sessions lock keys.
+        order by element.key, element.ordinality
+    ),
+    part as (
+        select
+            place, jsonb_agg(value order by ordinality) as part,
+            jsonb_agg(ordinality order by ordinality) as ordinals
+        from placed
+        group by place
+    )
+    select array_agg(place), array_agg(part), jsonb_object_agg(place, part.ordinals) into places, parts, ordinals
+    from part;
+    return query
+    select (ordinals -> added.place::text ->> added.ordinal - 1)::int, added.job_id, added.inserted, added.state
+    from errand_front.enqueue_split(places, parts) as added
+    order by 1;
+end
+$$;
+comment on function errand_front.enqueue_parts(jsonb) is
+    'errand.enqueue_many of the front: enqueues each job on the cell of its routing key';

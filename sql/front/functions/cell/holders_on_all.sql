@@ -1,0 +1,11 @@
+-- holders_on_all: for errand_front.places_of_ids: returns which cells have jobs with these ids.
+create or replace function errand_front.holders_on_all(ids bigint[]) returns table (job_id bigint, cell int)
+language plproxy as $$
+    cluster 'errand_cells';
+    run on all;
+    select one.id as job_id, errand.cell() as cell
+    from unnest(ids) as one(id)
+    where errand.state_of(one.id) is not null;
+$$;
+comment on function errand_front.holders_on_all(bigint[]) is
+    'For errand_front.places_of_ids: returns which cells have jobs with these ids';

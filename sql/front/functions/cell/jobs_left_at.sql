@@ -1,0 +1,9 @@
+-- jobs_left_at: for errand_front.drop_cell: returns how many unfinished and failed jobs and schedules a cell has.
+create or replace function errand_front.jobs_left_at(place int) returns bigint
+language plproxy as $$
+    cluster 'errand_cells';
+    run on place;
+    select errand.jobs_left_v1();
+$$;
+comment on function errand_front.jobs_left_at(int) is
+    'For errand_front.drop_cell: returns how many unfinished and failed jobs and schedules a cell has';

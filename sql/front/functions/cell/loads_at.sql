@@ -1,0 +1,10 @@
+-- loads_at: for errand_front.loads: returns how loaded a cell is.
+create or replace function errand_front.loads_at(place int) returns table (
+    cell int, waiting bigint, running bigint, failed bigint, oldest_age interval, finished_5_min bigint, workers bigint,
+    connections bigint, bytes bigint)
+language plproxy as $$
+    cluster 'errand_cells';
+    run on place;
+    select errand.cell(), one.* from errand.cell_load_v1() as one;
+$$;
+comment on function errand_front.loads_at(int) is 'For errand_front.loads: returns how loaded a cell is';

@@ -1,0 +1,10 @@
+-- loads_on_all: for errand_front.loads: returns how loaded each cell is.
+create or replace function errand_front.loads_on_all() returns table (
+    cell int, waiting bigint, running bigint, failed bigint, oldest_age interval, finished_5_min bigint, workers bigint,
+    connections bigint, bytes bigint)
+language plproxy as $$
+    cluster 'errand_cells';
+    run on all;
+    select errand.cell(), one.* from errand.cell_load_v1() as one;
+$$;
+comment on function errand_front.loads_on_all() is 'For errand_front.loads: returns how loaded each cell is';

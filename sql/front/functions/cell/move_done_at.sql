@@ -1,0 +1,9 @@
+-- move_done_at: for errand_front.finish_moves: confirms to a cell that a batch of its jobs has arrived.
+create or replace function errand_front.move_done_at(place int, move uuid, batch int) returns boolean
+language plproxy as $$
+    cluster 'errand_cells';
+    run on place;
+    select errand.move_done_v1($2, $3);
+$$;
+comment on function errand_front.move_done_at(int, uuid, int) is
+    'For errand_front.finish_moves: confirms to a cell that a batch of its jobs has arrived';

@@ -1,0 +1,9 @@
+-- move_in_at: for errand_front.finish_moves: inserts a batch of another cell's jobs.
+create or replace function errand_front.move_in_at(place int, move uuid, batch int, jobs text) returns boolean
+language plproxy as $$
+    cluster 'errand_cells';
+    run on place;
+    select errand.move_in_v1($2, $3, $4::errand.moving_job[]);
+$$;
+comment on function errand_front.move_in_at(int, uuid, int, text) is
+    'For errand_front.finish_moves: inserts a batch of another cell''s jobs';

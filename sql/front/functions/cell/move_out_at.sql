@@ -1,0 +1,11 @@
+-- move_out_at: for errand_front.move_jobs: takes a batch of waiting jobs out of a cell.
+create or replace function errand_front.move_out_at(
+    place int, move uuid, batch int, queue text, to_cell int, max_jobs int, after_priority int, after_position bigint
+) returns table (jobs int, last_priority int, last_position bigint)
+language plproxy as $$
+    cluster 'errand_cells';
+    run on place;
+    select taken.* from errand.move_out_v1($2, $3, $4, $5, $6, $7, $8) as taken;
+$$;
+comment on function errand_front.move_out_at(int, uuid, int, text, int, int, int, bigint) is
+    'For errand_front.move_jobs: takes a batch of waiting jobs out of a cell';

@@ -1,0 +1,48 @@
+-- route: the rule of the front: returns the place of the cell that takes a job.
+--
+-- The cell that the setting errand.cell names; else that of the routing key, which is the first of
+--   the setting errand.routing_key, the unique key, the limit's key, the first tag
+-- Jobs with the same key go to the same cell, so a unique key is unique and a limit holds. A job without a key goes to
+-- any active cell.
+--
+-- Keys move to another cell when a cell is added or drained. While the former cell still has a job with the unique key,
+-- the key stays there. Enqueues of that key wait for each other then, until the end of the caller's transaction. Raises
+-- ER503 if no cell is active.
+create or replace function errand_front.route(unique_key text, limit_key text, tags text[]) returns int
+language plpgsql set search_path = pg_catalog, pg_temp as $$
+declare
+    key constant text := coalesce(
+        nullif(current_setting('errand.routing_key', true), ''), route.unique_key, route.limit_key, route.tags[1]);
+    target record;
+begin
+    if nullif(current_setting('errand.cell', true), '') is not null then
+        return errand_front.chosen_place();
+    elsif key is null then
+        select place, null::int as former into target
+        from errand_front.cell
+        where state = 'active'
+        order by random()
+        limit 1;
+    else
+        if route.unique_key is not null then
+            perform pg_advisory_xact_lock_shared(hashtextextended('errand routes', 0));
+        end if;
+        select cell.place, was.place as former into target
+        from errand_front.slot
+        join errand_front.cell using (cell)
+        left join errand_front.cell as was on was.cell = slot.was
+        where slot.slot = hashtextextended(key, 0) & 1023;
+    end if;
+    if target.place is null then
+        raise exception 'enqueue: no cell takes jobs' using errcode = 'ER503', hint = 'Add one: `errand cells add`.';
+    elsif key is not null and target.former is not null and route.unique_key is not null then
+        perform pg_advisory_xact_lock(hashtextextended('errand ' || route.unique_key, 0));
+        if exists (select from errand_front.taken_keys_at(target.former, array[route.unique_key])) then
+            return target.former;
+        end if;
+    end if;
+    return target.place;
+end
+$$;
+comment on function errand_front.route(text, text, text[]) is
+    'Returns the place of the cell that takes a job with this unique key, limit and tags';

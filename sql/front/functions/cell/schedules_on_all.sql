@@ -1,0 +1,9 @@
+-- schedules_on_all: for errand_front.place_of_schedule: returns the cells that have a schedule of this name.
+create or replace function errand_front.schedules_on_all(schedule text) returns setof int
+language plproxy as $$
+    cluster 'errand_cells';
+    run on all;
+    select errand.cell() from errand.schedule_status as known where known.name = schedule;
+$$;
+comment on function errand_front.schedules_on_all(text) is
+    'For errand_front.place_of_schedule: returns the cells that have a schedule of this name';
