@@ -208,8 +208,7 @@ let package = Package(
         .testTarget(name: "WaitingTests", dependencies: ["Waiting"], swiftSettings: strict),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "ErrandTestKit"], swiftSettings: strict),
         .testTarget(
-            name: "SchemaTests",
-            dependencies: ["AppSchemas", "EmbedSQL", "EngineSchema", "ErrandTestKit", "FrontSchema", "Postgres"],
+            name: "SchemaTests", dependencies: ["AppSchemas", "EmbedSQL", "EngineSchema", "ErrandTestKit", "Postgres"],
             swiftSettings: strict),
         .testTarget(
             name: "ErrandImagesTests",
