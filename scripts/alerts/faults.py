@@ -147,7 +147,7 @@ def table_bloated(web, worker, scheduler):
     sql("select pg_reload_conf()")
     sql("select count(*) from errand.enqueue_many("
         "(select jsonb_agg(jsonb_build_object('kind', 'noop', 'queue', 'bulk')) from generate_series(1, 40000)))")
-    # Otherwise whoever reads the table prunes its pages.
+    # Otherwise who reads the table prunes its pages.
     holder = snapshot()
     for _ in range(4):
         sql("update errand.job set priority = priority where queue = 'bulk'")
