@@ -57,9 +57,10 @@ def no_quorum(rig, primary):
 def lagging(rig, primary):
     """Without synchronous_mode: no replica receives WAL any more, and then the primary is lost."""
     addresses = ", ".join(host.address for host in rig.hosts if host is not primary)
+    # Before the rule, which holds before nft returns.
+    lagging.since = time.time()
     primary.inside("nft", "add table inet cut; add chain inet cut out { type filter hook output priority 0; }; "
                           f"add rule inet cut out ip daddr {{ {addresses} }} tcp sport 5432 drop")
-    lagging.since = time.time()
     time.sleep(1)
     kill_both(rig, primary)
 
