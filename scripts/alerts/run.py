@@ -24,7 +24,8 @@ SILENT = {"Paused queues", "Late schedules"}
 
 def prepare():
     """The schema, the users and the folder of photos."""
-    shutil.rmtree(FOLDER / "prometheus", ignore_errors=True)
+    for rest in ("prometheus", "storage", "away"):
+        shutil.rmtree(FOLDER / rest, ignore_errors=True)
     environment = {"DATABASE_URL": URL, "PATH": "/usr/bin:/bin", "ERRAND_STORAGE": str(FOLDER / "storage")}
     for command in (["migrate"], ["storage", "init"]):
         subprocess.run([BINARIES / "errand", *command], env=environment, check=True, stdout=subprocess.DEVNULL)
