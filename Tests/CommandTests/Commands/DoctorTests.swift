@@ -46,11 +46,9 @@ import Testing
             #expect(
                 lines.map(\.check) == [
                     "database", "tls", "writes", "schema", "home", "roles", "rights", "clock", "wake-ups", "workers",
-                    "scheduler", "housekeeping", "stuck jobs", "failures", "dependencies", "guards",
+                    "scheduler", "housekeeping", "cell", "moves", "stuck jobs", "failures", "dependencies", "guards",
                     "partitions", "vacuum horizon", "locks", "notifications", "overdue", "kinds", "paused",
-                    "time zones", "storage",
-                    "pushes",
-                    "image program", "image formats", "address",
+                    "time zones", "storage", "pushes", "image program", "image formats", "address",
                 ])
             let formats = "reads jpeg, png, webp, gif, heic, avif; writes jpeg, webp, avif"
             #expect(lines.contains { $0.detail == formats }, "\(lines)")

@@ -156,7 +156,7 @@ import Testing
             let discarded = try await Program.run(
                 ["job", "discard", "2", "99", "--reason", "gone"], settings: settings)
             #expect(discarded.code == 1)
-            #expect(discarded.error == "errand: job 2 stays cancelled\nerrand: there is no job 99 (any more)")
+            #expect(discarded.errors == "errand: job 2 stays cancelled\nerrand: there is no job 99 (any more)\n")
             let actions = try await database.query("select action from errand.audit order by id").column(
                 0, as: String.self)
             #expect(actions == ["retry", "cancel"])

@@ -124,8 +124,8 @@ import Testing
             #expect(typo.code == 0)
             #expect(typo.output == "1\n")
             #expect(
-                typo.error == "errand: no worker has registered the kind 'image_compresion' so far; did you mean "
-                    + "image_compression?\nerrand: no worker claims from the queue 'image'; did you mean images?")
+                typo.errors == "errand: no worker has registered the kind 'image_compresion' so far; did you mean "
+                    + "image_compression?\nerrand: no worker claims from the queue 'image'; did you mean images?\n")
             let unlike = try await Program.run(["enqueue", "wash"], settings: settings)
             #expect(
                 unlike.error
