@@ -6,7 +6,7 @@
 -- ids each: 60,000 a second for four and a half years. All are below 2^53, the first integer that JSON readers with
 -- floating-point numbers (JavaScript, jq) would round.
 create or replace function errand.cell_of(job_id bigint) returns int
-language sql immutable parallel safe set search_path = pg_catalog, errand, pg_temp as $$
+language sql immutable parallel safe security definer set search_path = pg_catalog, errand, pg_temp as $$
     select (job_id >> 43)::int
 $$;
 comment on function errand.cell_of(bigint) is
