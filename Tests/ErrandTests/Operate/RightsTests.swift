@@ -84,6 +84,7 @@ import Testing
         function errand.adopt: ops
         function errand.bulk_start: ops
         function errand.bulk_stop: ops
+        function errand.busiest_queues: monitor ops
         function errand.cancel: ops
         function errand.cancel_where: ops
         function errand.cell: enqueuer monitor ops worker
@@ -107,17 +108,22 @@ import Testing
         function errand.help: enqueuer monitor ops
         function errand.horizon: monitor ops
         function errand.kind_times: monitor ops
+        function errand.list_jobs: monitor ops
+        function errand.looks_secret: monitor ops
+        function errand.mask_secrets: monitor ops
         function errand.metrics: monitor ops worker
         function errand.moved_to_v1: monitor ops worker
         function errand.next_ticks: monitor ops
         function errand.pause: ops
         function errand.pause_kind: ops
+        function errand.queue_minutes: monitor ops
         function errand.queue_names: monitor ops
         function errand.queue_rates: monitor ops
         function errand.retentions: monitor ops
         function errand.release_worker: ops
         function errand.reschedule: ops
         function errand.reschedule_where: ops
+        function errand.restore_secrets: ops
         function errand.resume: ops
         function errand.resume_kind: ops
         function errand.retry: ops

@@ -10,6 +10,7 @@ create table errand.worker (
     lease interval not null,
     drained_at timestamptz,
     running int not null default 0,
+    slots int,
     name text not null,
     version text not null,
     queues text[] not null,
@@ -29,6 +30,7 @@ comment on column errand.worker.heartbeat_at is 'its last heartbeat';
 comment on column errand.worker.lease is 'how long after its last heartbeat it counts as lost';
 comment on column errand.worker.drained_at is 'since when it claims nothing (errand.drain_worker); null = it claims';
 comment on column errand.worker.running is 'number of its running jobs at its last heartbeat';
+comment on column errand.worker.slots is 'how many jobs it runs at once, over all of its queues; null = it did not say';
 comment on column errand.worker.name is 'host:pid, for people; the id identifies it';
 comment on column errand.worker.version is 'the program''s version';
 comment on column errand.worker.queues is 'the queues that it claims from';

@@ -14,6 +14,8 @@ create table errand.action (
     target jsonb not null,
     reason text,
     job_ids bigint[],
+    person text,
+    request text,
     constraint action_pkey primary key (id)
 );
 create index action_done_at_index on errand.action (done_at);
@@ -29,6 +31,8 @@ comment on column errand.action.action is 'the function that was called';
 comment on column errand.action.target is 'its arguments';
 comment on column errand.action.reason is 'why, in the words of the operator';
 comment on column errand.action.job_ids is 'the jobs that it changed: the first 1,000 of them';
+comment on column errand.action.person is 'for whom the login acted, as its program said; null = for itself';
+comment on column errand.action.request is 'the request of that person, as the program''s log names it';
 
 create type errand.job_choice as (
     queue text,
@@ -38,6 +42,7 @@ create type errand.job_choice as (
     unique_key text,
     limit_key text,
     error text,
+    fingerprint text,
     created_after timestamptz,
     created_before timestamptz,
     ended_after timestamptz,
@@ -51,6 +56,7 @@ comment on column errand.job_choice.tag is 'jobs with this tag';
 comment on column errand.job_choice.unique_key is 'the job with this unique key';
 comment on column errand.job_choice.limit_key is 'jobs under this limit';
 comment on column errand.job_choice.error is 'jobs whose last error contains this text';
+comment on column errand.job_choice.fingerprint is 'what errand.fingerprint returns for the last error';
 comment on column errand.job_choice.created_after is 'jobs enqueued at or after this time';
 comment on column errand.job_choice.created_before is 'jobs enqueued before this time';
 comment on column errand.job_choice.ended_after is 'jobs that ended at or after this time';

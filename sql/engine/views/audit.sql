@@ -1,6 +1,7 @@
 -- audit: the actions of operators, newest first. Use a limit.
 create or replace view errand.audit as
-select id, done_at, who, acting_as, application_name, action, target, reason, jobs, job_ids
+select id, done_at, who, acting_as, application_name, action, target, reason, jobs, job_ids, person,
+    request
 from errand.action
 order by done_at desc, id desc;
 comment on view errand.audit is
@@ -16,3 +17,5 @@ comment on column errand.audit.target is 'its arguments';
 comment on column errand.audit.reason is 'why, in the words of the operator';
 comment on column errand.audit.jobs is 'number of jobs that it changed';
 comment on column errand.audit.job_ids is 'the jobs, the first 1,000 of them';
+comment on column errand.audit.person is 'for whom the login acted, as its program said; null = for itself';
+comment on column errand.audit.request is 'the request of that person, as the program''s log names it';

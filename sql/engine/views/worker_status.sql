@@ -2,7 +2,7 @@
 create or replace view errand.worker_status as
 select
     id, name, version, queues, kinds, running, started_at, heartbeat_at, heartbeat_at + lease as lost_at,
-    heartbeat_at + lease <= now() as is_lost, drained_at, drained_by, drained_reason
+    heartbeat_at + lease <= now() as is_lost, drained_at, drained_by, drained_reason, slots
 from errand.worker;
 comment on view errand.worker_status is
     'The workers that hold a lease; lost_at is when a worker without heartbeats counts as lost';
@@ -19,3 +19,4 @@ comment on column errand.worker_status.is_lost is 'whether it is lost';
 comment on column errand.worker_status.drained_at is 'since when it claims nothing; null = it claims';
 comment on column errand.worker_status.drained_by is 'who drained it';
 comment on column errand.worker_status.drained_reason is 'why, in the words of the operator';
+comment on column errand.worker_status.slots is 'how many jobs it runs at once; null = it did not say';

@@ -50,6 +50,12 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         ('kind_times', 'all', 'rows'),
         ('compare_kinds', 'all', 'rows'),
         ('compare_errors', 'all', 'rows'),
+        ('queue_minutes', 'all', 'rows'),
+        ('busiest_queues', 'all', 'distinct value'),
+        ('list_jobs', 'cell', ''),
+        ('looks_secret', 'any', ''),
+        ('mask_secrets', 'any', ''),
+        ('restore_secrets', 'any', ''),
         ('retentions', 'any', ''),
         ('schema_version', 'all', 'min(value)'),
         (

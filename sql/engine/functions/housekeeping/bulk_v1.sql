@@ -37,8 +37,10 @@ begin
         from (select * from errand.%I where id > $1 and id <= $2 order by id limit $3) as job
         $find$,
         case asked.action
-            when 'discard' then errand.job_condition(choice, 'job.error', 'job.finished_at')
-            else errand.job_condition(choice, 'job.attempts -> -1 ->> ''error''', 'null::timestamptz')
+            when 'discard' then errand.job_condition(choice, 'job.error', 'job.fingerprint', 'job.finished_at')
+            else errand.job_condition(
+                choice, 'job.attempts -> -1 ->> ''error''', 'errand.fingerprint(job.attempts -> -1 ->> ''error'')',
+                'null::timestamptz')
         end,
         case asked.action when 'discard' then 'failed' else 'job' end)
     into last_id, chosen

@@ -5,9 +5,10 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     values
         ('enqueue', 'enqueue jobs', 'enqueue enqueue_many'),
         ('find', 'find jobs, what they do, and what became of them',
-            'explain job_status running_jobs job_progress recent_errors compare_errors stuck overdue audit'),
+            'explain list_jobs job_status running_jobs job_progress recent_errors compare_errors stuck overdue audit '
+            'mask_secrets looks_secret'),
         ('retry', 'retry failed and cancelled jobs, correct them, or give them up',
-            'retry retry_where edit discard discard_where'),
+            'retry retry_where edit restore_secrets discard discard_where'),
         ('cancel', 'cancel jobs', 'cancel cancel_where'),
         ('bulk', 'cancel or discard millions of jobs in the background', 'bulk_start bulk_status bulk_stop'),
         ('rates', 'how much comes in, how fast it is done, and what has changed',
@@ -22,7 +23,8 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         ('dependencies', 'hold back the jobs of a service that is down',
             'dependency_status dependency_open dependency_close'),
         ('workers', 'who runs jobs', 'worker_status drain_worker undrain_worker release_worker'),
-        ('health', 'is anything wrong, and what is the fix?', 'health overdue stuck metrics maintenance_status'),
+        ('health', 'is anything wrong, and what is the fix?',
+            'health overdue stuck metrics busiest_queues queue_minutes maintenance_status'),
         ('retention', 'what the tables take, and what keeps vacuum from them',
             'retention_status set_retention table_health horizon_blockers maintenance_status'),
         ('cells', 'which database of several this is', 'cell cell_of'),

@@ -32,7 +32,9 @@ begin
             where %s
             order by job.id
             limit case when not $2 then $1 end) as found
-        $find$, errand.job_condition(choice, 'job.attempts -> -1 ->> ''error''', 'null::timestamptz'))
+        $find$, errand.job_condition(
+            choice, 'job.attempts -> -1 ->> ''error''', 'errand.fingerprint(job.attempts -> -1 ->> ''error'')',
+            'null::timestamptz'))
     into chosen, states, more
     using max_jobs, dry_run;
     perform errand.report_truncation('cancel_where', max_jobs, more);

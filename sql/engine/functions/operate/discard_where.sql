@@ -31,7 +31,7 @@ begin
             where %s
             order by job.id
             limit case when not $2 then $1 end) as found
-        $find$, errand.job_condition(choice, 'job.error', 'job.finished_at'))
+        $find$, errand.job_condition(choice, 'job.error', 'job.fingerprint', 'job.finished_at'))
     into chosen, more
     using max_jobs, dry_run;
     perform errand.report_truncation('discard_where', max_jobs, more);

@@ -1,8 +1,11 @@
 -- job_condition: returns the condition of a filter as SQL, for rows that a query calls job. It names only the keys that
 -- are given, so that the planner can use an index of each.
 --
--- error and ended_at are expressions of the query: the job's last error, and the time of its end.
-create or replace function errand.job_condition(choice errand.job_choice, error text, ended_at text) returns text
+-- error, fingerprint and ended_at are expressions of the query: the job's last error, what errand.fingerprint returns
+-- for it, and the time of the job's end.
+create or replace function errand.job_condition(
+    choice errand.job_choice, error text, fingerprint text, ended_at text
+) returns text
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select coalesce(string_agg(condition, ' and '), 'true')
     from (
@@ -14,11 +17,12 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('job.unique_key = ' || quote_literal(choice.unique_key)),
             ('job.limit_key = ' || quote_literal(choice.limit_key)),
             ('strpos(' || error || ', ' || quote_literal(choice.error) || ') > 0'),
+            (fingerprint || ' = ' || quote_literal(choice.fingerprint)),
             ('job.created_at >= ' || quote_literal(choice.created_after)),
             ('job.created_at < ' || quote_literal(choice.created_before)),
             (ended_at || ' >= ' || quote_literal(choice.ended_after)),
             (ended_at || ' < ' || quote_literal(choice.ended_before))
     ) as given(condition)
 $$;
-comment on function errand.job_condition(errand.job_choice, text, text) is
+comment on function errand.job_condition(errand.job_choice, text, text, text) is
     'Returns the condition of a filter as SQL, for rows that a query calls job';

@@ -1,12 +1,15 @@
 -- record_action: records an operator's action in errand.action: who, when, what and why. It commits and rolls back with
 -- the action.
 --
--- The first 1,000 job ids are stored, and the number of all. Long arguments are cut.
+-- The first 1,000 job ids are stored, and the number of all. Long arguments are cut. A program that acts for somebody,
+-- such as the operators' page, names the person and the request in the settings errand.person and errand.request. Both
+-- are labels that the login vouches for: any login may set them, and who stays the login.
 create or replace function errand.record_action(
     action text, target jsonb, reason text default null, job_ids bigint[] default null
 ) returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
-    insert into errand.action (who, acting_as, application_name, action, target, reason, jobs, job_ids)
+    insert into errand.action (
+        who, acting_as, application_name, action, target, reason, jobs, job_ids, person, request)
     values (
         session_user,
         nullif(nullif(current_setting('role', true), 'none'), session_user),
@@ -16,7 +19,9 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
             then jsonb_build_object('cut', left(target::text, 4000)) else target end,
         left(reason, 1000),
         coalesce(cardinality(job_ids), 0),
-        nullif(job_ids[1:1000], '{}'))
+        nullif(job_ids[1:1000], '{}'),
+        nullif(left(current_setting('errand.person', true), 200), ''),
+        nullif(left(current_setting('errand.request', true), 100), ''))
 $$;
 comment on function errand.record_action(text, jsonb, text, bigint[]) is
     'Records an action in errand.action: who, when, what, why, and the first 1,000 jobs';

@@ -78,7 +78,9 @@ begin
                         or $3 <= now() and job.state = 'scheduled')
                 order by job.id
                 limit case when not $2 then $1 end) as spread) as found
-        $find$, errand.job_condition(choice, 'job.attempts -> -1 ->> ''error''', 'null::timestamptz'))
+        $find$, errand.job_condition(
+            choice, 'job.attempts -> -1 ->> ''error''', 'errand.fingerprint(job.attempts -> -1 ->> ''error'')',
+            'null::timestamptz'))
     into chosen, due, states, times, more
     using max_jobs, dry_run, starts, per_minute, reschedule_where.queue, reschedule_where.priority;
     perform errand.report_truncation('reschedule_where', max_jobs, more);

@@ -57,7 +57,8 @@ begin
             when 'failed' then 'true' else 'job.state = ''cancelled'' and job.state <> ''succeeded'''
         end,
         errand.job_condition(
-            choice, case wanted when 'failed' then 'job.error' else 'job.reason' end, 'job.finished_at'))
+            choice, case wanted when 'failed' then 'job.error' else 'job.reason' end,
+            case wanted when 'failed' then 'job.fingerprint' else 'null' end, 'job.finished_at'))
     into chosen, due, more
     using per_minute, max_jobs, dry_run;
     perform errand.report_truncation('retry_where', max_jobs, more);

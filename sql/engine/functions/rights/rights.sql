@@ -28,7 +28,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.set_limit errand.set_rate errand.health errand.metrics errand.horizon errand.queue_names '
                 'errand.next_ticks errand.schema_version errand.sees_content errand.state_of errand.adopt '
                 'errand.copy_of errand.cell errand.cell_of errand.taken_keys_v1 errand.moved_to_v1 '
-                'errand.cell_load_v1'),
+                'errand.cell_load_v1 errand.list_jobs errand.busiest_queues errand.queue_minutes errand.looks_secret '
+                'errand.mask_secrets errand.restore_secrets'),
             ('errand_ops', 'view',
                 'errand.job_status errand.running_jobs errand.queue_status errand.kind_status errand.worker_status '
                 'errand.job_progress '
@@ -41,7 +42,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.queue_rates errand.retentions errand.help errand.schedule_preview errand.health '
                 'errand.metrics errand.horizon errand.queue_names errand.next_ticks errand.schema_version '
                 'errand.sees_content errand.state_of errand.copy_of errand.cell errand.cell_of '
-                'errand.moved_to_v1 errand.cell_load_v1'),
+                'errand.moved_to_v1 errand.cell_load_v1 errand.list_jobs errand.busiest_queues errand.queue_minutes '
+                'errand.looks_secret errand.mask_secrets'),
             ('errand_monitor', 'view',
                 'errand.job_status errand.running_jobs errand.job_progress errand.queue_status errand.kind_status '
                 'errand.worker_status '

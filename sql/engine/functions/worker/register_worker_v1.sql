@@ -7,11 +7,13 @@
 -- is errand.server_start(), under which they were taken.
 --
 -- earlier has the ids of the same process that still have a lease. If one of them is drained, so is the new one.
+-- slots is how many jobs it runs at once, for errand.worker_status.
 --
 -- Raises ER421 if the database is a copy that nobody has adopted, ER422 for a longer lease, and ER409 as
 -- errand.register_kinds does.
 create or replace function errand.register_worker_v1(
-    name text, version text, lease interval, queues text[], kinds jsonb, earlier bigint[] default null
+    name text, version text, lease interval, queues text[], kinds jsonb, earlier bigint[] default null,
+    slots int default null
 ) returns table (worker_id bigint, marks jsonb, started text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -24,10 +26,11 @@ begin
     return query
     with entered as (
         insert into errand.worker (
-            name, version, lease, queues, kinds, server_start, drained_at, drained_by, drained_reason)
+            name, version, lease, queues, kinds, slots, server_start, drained_at, drained_by, drained_reason)
         select
             register_worker_v1.name, register_worker_v1.version, register_worker_v1.lease, register_worker_v1.queues,
-            names, errand.server_start(), earlier.drained_at, earlier.drained_by, earlier.drained_reason
+            names, register_worker_v1.slots, errand.server_start(), earlier.drained_at, earlier.drained_by,
+            earlier.drained_reason
         from (select) as one
         left join (
             select other.drained_at, other.drained_by, other.drained_reason
@@ -56,5 +59,5 @@ begin
     from entered;
 end
 $$;
-comment on function errand.register_worker_v1(text, text, interval, text[], jsonb, bigint[]) is
+comment on function errand.register_worker_v1(text, text, interval, text[], jsonb, bigint[], int) is
     'For workers: registers a worker with its kinds; returns its new id and marks to start from';

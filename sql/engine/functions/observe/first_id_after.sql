@@ -1,0 +1,36 @@
+-- first_id_after: for errand.list_jobs: returns an id below which hardly any job was created after that time.
+--
+-- Ids grow with the time of the enqueue, so a bisection finds the place with some 15 probes of each table. It is not
+-- exact, since transactions commit in another order than they begin: errand.list_jobs starts there, and filters.
+create or replace function errand.first_id_after(moment timestamptz) returns bigint
+language plpgsql stable set search_path = pg_catalog, errand, pg_temp set jit = off as $$
+declare
+    low bigint := 0;
+    high bigint := 1 + greatest(
+        (select max(id) from errand.job), (select max(id) from errand.failed),
+        (select id from errand.history order by id desc limit 1));
+    middle bigint;
+    created timestamptz;
+begin
+    while high - low > 512 loop
+        middle := low + (high - low) / 2;
+        select near.created_at into created
+        from (
+            (select id, created_at from errand.job where id <= middle order by id desc limit 1)
+            union all
+            (select id, created_at from errand.failed where id <= middle order by id desc limit 1)
+            union all
+            (select id, created_at from errand.history where id <= middle order by id desc limit 1)
+            order by id desc
+            limit 1) as near;
+        if not found or created <= first_id_after.moment then
+            low := middle;
+        else
+            high := middle;
+        end if;
+    end loop;
+    return high;
+end
+$$;
+comment on function errand.first_id_after(timestamptz) is
+    'For errand.list_jobs: returns an id below which hardly any job was created after that time';

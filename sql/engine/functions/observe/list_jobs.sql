@@ -1,0 +1,153 @@
+-- list_jobs: returns a page of jobs that match a filter, in whichever table they are, the newest ids first.
+--
+--   select errand.list_jobs();
+--   select errand.list_jobs('{"state": "failed", "kind": "noop"}', max_jobs => 10);
+--   select errand.list_jobs('{"queue": "images"}', before => 4711);
+--
+-- errand.job_filter has the filter's keys; state is any of errand.job_status. An empty filter matches every job.
+-- created_before begins 1,000 ids above that time: a job whose transaction began long before it may be missing. error
+-- and fingerprint match nothing for errand_monitor, which reads no errors.
+--
+-- A call reads at most max_read rows of each table, so it takes milliseconds, however many jobs there are and however
+-- few match. The result is an object: jobs, an array of at most max_jobs (1 to 1,000); before, the argument of the next
+-- call, null at the end; and read_back_to, the creation time of the last row that was read.
+create or replace function errand.list_jobs(
+    filter jsonb default '{}', before bigint default null, max_jobs int default 50, max_read int default 5000
+) returns jsonb
+language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
+declare
+    choice errand.job_choice;
+    sees constant boolean := errand.sees_content();
+    upper bigint := list_jobs.before;
+    rows_read int;
+    page jsonb;
+    next bigint;
+    read_to timestamptz;
+begin
+    if filter is distinct from '{}' then
+        choice := errand.job_filter(
+            'list_jobs', filter, '{scheduled,available,parked,running,failed,succeeded,cancelled,obsolete}');
+    end if;
+    if max_jobs is null or max_jobs not between 1 and 1000 then
+        raise exception 'list_jobs: max_jobs: expected 1 to 1000, got %', coalesce(max_jobs::text, 'null')
+            using errcode = 'ER422';
+    elsif max_read is null or max_read not between 1 and 1000000 then
+        raise exception 'list_jobs: max_read: expected 1 to 1000000, got %', coalesce(max_read::text, 'null')
+            using errcode = 'ER422';
+    end if;
+    if choice.created_before is not null then
+        upper := least(upper, errand.first_id_after(choice.created_before) + 1000);
+    end if;
+    -- Most filters match soon.
+    foreach rows_read in array array[
+        least(max_read, max_jobs + 1), least(max_read, 20 * max_jobs), max_read]
+    loop
+        with live as materialized (
+            select
+                id, queue, kind, state, priority, attempt, max_attempts, created_at, run_at, started_at,
+                null::timestamptz as finished_at, unique_key, limit_key, tags,
+                case when sees then attempts -> -1 ->> 'error' end as error, null::text as fingerprint, parked_for
+            from errand.job
+            where (upper is null or id < upper)
+                and (choice.state is null or choice.state in ('scheduled', 'available', 'parked'))
+            order by id desc
+            limit rows_read
+        ),
+        running as materialized (
+            -- Running jobs are the oldest, and there may be a million newer ones.
+            select
+                id, queue, kind, state, priority, attempt, max_attempts, created_at, run_at, started_at,
+                null::timestamptz, unique_key, limit_key, tags,
+                case when sees then attempts -> -1 ->> 'error' end, null::text, parked_for
+            from errand.job
+            where choice.state = 'running' and (upper is null or id < upper)
+                and id = any (array(select unnest(job_ids) from errand.claim))
+            order by id desc
+            limit rows_read
+        ),
+        failed as materialized (
+            select
+                id, queue, kind, 'failed', priority, attempt, max_attempts, created_at, run_at, started_at,
+                finished_at, unique_key, limit_key, tags, case when sees then error end,
+                case when sees then fingerprint end, null::text
+            from errand.failed
+            where (upper is null or id < upper) and (choice.state is null or choice.state = 'failed')
+            order by id desc
+            limit rows_read
+        ),
+        ended as materialized (
+            select
+                id, queue, kind, state, priority, attempt, max_attempts, created_at, run_at, started_at,
+                finished_at, unique_key, limit_key, tags, reason, null::text, null::text
+            from errand.history
+            where (upper is null or id < upper)
+                and (choice.state is null or choice.state in ('succeeded', 'cancelled', 'obsolete'))
+            order by id desc
+            limit rows_read
+        ),
+        -- Below the lowest row of a table that has more, that table's rows are missing.
+        reached as (
+            select max(least_id) as id, min(oldest) as read_to
+            from (
+                select case when count(*) = rows_read then min(id) end as least_id, min(created_at) as oldest from live
+                union all
+                select case when count(*) = rows_read then min(id) end, min(created_at) from running
+                union all
+                select case when count(*) = rows_read then min(id) end, min(created_at) from failed
+                union all
+                select case when count(*) = rows_read then min(id) end, min(created_at) from ended
+            ) as each_table
+        ),
+        matching as (
+            select found.*
+            from (
+                select * from live
+                union all select * from running
+                union all select * from failed
+                union all select * from ended) as found
+            cross join reached
+            where (reached.id is null or found.id >= reached.id)
+                and (choice.state is null or found.state = choice.state)
+                and (choice.queue is null or found.queue = choice.queue)
+                and (choice.kind is null or found.kind = choice.kind)
+                and (choice.tag is null or choice.tag = any (found.tags))
+                and (choice.unique_key is null or found.unique_key = choice.unique_key)
+                and (choice.limit_key is null or found.limit_key = choice.limit_key)
+                and (choice.error is null or strpos(found.error, choice.error) > 0)
+                and (choice.fingerprint is null or found.fingerprint = choice.fingerprint)
+                and (choice.created_after is null or found.created_at >= choice.created_after)
+                and (choice.created_before is null or found.created_at < choice.created_before)
+                and (choice.ended_after is null or found.finished_at >= choice.ended_after)
+                and (choice.ended_before is null or found.finished_at < choice.ended_before)
+            order by found.id desc
+            limit max_jobs + 1
+        ),
+        numbered as (
+            select matching.*, row_number() over (order by id desc) as nth from matching
+        )
+        select
+            coalesce(
+                jsonb_agg(
+                    to_jsonb(numbered) - '{nth,fingerprint}'::text[]
+                        || jsonb_build_object('error', left(numbered.error, 300))
+                    order by id desc) filter (where nth <= max_jobs),
+                '[]'),
+            case when count(*) > max_jobs then min(id) filter (where nth <= max_jobs)
+                else (select reached.id from reached) end,
+            (select reached.read_to from reached)
+        into page, next, read_to
+        from numbered;
+        exit when jsonb_array_length(page) = max_jobs or next is null;
+    end loop;
+    -- No older job can have been created after that time.
+    if next is not null and choice.created_after is not null
+        and read_to < choice.created_after - interval '1 hour'
+    then
+        next := null;
+    end if;
+    return jsonb_build_object('jobs', page, 'before', next, 'read_back_to', read_to);
+end
+$$;
+comment on function errand.list_jobs(jsonb, bigint, int, int) is
+    'Returns a page of jobs that match a filter, the newest first, and where the next page begins. Example: select '
+    'errand.list_jobs(''{"state": "failed"}'', max_jobs => 10)';
