@@ -1,7 +1,7 @@
 # Each target installs what it lacks through apt, and says so; where nothing is missing, it says nothing.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-pooled test-previous test-alerts \
+.PHONY: help build run test test-pooled test-previous test-web test-alerts \
 	bench questions swarm faults failover checks dist dist-test release format clean
 
 help:    ## this list
@@ -21,6 +21,9 @@ test-pooled: ## runs the tests of the engine again, behind PgBouncer in transact
 
 test-previous: ## runs the last released program beside this one, on one database, under load
 	@scripts/test-previous.sh
+
+test-web: ## walks through the operators' page in Chromium; FULL=1 measures its pages at ten million jobs
+	@FULL='$(FULL)' scripts/test-web.sh
 
 bench:   ## measures Errand beside its peers; SCENARIO=drain CONTENDERS=errand,c ROUNDS=5 FULL=1 BEFORE=main~5 choose
 	@BEFORE='$(BEFORE)' scripts/bench.sh $(SCENARIO) $(if $(CONTENDERS),--contenders '$(CONTENDERS)') \

@@ -39,6 +39,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0"),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1", traits: []),
+        .package(url: "https://github.com/hummingbird-project/swift-mustache", from: "2.1.1"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2"),
         .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
@@ -59,20 +60,20 @@ let package = Package(
             dependencies: ["CLibpq", "Waiting", .product(name: "Logging", package: "swift-log")],
             swiftSettings: strict),
 
-        // The schemas: a folder of SQL is a module.
-        .executableTarget(name: "EmbedSQL", swiftSettings: strict),
+        // The schemas: a folder of SQL is a module. The same step embeds the files of the page.
+        .executableTarget(name: "EmbedText", swiftSettings: strict),
         .plugin(
-            name: "EmbedSQLPlugin", capability: .buildTool(), dependencies: ["EmbedSQL"],
-            path: "Sources/EmbedSQLPlugin"),
+            name: "EmbedTextPlugin", capability: .buildTool(), dependencies: ["EmbedText"],
+            path: "Sources/EmbedTextPlugin"),
         .target(
             name: "EngineSchema", dependencies: ["Postgres"], path: "sql/engine", swiftSettings: strict,
-            plugins: ["EmbedSQLPlugin"]),
+            plugins: ["EmbedTextPlugin"]),
         .target(
             name: "FrontSchema", dependencies: ["Postgres"], path: "sql/front", swiftSettings: strict,
-            plugins: ["EmbedSQLPlugin"]),
+            plugins: ["EmbedTextPlugin"]),
         .target(
             name: "AppSchemas", dependencies: ["Postgres"], path: "sql/apps", swiftSettings: strict,
-            plugins: ["EmbedSQLPlugin"]),
+            plugins: ["EmbedTextPlugin"]),
 
         // Pictures: only `errand-image` links libvips. The library itself makes QR codes, which reads no picture.
         .systemLibrary(name: "CQREncode", pkgConfig: "libqrencode", providers: [.apt(["libqrencode-dev"])]),
@@ -180,6 +181,19 @@ let package = Package(
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: strict),
+        // The operators' page, which the web server of a process serves too.
+        .target(
+            name: "Dashboard",
+            dependencies: [
+                "Errand", "Postgres", "Waiting", "Web",
+                .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "CryptoExtras", package: "swift-crypto"),
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Web"])),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Mustache", package: "swift-mustache", condition: .when(traits: ["Web"])),
+                .product(name: "NIOCore", package: "swift-nio"),
+            ],
+            swiftSettings: strict, plugins: ["EmbedTextPlugin"]),
 
         // The jobs and the program.
         .target(name: "CProcess"),
@@ -193,8 +207,8 @@ let package = Package(
         .executableTarget(
             name: "Command",
             dependencies: [
-                "AppSchemas", "CProcess", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage",
-                "FrontSchema", "Jobs", "Outbound", "Postgres", "TraceExport", "Web",
+                "AppSchemas", "CProcess", "Dashboard", "EngineSchema", "Errand", "ErrandImages", "ErrandPush",
+                "ErrandStorage", "FrontSchema", "Jobs", "Outbound", "Postgres", "TraceExport", "Web",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "CoreMetrics", package: "swift-metrics"),
@@ -208,7 +222,8 @@ let package = Package(
         .testTarget(name: "WaitingTests", dependencies: ["Waiting"], swiftSettings: strict),
         .testTarget(name: "PostgresTests", dependencies: ["Postgres", "ErrandTestKit"], swiftSettings: strict),
         .testTarget(
-            name: "SchemaTests", dependencies: ["AppSchemas", "EmbedSQL", "EngineSchema", "ErrandTestKit", "Postgres"],
+            name: "SchemaTests",
+            dependencies: ["AppSchemas", "EmbedText", "EngineSchema", "ErrandTestKit", "Postgres"],
             swiftSettings: strict),
         .testTarget(
             name: "ErrandImagesTests",
@@ -225,6 +240,12 @@ let package = Package(
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOPosix", package: "swift-nio"),
                 .product(name: "Tracing", package: "swift-distributed-tracing"),
+            ],
+            swiftSettings: strict),
+        .testTarget(
+            name: "DashboardTests",
+            dependencies: [
+                "Dashboard", "Web", "ErrandTestKit", "Postgres", .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: strict),
         .target(name: "StorageKit", path: "Tests/StorageKit", swiftSettings: strict),

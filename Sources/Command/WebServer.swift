@@ -1,4 +1,5 @@
 import CoreMetrics
+import Dashboard
 import Errand
 import Logging
 import Postgres
@@ -11,6 +12,8 @@ struct WebServer: Sendable {
     private let configuration: PostgresConfiguration
     private let migrator: Migrator
     private let registry = MetricRegistry()
+    /// Nil if this process serves no page.
+    private let access: AccessRules?
     private let logger: Logger
 
     /// Makes this process collect metrics, so it must come before services with metrics. Once per process.
@@ -18,6 +21,7 @@ struct WebServer: Sendable {
     /// - Parameter isWeb: whether it serves the whole queue's metrics, and listens at the default address. If every
     ///   worker served them, sums over workers would count them many times.
     /// - Returns: nil if it must not listen.
+    /// - Throws: ``ConfigurationError`` for a page that others could reach without a log-in.
     init?(_ environment: Environment, isWeb: Bool) throws {
         guard let address = try environment.settings.webAddress(isWeb: isWeb) else { return nil }
         self.address = address
@@ -25,6 +29,7 @@ struct WebServer: Sendable {
         configuration = try environment.database()
         migrator = try environment.migrator()
         logger = environment.logger
+        access = try isWeb ? environment.settings.pageAccess(at: address) : nil
         MetricsSystem.bootstrap(registry)
     }
 
@@ -46,7 +51,7 @@ struct WebServer: Sendable {
         }
     }
 
-    /// Listens and answers until a graceful shutdown or the end of its task.
+    /// Listens and results until a graceful shutdown or the end of its task.
     ///
     /// - Parameter additional: checks of `/readyz` beside those of the database.
     /// - Throws: ``ListenError`` if it can't listen at its address.
@@ -54,6 +59,12 @@ struct WebServer: Sendable {
         // Its own connections: monitoring must not wait for the monitored services.
         let database = Database(
             configuration: configuration, maximumConnections: 2, waitLimit: .seconds(2), logger: logger)
+        let page = Database(
+            configuration: configuration.forPage, maximumConnections: 4, waitLimit: .seconds(5), logger: logger)
+        let dashboard = try access.map {
+            try Dashboard(
+                database: page, access: $0, host: address.host, version: ErrandCommand.version, logger: logger)
+        }
         var checks = [
             ReadinessCheck("database") { _ = try await database.query("select 1") },
             ReadinessCheck("schema") {
@@ -78,14 +89,16 @@ struct WebServer: Sendable {
         do {
             try await Web(
                 address: address, version: ErrandCommand.version, queue: isWeb ? database : nil, registry: registry,
-                checks: checks, logger: logger
+                checks: checks, logger: logger, addRoutes: { dashboard?.addRoutes(to: $0) }
             )
             .run()
         } catch {
             await database.close()
+            await page.close()
             throw error
         }
         await database.close()
+        await page.close()
     }
 }
 
@@ -96,5 +109,16 @@ extension Settings {
     func webAddress(isWeb: Bool) throws -> Web.Address? {
         if !isWeb, case .fallback? = value(.webAddress)?.origin { return nil }
         return try value(.webAddress) { text -> Web.Address?? in text == "off" ? .some(nil) : Web.Address(text) }
+    }
+}
+
+extension PostgresConfiguration {
+    /// For the page: an action on a million jobs may take longer than a status.
+    fileprivate var forPage: PostgresConfiguration {
+        var copy = self
+        copy.applicationName = "errand page"
+        copy.statementTimeout = .seconds(20)
+        copy.lockTimeout = .seconds(5)
+        return copy
     }
 }

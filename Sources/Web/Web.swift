@@ -12,7 +12,8 @@ import ServiceLifecycle
 
 /// Health and metrics of a process over HTTP: `/healthz`, `/readyz`, `/metrics`.
 ///
-/// There is no authentication: any client that reaches the address gets a response.
+/// These three need no authentication: any client that reaches the address gets a response. A page that is added
+/// decides for itself.
 package struct Web: Service {
     /// Where it listens.
     package struct Address: Sendable, Hashable, CustomStringConvertible {
@@ -48,6 +49,7 @@ package struct Web: Service {
     /// The approximate start of the process.
     private let start = Date.now
     private let onListening: @Sendable (Int) -> Void
+    private let addRoutes: @Sendable (Router<WebContext>) -> Void
 
     /// - Parameters:
     ///   - version: the version of the program, for `errand_build_info`.
@@ -55,10 +57,11 @@ package struct Web: Service {
     ///     report them.
     ///   - registry: the metrics of this process.
     ///   - checks: the checks of `/readyz`.
+    ///   - addRoutes: adds the routes of a page that the process serves too.
     ///   - onListening: called with the port once requests are served.
     package init(
         address: Address, version: String, queue: Database?, registry: MetricRegistry, checks: [ReadinessCheck],
-        logger: Logger,
+        logger: Logger, addRoutes: @escaping @Sendable (Router<WebContext>) -> Void = { _ in },
         onListening: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         self.address = address
@@ -71,6 +74,7 @@ package struct Web: Service {
         readiness = Recent(for: .seconds(1)) { await Readiness(checks: checks).report() }
         self.logger = logger
         self.onListening = onListening
+        self.addRoutes = addRoutes
     }
 
     /// Serves until a graceful shutdown or the cancellation of its task.
@@ -117,8 +121,8 @@ package struct Web: Service {
 
 // MARK: - Routes
 extension Web {
-    private func router() -> Router<BasicRequestContext> {
-        let router = Router(context: BasicRequestContext.self)
+    private func router() -> Router<WebContext> {
+        let router = Router(context: WebContext.self)
         // A response shows that the process runs. The database isn't checked: a database that is down is no reason to
         // restart this process.
         router.get("healthz") { _, _ in Self.text("ok\n") }
@@ -127,6 +131,7 @@ extension Web {
             return Self.text(report.text, status: report.isReady ? .ok : .serviceUnavailable)
         }
         router.get("metrics") { _, _ in Self.text(await metrics(), type: MetricPage.contentType) }
+        addRoutes(router)
         return router
     }
 

@@ -1,6 +1,6 @@
 import Testing
 
-@testable import EmbedSQL
+@testable import EmbedText
 
 @Suite("Lists of scripts") struct ScriptListsTests {
     @Test("migrations go by number, functions by area and name")

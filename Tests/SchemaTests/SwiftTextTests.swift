@@ -1,6 +1,6 @@
 import Testing
 
-@testable import EmbedSQL
+@testable import EmbedText
 
 @Suite("SQL as a Swift literal") struct SwiftTextTests {
     @Test("quotes and backslashes of the text neither end nor escape the literal")

@@ -20,8 +20,8 @@ MODULES = {
     "sql/engine": {"Postgres"},
     "sql/apps": {"Postgres"},
     "sql/front": {"Postgres"},
-    "Sources/EmbedSQL": set(),
-    "Sources/EmbedSQLPlugin": set(),
+    "Sources/EmbedText": set(),
+    "Sources/EmbedTextPlugin": set(),
     "Sources/ErrandImages": {"CPNG", "CQREncode", "Waiting"},
     "Sources/ImageProcess": {"CSandbox", "CVips", "ErrandImages"},
     "Sources/Archives": {"CArchive"},
@@ -31,16 +31,17 @@ MODULES = {
     "Sources/Errand": {"EngineSchema", "Postgres", "Waiting"},
     "Sources/TraceExport": {"Waiting"},
     "Sources/Web": {"Errand", "Postgres"},
+    "Sources/Dashboard": {"Errand", "Postgres", "Waiting", "Web"},
     "Sources/ErrandTestKit": {"AppSchemas", "EngineSchema", "Errand", "Postgres", "Waiting"},
     "jobs": {"Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
     "Sources/Command": {
-        "AppSchemas", "CProcess", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "FrontSchema",
-        "Jobs", "Outbound", "Postgres", "TraceExport", "Web"},
+        "AppSchemas", "CProcess", "Dashboard", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage",
+        "FrontSchema", "Jobs", "Outbound", "Postgres", "TraceExport", "Web"},
 }
 OURS = {
     "AppSchemas", "Archives", "CArchive", "CLibpq", "CPNG", "CProcess", "CQREncode", "CSandbox", "CVips", "CVipsSystem",
-    "Command", "EmbedSQL", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "ErrandTestKit",
-    "FrontSchema", "ImageProcess", "Jobs", "Outbound", "Postgres", "TraceExport", "Waiting", "Web"}
+    "Command", "Dashboard", "EmbedText", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage",
+    "ErrandTestKit", "FrontSchema", "ImageProcess", "Jobs", "Outbound", "Postgres", "TraceExport", "Waiting", "Web"}
 
 # The folders of the engine, lowest first, each with the folders below it that it may use.
 ENGINE = Path("Sources/Errand")

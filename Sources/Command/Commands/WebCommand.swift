@@ -6,13 +6,16 @@ import Web
 struct WebCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "web",
-        abstract: "Serve /healthz, /readyz and /metrics.",
+        abstract: "Serve the operators' page, /healthz, /readyz and /metrics.",
         discussion: """
-            ERRAND_WEB_ADDRESS=0.0.0.0:8080 errand web
+            ERRAND_WEB_PASSWORDS=$(errand web password alice < password.txt) errand web
 
-            Listens on 127.0.0.1:8080 by default. There is no authentication: restrict access if the names of queues and \
-            kinds are confidential. The database user needs the role errand_monitor for the queue's metrics.
-            """)
+            Listens on 127.0.0.1:8080 by default. Without a log-in the page is read-only, shows no content of jobs, and is \
+            served on loopback addresses only. The database user needs the role errand_monitor, and errand_ops for \
+            actions. docs/page.md is the manual. /healthz, /readyz and /metrics need no log-in: restrict access if the \
+            names of queues and kinds are confidential.
+            """,
+        subcommands: [WebPassword.self])
 
     func run() async throws {
         let environment = try Environment.load()

@@ -153,8 +153,29 @@ extension Setting {
     ) { parseBytes($0) != nil }
     static let webAddress = Setting(
         "errand.web.address", "ERRAND_WEB_ADDRESS", "127.0.0.1:8080", expected: "host:port or off",
-        "where /healthz, /readyz and /metrics are served; worker and scheduler serve them only if this is set"
+        "where /healthz, /readyz, /metrics and the page are served; worker and scheduler serve the first three if this is set"
     ) { $0 == "off" || Web.Address($0) != nil }
+    static let webPage = Setting(
+        "errand.web.page", "ERRAND_WEB_PAGE", "on", expected: "on or off",
+        "whether `errand web` and `errand run` serve the operators' page"
+    ) { Bool(word: $0) != nil }
+    static let webPasswords = Setting(
+        "errand.web.passwords", "ERRAND_WEB_PASSWORDS", nil, expected: "name=hash,… as `errand web password` prints",
+        isSecret: true, "who may log in to the page by password, with the hashes"
+    ) { parsePasswords($0) != nil }
+    static let webTokens = Setting(
+        "errand.web.tokens", "ERRAND_WEB_TOKENS", nil, expected: "name=token,… with at least 20 characters a token",
+        isSecret: true, "who may log in to the page by token"
+    ) { parseTokens($0) != nil }
+    static let webProxyHeader = Setting(
+        "errand.web.proxy.header", "ERRAND_WEB_PROXY_HEADER", nil, expected: "a header such as X-Forwarded-User",
+        "the header in which a proxy names the person whom it has logged in"
+    ) { $0.wholeMatch(of: /[A-Za-z0-9-]{1,100}/) != nil }
+    static let webProxyAddresses = Setting(
+        "errand.web.proxy.addresses", "ERRAND_WEB_PROXY_ADDRESSES", nil,
+        expected: "addresses such as 127.0.0.1,10.0.0.0/8",
+        "the addresses of such proxies; from others, the header counts for nothing"
+    ) { parseAddressRanges($0) != nil }
     static let eventsKeptFrom = Setting(
         "errand.events.kept.from", "ERRAND_EVENTS_KEPT_FROM", "end", expected: "end or start",
         "start of the 8 days after which an event is purged; the same for all workers"
@@ -186,7 +207,8 @@ extension Setting {
         storage,
         storageURL, storageAccessKey, storageSecretKey, storageSessionToken, push, apnsKey, apnsKeyID, apnsTeamID,
         apnsTopic, apnsServer, apnsAuthorities, fcmServiceAccount, fcmServer, fcmAuthorities, imageProcesses,
-        imageLimit, webAddress, eventsKeptFrom, noopCrash,
+        imageLimit, webAddress, webPage, webPasswords, webTokens, webProxyHeader, webProxyAddresses, eventsKeptFrom,
+        noopCrash,
         logLevel, logFormat, traceEndpoint, traceHeaders, serviceName,
     ]
 

@@ -29,8 +29,10 @@ import Testing
         #expect(settings.value(.grace)?.origin.description == "file \(path)")
         #expect(settings.value(.heartbeatInterval)?.origin.description == "default")
         for setting in Setting.all {
+            let hash = "scrypt:10:8:1:" + String(repeating: "0", count: 32) + ":" + String(repeating: "0", count: 64)
             let samples = [
                 "http://localhost:4318", "name=value", "postgresql:///x", "512MB", "ABC123DEFG", "com.example.app",
+                "alice=\(hash)", "ci=a-token-of-20-characters", "127.0.0.1",
             ]
             let text = try #require(samples.filter(setting.accepts).first ?? setting.fallback)
             let settings = try Settings.load(environment: ["ERRAND_CONFIG": path, setting.variable: text])

@@ -38,7 +38,7 @@ import Testing
                 evidence.add("errand \(command.joined(separator: " "))", try await fixture.says(command))
             }
             for service in services {
-                for path in ["healthz", "readyz", "metrics"] {
+                for path in ["healthz", "readyz", "metrics", "log-in"] {
                     evidence.add("/\(path)", try await service.response(path))
                 }
             }
@@ -225,9 +225,19 @@ private struct SecretFixture: Sendable {
             "private_key": accountKey, "token_uri": "https://127.0.0.1:9/token",
         ]
         right["FCM_SERVICE_ACCOUNT"] = String(decoding: try JSONEncoder().encode(account), as: UTF8.self)
+        let token = Canary(of: "ERRAND_WEB_TOKENS")
+        right["ERRAND_WEB_TOKENS"] = "ci=\(token.text)"
+        let digits = (UUID().uuidString + UUID().uuidString).lowercased().replacing("-", with: "")
+        let hash = Canary("ERRAND_WEB_PASSWORDS", digits)
+        right["ERRAND_WEB_PASSWORDS"] = "alice=scrypt:10:8:1:\(digits.prefix(32)):\(digits)"
+        let header = Canary(of: "OTEL_EXPORTER_OTLP_HEADERS")
+        right["OTEL_EXPORTER_OTLP_ENDPOINT"] = "http://127.0.0.1:9"
+        right["OTEL_EXPORTER_OTLP_HEADERS"] = "authorization=\(header.percentEncoded)"
+        let cell = Canary(of: "ERRAND_CELL_URL")
+        right["ERRAND_CELL_URL"] = "postgresql://errand:\(cell.percentEncoded)@127.0.0.1:9/app"
         canaries =
             wrong + [
-                password, Canary("STORAGE_ACCESS_KEY", server.accessKey),
+                token, hash, header, cell, password, Canary("STORAGE_ACCESS_KEY", server.accessKey),
                 Canary("STORAGE_SECRET_KEY", server.secretKey),
             ]
             // The first line is the same in every key.

@@ -17,6 +17,19 @@ struct SwiftText {
             """
     }
 
+    /// The texts of other files, by their path below the folder.
+    init(of files: [ScriptFile]) {
+        text = """
+            // Written by the build from the files of this folder.
+            enum Embedded {
+            static let files: [String: String] = [
+            \(files.map { "\(Self.literal($0.wholePath)): \(Self.literal($0.text))," }.joined(separator: "\n"))
+            ]
+            }
+
+            """
+    }
+
     private static func part(_ name: String, _ lists: ScriptLists) -> String {
         """
         SchemaPart(

@@ -1,0 +1,170 @@
+import Foundation
+import Postgres
+
+/// The failures, grouped by similar errors.
+struct Failures {
+    struct Row: Decodable {
+        let kind: String
+        let queue: String
+        let fingerprint: String?
+        let failures: Int
+        let failures1H: Int
+        let retried: Int
+        let firstAt: Moment?
+        let lastAt: Moment?
+        let lastJobId: Int
+        let lastError: String?
+    }
+
+    struct Group {
+        let kind: String
+        let queue: String
+        let failures: String
+        let lastHour: String
+        let retried: String
+        let first: ShownTime?
+        let last: ShownTime?
+        let lastJob: Int
+        let lastError: String?
+        let jobsLink: String
+        /// Nil if all of them were retried, or if the caller can't see the error.
+        let retryLink: String?
+
+        init(_ row: Row, now: Date) {
+            kind = row.kind
+            queue = row.queue
+            failures = Amount.count(row.failures)
+            lastHour = Amount.count(row.failures1H)
+            retried = Amount.count(row.retried)
+            first = ShownTime(row.firstAt, now: now)
+            last = ShownTime(row.lastAt, now: now)
+            lastJob = row.lastJobId
+            lastError = row.lastError
+            let query = [("kind", row.kind), ("queue", row.queue), ("fingerprint", row.fingerprint ?? "")]
+                .map { "\($0)=\(Dashboard.encoded($1))" }.joined(separator: "&")
+            jobsLink = "/jobs?state=failed&\(query)"
+            retryLink = row.fingerprint == nil || row.failures == row.retried ? nil : "/failures/retry?\(query)"
+        }
+    }
+
+    let groups: [Group]
+    let isEmpty: Bool
+
+    init(_ rows: [Row], now: Date) {
+        groups = rows.map { Group($0, now: now) }
+        isEmpty = rows.isEmpty
+    }
+}
+
+/// What a retry of a group would do.
+struct RetryPlan {
+    struct Row: Decodable {
+        let jobs: Int
+        let beyond: Int?
+        let lastAt: Moment?
+    }
+
+    let kind: String
+    let queue: String
+    let fingerprint: String
+    let perMinute: String?
+    let jobs: Int
+    let count: String
+    let isEmpty: Bool
+    let beyond: String?
+    let lastDue: ShownTime?
+    let isPaced: Bool
+
+    init(_ row: Row, _ group: FailureGroup, now: Date) {
+        kind = group.kind
+        queue = group.queue
+        fingerprint = group.fingerprint
+        perMinute = group.perMinute.map { "\($0)" }
+        jobs = row.jobs
+        count = row.jobs == 1 ? "1 job" : "\(Amount.count(row.jobs)) jobs"
+        isEmpty = row.jobs == 0
+        beyond = row.beyond.flatMap { $0 > 0 ? Amount.count($0) : nil }
+        lastDue = ShownTime(row.lastAt, now: now)
+        isPaced = group.perMinute != nil
+    }
+}
+
+/// Which failures, and how fast.
+struct FailureGroup {
+    let kind: String
+    let queue: String
+    let fingerprint: String
+    let perMinute: Int?
+
+    init(_ fields: FormFields) {
+        kind = fields["kind"] ?? ""
+        queue = fields["queue"] ?? ""
+        fingerprint = fields.whole("fingerprint")
+        perMinute = fields["per_minute"].flatMap { Int($0) }
+    }
+
+    var filter: JSONB {
+        get throws { try JSONB(encoding: ["kind": kind, "queue": queue, "fingerprint": fingerprint]) }
+    }
+
+    var query: String {
+        [("kind", kind), ("queue", queue), ("fingerprint", fingerprint)]
+            .map { "\($0)=\(Dashboard.encoded($1))" }.joined(separator: "&")
+    }
+}
+
+extension Dashboard {
+    /// The most jobs of one retry. The page offers the next ones afterwards.
+    private static let mostRetried = 10_000
+
+    func failures(_ visit: Visit) async throws -> Reply {
+        let results = try await store.read(
+            as: visit.caller,
+            [
+                Query(
+                    """
+                    select kind, queue, fingerprint, failures, failures_1_h as "failures1H", retried, first_at, last_at,
+                        last_job_id, left(last_error, 1000) as last_error
+                    from errand.recent_errors
+                    order by last_at desc
+                    limit 100
+                    """)
+            ])
+        let rows = try results.rows(0, of: Failures.Row.self)
+        return page(
+            "failures", "Failures", section: "Failures", visit, results, isLive: true,
+            Failures(rows, now: results.now))
+    }
+
+    func retryPlan(_ visit: Visit) async throws -> Reply {
+        let group = FailureGroup(visit.query)
+        let results = try await store.read(
+            as: visit.caller,
+            [
+                Query(
+                    """
+                    select count(*) as jobs, max(beyond) as beyond, max(run_at) as last_at
+                    from errand.retry_where($1, $2, max_jobs => $3)
+                    """, [try group.filter, group.perMinute.map { Int32(clamping: $0) }, Int32(Self.mostRetried)])
+            ])
+        guard let row = try results.rows(0, of: RetryPlan.Row.self).first else { throw Problem.notFound }
+        return page(
+            "retry", "Retry failures", section: "Failures", visit, results,
+            RetryPlan(row, group, now: results.now))
+    }
+
+    func retryFailures(_ visit: Visit) async throws -> Reply {
+        let group = FailureGroup(visit.form)
+        let retried = try await act(
+            visit,
+            """
+            select count(*)::text
+            from errand.retry_where($1, $2, dry_run => false, reason => $3, max_jobs => $4)
+            """,
+            [
+                try group.filter, group.perMinute.map { Int32(clamping: $0) }, visit.form["reason"],
+                Int32(Self.mostRetried),
+            ])
+        return .redirect("/failures?done=" + (retried == "0" ? "none" : "retried-\(retried ?? "0")"))
+    }
+}

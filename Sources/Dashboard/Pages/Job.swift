@@ -1,0 +1,250 @@
+import Foundation
+import HTTPTypes
+import Postgres
+
+/// A job: why it is where it is, what it tried, and what can be done.
+struct JobPage {
+    struct Row: Decodable {
+        let id: Int
+        let queue: String
+        let kind: String
+        let state: String
+        let priority: Int
+        let attempt: Int
+        let maxAttempts: Int
+        let crashes: Int
+        let runAt: Moment?
+        let createdAt: Moment?
+        let startedAt: Moment?
+        let finishedAt: Moment?
+        let workerId: Int?
+        let uniqueKey: String?
+        let payload: String?
+        let output: String?
+        let reason: String?
+        let notAfter: Moment?
+        let limitKey: String?
+        let `guard`: String?
+        let tags: [String]?
+        let traceparent: String?
+        let parkedFor: String?
+        let progress: Double?
+        let progressMessage: String?
+        let log: [String]?
+    }
+
+    struct AttemptRow: Decodable {
+        let attempt: Int
+        let outcome: String?
+        let worker: String?
+        let startedAt: Moment?
+        let endedAt: Moment?
+        let error: String?
+    }
+
+    struct ExplainRow: Decodable {
+        let code: String
+        let detail: String
+        let hint: String?
+    }
+
+    struct Fact {
+        let name: String
+        let value: String
+        let link: String?
+        let time: ShownTime?
+    }
+
+    struct Attempt {
+        let number: Int
+        let outcome: String
+        let tone: String
+        let worker: String?
+        let ended: ShownTime?
+        let took: String?
+        let error: String?
+    }
+
+    let id: Int
+    let kind: String
+    let state: JobState
+    let facts: [Fact]
+    let reasons: [ExplainRow]
+    let payload: String?
+    let payloadRows: Int
+    let output: String?
+    let error: String?
+    let note: String?
+    let attempts: [Attempt]
+    let hasAttempts: Bool
+    let progress: Int?
+    let progressMessage: String?
+    let log: String?
+    let audit: [AuditPage.Entry]
+    let hasAudit: Bool
+    let canRetry: Bool
+    let canCancel: Bool
+    let canDiscard: Bool
+    let canReschedule: Bool
+    let canEdit: Bool
+    let canChange: Bool
+
+    init(
+        _ row: Row, attempts: [AttemptRow], reasons: [ExplainRow], audit: [AuditPage.Row], now: Date
+    ) {
+        id = row.id
+        kind = row.kind
+        state = JobState(row.state)
+        facts = Self.facts(row, now: now)
+        self.reasons = reasons
+        payload = row.payload
+        payloadRows = min(24, max(4, (row.payload ?? "").split(separator: "\n").count + 1))
+        output = row.output
+        error = row.state == "failed" ? row.reason : nil
+        note = row.state == "failed" ? nil : row.reason
+        self.attempts = Self.attempts(attempts, now: now)
+        hasAttempts = !attempts.isEmpty
+        progress = row.progress.map { Int((100 * min(1, max(0, $0))).rounded(.down)) }
+        progressMessage = row.progressMessage
+        log = row.log.flatMap { $0.isEmpty ? nil : $0.joined(separator: "\n") }
+        self.audit = audit.map { AuditPage.Entry($0, now: now) }
+        hasAudit = !audit.isEmpty
+        canRetry = ["failed", "cancelled", "scheduled"].contains(row.state)
+        canCancel = ["scheduled", "available", "parked", "running"].contains(row.state)
+        canDiscard = row.state == "failed"
+        canReschedule = ["scheduled", "available", "parked"].contains(row.state)
+        canEdit = ["scheduled", "available", "parked", "failed"].contains(row.state)
+        canChange = canRetry || canCancel || canEdit
+    }
+
+    private static func attempts(_ rows: [AttemptRow], now: Date) -> [Attempt] {
+        rows.map { row in
+            let outcome = row.outcome ?? "unknown"
+            let tone = ["failed", "lost", "crashed"].contains(outcome) ? "bad" : "quiet"
+            let took = row.startedAt?.date.flatMap { start in row.endedAt?.date.map { $0.timeIntervalSince(start) } }
+            return Attempt(
+                number: row.attempt, outcome: outcome, tone: tone, worker: row.worker,
+                ended: ShownTime(row.endedAt, now: now), took: took.map { Amount.duration($0) }, error: row.error)
+        }
+    }
+
+    private static func facts(_ row: Row, now: Date) -> [Fact] {
+        func text(_ name: String, _ value: String?, link: String? = nil) -> Fact? {
+            value.map { Fact(name: name, value: $0, link: link, time: nil) }
+        }
+        func time(_ name: String, _ moment: Moment?) -> Fact? {
+            ShownTime(moment, now: now).map { Fact(name: name, value: "", link: nil, time: $0) }
+        }
+        let tags = row.tags ?? []
+        return [
+            text("Queue", row.queue, link: "/jobs?queue=\(Dashboard.encoded(row.queue))"),
+            text("Kind", row.kind, link: "/jobs?kind=\(Dashboard.encoded(row.kind))"),
+            text("Priority", "\(row.priority) of 4"),
+            text("Attempts", "\(row.attempt) of \(row.maxAttempts)"),
+            row.crashes > 0 ? text("Crashes", "\(row.crashes)") : nil,
+            time("Enqueued", row.createdAt), time("Due", row.runAt), time("Started", row.startedAt),
+            time("Ended", row.finishedAt), time("Not after", row.notAfter),
+            text("Parked for", row.parkedFor), text("Unique key", row.uniqueKey), text("Limit", row.limitKey),
+            text("Guard", row.guard), tags.isEmpty ? nil : text("Tags", tags.joined(separator: ", ")),
+            text("Worker", row.workerId.map { "\($0)" }), text("Trace", row.traceparent),
+        ].compactMap(\.self)
+    }
+}
+
+extension Dashboard {
+    func job(_ visit: Visit) async throws -> Reply {
+        let id = try visit.number("id")
+        let results = try await store.read(
+            as: visit.caller,
+            [
+                Query(
+                    """
+                    select id, queue, kind, state, priority, attempt, max_attempts, crashes, run_at, created_at, started_at,
+                        finished_at, worker_id, unique_key, jsonb_pretty(errand.mask_secrets(payload)) as payload,
+                        jsonb_pretty(errand.mask_secrets(output)) as output, reason, not_after, limit_key, guard, tags,
+                        traceparent, parked_for, progress, progress_message, log
+                    from errand.job_status
+                    where id = $1
+                    order by finished_at desc nulls first
+                    limit 1
+                    """, [id]),
+                Query(
+                    """
+                    select (attempt ->> 'attempt')::int as attempt, attempt ->> 'outcome' as outcome,
+                        attempt ->> 'worker' as worker, (attempt ->> 'started_at')::timestamptz as started_at,
+                        (attempt ->> 'ended_at')::timestamptz as ended_at, attempt ->> 'error' as error
+                    from (
+                        select attempts
+                        from errand.job_status
+                        where id = $1
+                        order by finished_at desc nulls first
+                        limit 1) as known
+                    cross join lateral jsonb_array_elements(known.attempts) with ordinality as each_of(attempt, place)
+                    order by place desc
+                    limit 50
+                    """, [id]),
+                Query("select code, detail, hint from errand.explain($1) order by rank", [id]),
+                Query(AuditPage.query(where: "job_ids @> array[$1::bigint]") + " limit 50", [id]),
+            ])
+        guard let row = try results.rows(0, of: JobPage.Row.self).first else {
+            throw Problem(
+                status: .notFound, title: "There is no job \(id)",
+                detail: "Ended jobs stay for 7 days and failed ones for 30, unless their kind says otherwise.")
+        }
+        let view = JobPage(
+            row, attempts: try results.rows(1, of: JobPage.AttemptRow.self),
+            reasons: try results.rows(2, of: JobPage.ExplainRow.self),
+            audit: try results.rows(3, of: AuditPage.Row.self), now: results.now)
+        let isUnfinished = row.finishedAt == nil
+        return page(
+            "job", "Job \(id)", section: "Jobs", visit, results, isLive: isUnfinished, view)
+    }
+
+    func changeJob(_ visit: Visit) async throws -> Reply {
+        let id = try visit.number("id")
+        let reason = visit.form["reason"]
+        let action = visit.form["action"] ?? ""
+        var done = action
+        switch action {
+        case "retry":
+            let changed = try await act(
+                visit,
+                "select (was is distinct from now or was = 'scheduled')::text from errand.retry($1, reason => $2)",
+                [[id], reason])
+            if changed != "true" { done = "unchanged" }
+        case "cancel", "discard":
+            let changed = try await act(
+                visit, "select (was is distinct from now)::text from errand.\(action)($1, $2)", [[id], reason])
+            if changed != "true" { done = "unchanged" }
+        case "reschedule":
+            let changed = try await act(
+                visit,
+                """
+                select (was in ('scheduled', 'available', 'parked'))::text
+                from errand.reschedule($1, $2::text::timestamptz, $3::text::int, $4)
+                """, [[id], Self.time(visit.form["run_at"]), visit.form["priority"], reason])
+            if changed != "true" { done = "unchanged" }
+        case "edit", "edit-retry":
+            let edit = Statement(Self.edit, [id, visit.form["payload"] ?? "", reason])
+            let retry = Statement("select now from errand.retry($1, reason => $2)", [[id], reason])
+            try await act(visit, action == "edit" ? [edit] : [edit, retry])
+        default: throw Problem.notFound
+        }
+        return .redirect("/jobs/\(id)?done=\(done)")
+    }
+
+    /// A value that the page has masked stays what it was.
+    private static let edit = """
+        select errand.edit(
+            $1,
+            errand.restore_secrets(
+                $2::text::jsonb,
+                (
+                    select payload
+                    from errand.job_status
+                    where id = $1
+                    order by finished_at desc nulls first
+                    limit 1)),
+            $3)
+        """
+}

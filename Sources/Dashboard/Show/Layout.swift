@@ -1,0 +1,97 @@
+import Foundation
+
+/// What surrounds each page.
+struct Layout {
+    struct Section {
+        let name: String
+        let path: String
+        let isCurrent: Bool
+    }
+
+    /// What an action did.
+    struct Notice {
+        let text: String
+        let isError: Bool
+    }
+
+    let title: String
+    let sections: [Section]
+    let version: String
+    let person: String?
+    let hasSession: Bool
+    /// Whether a log-in is set up and the caller has none.
+    let isReadOnly: Bool
+    var canAct = false
+    var seesContent = false
+    let formToken: String
+    var database: String?
+    var time: ShownTime?
+    var notice: Notice?
+    /// Whether the script refreshes the page.
+    var isLive = false
+
+    init(title: String, section: String?, caller: Caller, dashboard: Dashboard) {
+        self.title = title
+        sections = Self.all.map { Section(name: $0.0, path: $0.1, isCurrent: $0.0 == section) }
+        version = dashboard.version
+        person = caller.person
+        hasSession = caller.session != nil
+        isReadOnly = !dashboard.access.rules.isLoginSetUp
+        formToken = caller.formToken ?? ""
+    }
+
+    private static let all = [
+        ("Overview", "/"), ("Jobs", "/jobs"), ("Failures", "/failures"), ("Schedules", "/schedules"),
+        ("Workers", "/workers"), ("Limits", "/limits"), ("Audit", "/audit"),
+    ]
+}
+
+/// What a template gets.
+struct PageView<Page> {
+    let layout: Layout
+    let page: Page
+}
+
+struct ProblemView {
+    let title: String
+    let detail: String
+    let request: String
+}
+
+extension Dashboard {
+    /// Renders a page with what surrounds it.
+    func page<Page>(
+        _ template: String, _ title: String, section: String, _ visit: Visit, _ results: Results, isLive: Bool = false,
+        _ page: Page
+    ) -> Reply {
+        var layout = Layout(title: title, section: section, caller: visit.caller, dashboard: self)
+        layout.canAct = results.isOperator
+        layout.seesContent = results.isOperator
+        layout.database = results.databaseName
+        layout.time = ShownTime(Moment(results.now), now: results.now)
+        layout.isLive = isLive
+        layout.notice = visit.query["done"].flatMap(Notices.text).map { Layout.Notice(text: $0, isError: false) }
+        return .html(templates.render(template, PageView(layout: layout, page: page)))
+    }
+}
+
+/// What the page says after an action. The address only has its code, so no link can put words here.
+enum Notices {
+    private static let texts = [
+        "retry": "The job waits to run again.", "cancel": "The job is cancelled.", "discard": "The job is discarded.",
+        "reschedule": "The job has another time or priority.", "edit": "The payload is replaced.",
+        "edit-retry": "The payload is replaced, and the job waits to run again.",
+        "unchanged": "Nothing changed: the job is in another state by now.", "pause": "It is paused.",
+        "resume": "It goes on.", "run": "A job of the schedule is enqueued.",
+        "drain": "The worker claims nothing more. What it runs goes on.", "undrain": "The worker claims again.",
+        "open": "The circuit is open: its jobs park.", "close": "The circuit is closed: its jobs are released.",
+        "limit": "The limit is set.", "rate": "The rate is set.", "none": "No job matches any more.",
+    ]
+
+    /// `retry`, or `retried-17` for a number of jobs.
+    static func text(_ code: String) -> String? {
+        if let text = texts[code] { return text }
+        guard code.hasPrefix("retried-"), let jobs = Int(code.dropFirst("retried-".count)), jobs > 0 else { return nil }
+        return jobs == 1 ? "One job waits to run again." : "\(Amount.count(jobs)) jobs wait to run again."
+    }
+}

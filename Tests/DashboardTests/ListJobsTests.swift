@@ -1,0 +1,127 @@
+import ErrandTestKit
+import Postgres
+import Testing
+
+@Suite("Pages of jobs, by SQL") struct ListJobsTests {
+    private struct Found: Decodable {
+        struct Job: Decodable {
+            let id: Int
+            let state: String
+            let error: String?
+        }
+
+        let jobs: [Job]
+        let before: Int?
+    }
+
+    @Test("page after page has each job once, however few rows a call reads", arguments: [1, 7, 1000])
+    func whole(mostRead: Int) async throws {
+        try await withTestDatabase { database, _ in
+            let wanted = try await Self.fill(database)
+            for filter in ["{}", #"{"tag": "third"}"#, #"{"state": "failed"}"#, #"{"state": "cancelled"}"#] {
+                var seen: [Int] = []
+                var before: Int64?
+                var calls = 0
+                repeat {
+                    let found = try await database.query(
+                        Statement(
+                            "select errand.list_jobs($1, $2, 5, $3)", [JSONB(filter), before, Int32(mostRead)])
+                    ).scalar(JSONB.self).decode(Found.self)
+                    seen += found.jobs.map(\.id)
+                    before = found.before.map { Int64($0) }
+                    calls += 1
+                } while before != nil && calls < 500
+                let expected =
+                    switch filter {
+                    case "{}": wanted
+                    case #"{"tag": "third"}"#: wanted.filter { $0.isMultiple(of: 3) }
+                    case #"{"state": "failed"}"#: wanted.filter { $0 % 4 == 1 }
+                    default: wanted.filter { $0 % 4 == 2 }
+                    }
+                #expect(seen == expected.sorted(by: >), "\(filter)")
+            }
+        }
+    }
+
+    @Test("a monitor finds nothing by an error, and reads none")
+    func monitor() async throws {
+        try await withTestDatabase { database, _ in
+            _ = try await Self.fill(database)
+            for (role, matches) in [("errand_ops", 20), ("errand_monitor", 0)] {
+                let found = try await database.transaction { transaction in
+                    try await transaction.execute(Statement("set local role \(role)"))
+                    let byError = try await transaction.query(#"select errand.list_jobs('{"error": "broken"}')"#)
+                    let all = try await transaction.query("select errand.list_jobs(max_jobs => 1000)")
+                    return [
+                        try byError.scalar(JSONB.self).decode(Found.self),
+                        try all.scalar(JSONB.self).decode(Found.self),
+                    ]
+                }
+                #expect(found[0].jobs.count == matches)
+                #expect(found[1].jobs.filter { $0.error != nil }.count == matches)
+            }
+        }
+    }
+
+    @Test("a time begins near it, and has no job of a later one")
+    func time() async throws {
+        try await withTestDatabase { database, _ in
+            _ = try await Self.fill(database)
+            let found = try await database.query(
+                """
+                select errand.list_jobs(jsonb_build_object('created_before', now() - interval '40 minutes 30 seconds'))
+                """
+            ).scalar(JSONB.self).decode(Found.self)
+            #expect(found.jobs.map(\.id) == Array((1...40).reversed()))
+        }
+    }
+
+    @Test("masks hide what looks secret at any depth, and an edit keeps what it left masked")
+    func masks() async throws {
+        try await withTestDatabase { database, _ in
+            let original = #"{"a": [{"token": 1.50, "b": {"secret": {"x": 1}}}], "Password": null, "tokens": []}"#
+            let rows = try await database.query(
+                Statement(
+                    """
+                    select errand.mask_secrets($1)::text, errand.restore_secrets(errand.mask_secrets($1), $1) = $1,
+                        errand.restore_secrets('{"api_key": "••••••••", "note": "••••••••"}', '{"note": "x"}')::text
+                    """, [JSONB(original)]))
+            let (masked, isRestored, other) = try rows[0].decode(String.self, Bool.self, String.self)
+            let mask = "••••••••"
+            #expect(
+                masked
+                    == #"{"a": [{"b": {"secret": "\#(mask)"}, "token": "\#(mask)"}], "tokens": "\#(mask)", "Password": null}"#
+            )
+            #expect(isRestored)
+            #expect(other == #"{"note": "••••••••", "api_key": "••••••••"}"#)
+        }
+    }
+
+    /// 80 jobs, a minute apart, in turn waiting, failed, cancelled and succeeded; each third has a tag. Returns their
+    /// ids.
+    private static func fill(_ database: Database) async throws -> [Int] {
+        for table in ["job", "failed", "history"] {
+            let (columns, values, place) =
+                switch table {
+                case "job": ("queue_position", "nextval('errand.job_position')", 0)
+                case "failed": ("attempt, max_attempts, crashes, priority, error", "1, 1, 0, 2, 'it is broken'", 1)
+                default:
+                    (
+                        "attempt, max_attempts, crashes, priority, state",
+                        "1, 1, 0, 2, case number % 4 when 2 then 'cancelled' else 'succeeded' end", 2
+                    )
+                }
+            let isOfTable = place == 2 ? "number % 4 in (2, 3)" : "number % 4 = \(place)"
+            try await database.execute(
+                Statement(
+                    """
+                    insert into errand.\(table) (id, queue, kind, payload, tags, created_at, run_at, \(columns))
+                    select number, 'default', 'noop', '{}', case when number % 3 = 0 then array['third'] end,
+                        now() - interval '1 minute' * (81 - number), now(), \(values)
+                    from generate_series(1, 80) as number
+                    where \(isOfTable)
+                    """))
+        }
+        return Array(1...80)
+    }
+}
