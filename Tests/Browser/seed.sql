@@ -1,0 +1,82 @@
+-- seed: an hour of a small shop's queue, for the pages and their pictures.
+--
+-- What workers do while the test runs comes from real workers. This is what they would have left behind before.
+select errand.set_limit('tenant/*', 2);
+select errand.set_rate('mail', per => '1 minute', allowed => 600);
+select errand.dependency_open('warehouse', now() + interval '2 hours', 'the warehouse moves to another server');
+select errand.schedule_put('nightly_report', '30 2 * * *', 'noop', time_zone => 'Europe/Berlin');
+select errand.schedule_put('stock_levels', 'every 5 min', 'noop');
+select errand.schedule_put('monthly_invoices', '0 6 1 * *', 'noop');
+select errand.schedule_pause('monthly_invoices', 'the tax rate changes first');
+insert into errand.tick (schedule, tick, enqueued_at, outcome)
+select 'stock_levels', due, due + interval '200 ms', case index when 4 then 'late' else 'enqueued' end
+from generate_series(1, 12) as index
+cross join lateral (
+    select date_trunc('hour', now()) - index * interval '5 minutes' as due
+) as moment
+on conflict do nothing;
+
+insert into errand.finished_per_minute (minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms)
+select
+    date_trunc('minute', now()) - ago * interval '1 minute', 0, queue, kind, outcome,
+    greatest(0, round(size * (1 + 0.6 * sin(ago / 7.0 + size) + 0.25 * sin(ago * 1.7))))::bigint, 20, 100
+from generate_series(1, 59) as ago
+cross join (
+    values ('default', 'noop', 'succeeded', 420), ('default', 'noop', 'failed', 4),
+        ('images', 'image_compression', 'succeeded', 65), ('mail', 'send_mail', 'succeeded', 180)
+) as busy(queue, kind, outcome, size)
+on conflict do nothing;
+
+insert into errand.history (
+    id, created_at, run_at, started_at, finished_at, priority, attempt, max_attempts, crashes, state, queue, kind,
+    payload, output)
+select
+    nextval(pg_get_serial_sequence('errand.job', 'id')), ended - interval '3 seconds', ended - interval '3 seconds',
+    ended - interval '1 second', ended, 2, 1, 10, 0, case when number % 40 = 0 then 'cancelled' else 'succeeded' end,
+    (array['default', 'images', 'mail'])[1 + number % 3],
+    (array['noop', 'image_compression', 'send_mail'])[1 + number % 3],
+    jsonb_build_object('order', 7000 + number), '{"sent": true}'
+from generate_series(1, 180) as number
+cross join lateral (
+    select now() - (200 - number) * interval '17 seconds' as ended
+) as moment;
+
+-- Failures that differ in their numbers only are one group.
+insert into errand.failed (
+    id, created_at, run_at, started_at, finished_at, priority, attempt, max_attempts, crashes, queue, kind, payload,
+    attempts, error, tags)
+select
+    nextval(pg_get_serial_sequence('errand.job', 'id')), ended - interval '2 minutes', ended - interval '2 minutes',
+    ended - interval '2 seconds', ended, 2, 3, 3, 0, queue, kind, payload,
+    jsonb_build_array(
+        jsonb_build_object(
+            'attempt', 1, 'worker', 'shop-1:411', 'outcome', 'failed', 'error', replace(error, '30', '10'),
+            'started_at', ended - interval '100 seconds', 'ended_at', ended - interval '95 seconds'),
+        jsonb_build_object(
+            'attempt', 2, 'worker', 'shop-2:87', 'outcome', 'lost', 'error', 'its worker was lost',
+            'started_at', ended - interval '60 seconds', 'ended_at', ended - interval '40 seconds'),
+        jsonb_build_object(
+            'attempt', 3, 'worker', 'shop-1:411', 'outcome', 'failed', 'error', error,
+            'started_at', ended - interval '2 seconds', 'ended_at', ended)),
+    error, array['spring-sale']
+from (
+    select
+        now() - number * interval '47 seconds' as ended, 'mail' as queue, 'send_mail' as kind,
+        jsonb_build_object(
+            'to_customer', 5100 + number, 'template', 'receipt', 'api_key', 'not-for-anybodys-eyes') as payload,
+        format('the mail server refused message %s: 421 try again in 30 s', 900 + number) as error
+    from generate_series(1, 23) as number
+    union all
+    select
+        now() - number * interval '5 minutes', 'images', 'image_compression',
+        jsonb_build_object('photo', number), format('photo %s: expected a JPEG, got 12 bytes of text', number)
+    from generate_series(1, 4) as number
+) as failure;
+
+select count(*) from (
+    select errand.enqueue('sync_stock', jsonb_build_object('article', number), queue => 'warehouse')
+    from generate_series(1, 35) as number) as enqueued;
+select count(*) from (
+    select errand.enqueue('noop', jsonb_build_object('sleep_ms', 1), run_at => now() + number * interval '11 minutes')
+    from generate_series(1, 12) as number) as enqueued;
+select errand.refresh_statistics_v1();

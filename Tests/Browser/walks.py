@@ -1,0 +1,160 @@
+"""What operators do on the page."""
+
+import time
+
+from browser import Browser
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from shop import PASSWORD
+
+
+def warm_up(shop):
+    """Some jobs of a real worker, one of them failing for good."""
+    shop.psql("select errand.enqueue('noop', '{\"sleep_ms\": 5}') from generate_series(1, 40)")
+    shop.psql("select errand.enqueue('noop', '{\"sleep_ms\": 600000}', queue => 'images')")
+    fail(shop)
+    shop.wait(lambda: shop.psql("select count(*) from errand.job where state = 'running'") == "1", "a job runs")
+
+
+def fail(shop):
+    """A job that a real worker fails. Returns its id."""
+    job = shop.psql(
+        "select job_id from errand.enqueue('noop', '{\"fail\": \"permanent\", \"note\": 17, \"password\": \"never-to-be-shown\"}')")
+    shop.wait(lambda: shop.psql(f"select count(*) from errand.failed where id = {job}") == "1", "the job fails")
+    return job
+
+
+def fill(browser, field, text):
+    end = time.monotonic() + 15
+    while time.monotonic() < end:
+        for element in browser.all(f"main [name={field}]"):
+            if element.is_displayed():
+                element.clear()
+                element.send_keys(text)
+                return
+        time.sleep(0.1)
+    raise AssertionError(f"no field {field} is shown")
+
+
+def everything(shop, browser):
+    browser.log_in(shop.site, "alice", PASSWORD)
+    find_edit_and_retry(shop, browser)
+    drain(shop, browser)
+    retry_a_group(shop, browser)
+    browser.press("Log out", within="header")
+    browser.see("Password or token")
+
+
+def find_edit_and_retry(shop, browser):
+    """A failed job is found by its error, explained, edited and retried by clicking."""
+    job = fail(shop)
+    browser.press("Jobs", within="header")
+    fill(browser, "error", "asked to fail")
+    browser.press("Show")
+    browser.press(job)
+    browser.see("asked to fail: permanent", "failed", "••••••••")
+    assert "never-to-be-shown" not in browser.driver.page_source, "a secret is shown"
+    browser.press("Edit the payload")
+    browser.see("Payload (JSON)")
+    area = browser.find("#r-payload")
+    payload = area.get_attribute("value")
+    area.clear()
+    area.send_keys(payload.replace('"permanent"', "null").replace("17", "18"))
+    fill(browser, "reason", "the note was wrong")
+    browser.press("Save and retry")
+    browser.see("the job waits to run again")
+    shop.wait(lambda: shop.psql(f"select state from errand.history where id = {job}") == "succeeded", "it succeeds")
+    kept = shop.psql(f"select payload ->> 'password', payload ->> 'note' from errand.history where id = {job}")
+    assert kept == "never-to-be-shown|18", kept
+    who = shop.psql(
+        f"select string_agg(action || ' ' || person || ' ' || acting_as || ' ' || (request is not null), ',' order by id) "
+        f"from errand.audit where job_ids @> '{{{job}}}'")
+    assert who == "edit alice errand_ops true,retry alice errand_ops true", who
+    browser.open(f"{shop.site}/jobs/{job}")
+    browser.see("What operators did", "the note was wrong")
+
+
+def drain(shop, browser):
+    """A worker is drained and claims again, by clicking."""
+    browser.press("Workers", within="header")
+    browser.press("Drain…")
+    fill(browser, "reason", "its host restarts")
+    browser.press("Drain")
+    browser.see("The worker claims nothing more", "drained", "its host restarts")
+    assert shop.psql("select count(*) from errand.worker_status where drained_at is not null") == "1"
+    browser.press("Claim again…")
+    browser.press("Claim again")
+    browser.see("The worker claims again")
+    assert shop.psql("select count(*) from errand.worker_status where drained_at is not null") == "0"
+
+
+def retry_a_group(shop, browser):
+    """Similar failures are shown together, dry-run, and retried at a pace."""
+    for _ in range(3):
+        fail(shop)
+    failed = shop.psql("select count(*) from errand.failed where kind = 'noop'")
+    browser.press("Failures", within="header")
+    browser.see("The last 5,000 failures")
+    group = next(card for card in browser.all("main li.card") if "asked to fail" in card.text)
+    group.find_element(By.PARTIAL_LINK_TEXT, "Retry them").click()
+    fill(browser, "per_minute", "2")
+    browser.press("Dry run")
+    browser.see(f"{failed} jobs would wait again, 2 a minute")
+    assert shop.psql("select count(*) from errand.failed where kind = 'noop'") == failed, "a dry run changed something"
+    fill(browser, "reason", "the service is back")
+    browser.press(f"Retry {failed} jobs")
+    browser.see("wait to run again")
+    assert int(shop.psql("select count(*) from errand.job where kind = 'noop' and run_at > now()")) >= int(failed) - 1
+    shop.psql("select errand.cancel_where('{\"kind\": \"noop\", \"state\": \"scheduled\"}', 'cleared', dry_run => false)")
+
+
+def read_only(shop):
+    """Without a log-in there is no content and no action."""
+    job = fail(shop)
+    with Browser() as browser:
+        for page in ["/", "/jobs", f"/jobs/{job}", "/failures", "/schedules", "/workers", "/limits", "/audit"]:
+            browser.open(shop.open_site + page)
+            assert browser.all("main form[method=post]") == [], page
+            assert "asked to fail" not in browser.driver.page_source, page
+            assert "not-for-anybodys-eyes" not in browser.driver.page_source, page
+        assert browser.complaints == [], browser.complaints
+
+
+def keyboard(shop):
+    """The first tab is the link to the content, and every control can be reached and is seen to have the focus."""
+    with Browser() as browser:
+        browser.log_in(shop.site, "alice", PASSWORD)
+        browser.open(shop.site + "/workers")
+        find = "return document.activeElement"
+        body = browser.find("body")
+        body.send_keys(Keys.TAB)
+        first = browser.driver.execute_script(find)
+        assert first.text == "Skip to the content" and first.is_displayed()
+        wanted = browser.driver.execute_script(
+            "return [...document.querySelectorAll('a[href], button, summary, input:not([type=hidden]), select, textarea')]"
+            ".filter((one) => one.checkVisibility()).length")
+        seen = set()
+        for _ in range(wanted + 20):
+            element = browser.driver.execute_script(find)
+            if element.tag_name == "body" and seen:
+                break
+            outline = browser.driver.execute_script("return getComputedStyle(document.activeElement).outlineStyle")
+            assert outline != "none", f"no focus is seen at {element.get_attribute('outerHTML')[:100]}"
+            seen.add(element.id)
+            element.send_keys(Keys.TAB)
+        assert len(seen) >= wanted, f"{len(seen)} of {wanted} controls are reached"
+
+
+def refreshes(shop):
+    """New numbers come by themselves; an open form and its text stay."""
+    with Browser() as browser:
+        browser.log_in(shop.site, "alice", PASSWORD)
+        browser.open(shop.site + "/workers")
+        was = browser.find("[data-asof]").text
+        shop.wait(lambda: browser.find("[data-asof]").text != was, "the page is refreshed")
+        browser.press("Drain…")
+        fill(browser, "reason", "half a reas")
+        was = browser.find("[data-asof]").text
+        time.sleep(7)
+        assert browser.find("[data-asof]").text == was
+        assert browser.find("main details[open] [name=reason]").get_attribute("value") == "half a reas"
