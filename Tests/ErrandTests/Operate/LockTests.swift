@@ -29,6 +29,29 @@ import Testing
         "select pg_advisory_lock(hashtext('errand.' || name)) from unnest('{promote,rescue,limits,stock,release_crashed}'::text[]) as name",
     ]
 
+    @Test("a job that is retried while reschedule waits for another one stays as it is, and the call succeeds")
+    func retriedMeanwhile() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.enqueue('noop') from generate_series(1, 2)")
+            try await database.execute("select errand.cancel('{1}', 'x')")
+            let call = try await database.transaction { transaction in
+                try await transaction.execute("select from errand.job where id = 2 for update")
+                let call = Task {
+                    try await database.text("select * from errand.reschedule('{1,2}', priority => 1)")
+                }
+                let waiting = "from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+                for _ in 0..<6000 where try await database.count(waiting) == 0 {
+                    try await Task.sleep(for: .milliseconds(10))
+                }
+                #expect(try await database.count(waiting) == 1)
+                try await database.execute("select errand.retry('{1}')")
+                return call
+            }
+            #expect(try await call.value == "1|available|available\n2|available|available")
+            #expect(try await database.text("select id, priority from errand.job order by id") == "1|2\n2|1")
+        }
+    }
+
     @Test(
         "no worker and no housekeeping waits for what a session has left locked, whatever it called", arguments: calls)
     func neverWaits(call: String) async throws {

@@ -32,7 +32,7 @@ begin
         select * into held from errand.job where id = job_id and id = any (locked);
         was := case when found then held.state else errand.state_of(job_id) end;
         now := was;
-        if was in ('scheduled', 'available', 'parked') then
+        if held.id is not null and was in ('scheduled', 'available', 'parked') then
             now := case
                 when coalesce(reschedule.run_at, held.run_at) > now() then 'scheduled'
                 when was = 'scheduled' then 'available'
