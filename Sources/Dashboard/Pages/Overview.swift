@@ -227,7 +227,12 @@ extension Dashboard {
                     from errand.queue_status
                     order by waiting + running desc, queue
                     """),
-                Query("select queue, round(sum(per_second) * 60, 1) from errand.enqueue_rates() group by queue"),
+                Query(
+                    """
+                    select queue, round(sum(per_second) * 60, 1) as per_minute
+                    from errand.enqueue_rates()
+                    group by queue
+                    """),
                 Query(
                     """
                     select queue, succeeded, failed, retried,
