@@ -99,8 +99,11 @@ cross join generate_series(0, 23) as kind
 cross join unnest('{succeeded,retried}'::text[]) as outcome
 where (worker = 0) = (minute < date_trunc('minute', now()) - interval '1 minute');
 
-insert into errand.finished_total (queue, kind, outcome, jobs, wait_ms, run_ms, last_minute)
-select queue, kind, outcome, sum(jobs), sum(wait_ms), sum(run_ms), max(minute)
+insert into errand.finished_total (
+    queue, kind, outcome, jobs, wait_ms, run_ms, last_minute, wait_histogram, run_histogram)
+select
+    queue, kind, outcome, sum(jobs), sum(wait_ms), sum(run_ms), max(minute), errand.sum_histograms(wait_histogram),
+    errand.sum_histograms(run_histogram)
 from errand.finished_per_minute
 where worker_id = 0
 group by queue, kind, outcome;

@@ -142,7 +142,9 @@ extension Web {
         if let status {
             let samples = await status.value()
             page.add("errand_status_up", .gauge, [], samples == nil ? 0 : 1)
-            for sample in samples ?? [] { page.add(sample.name, sample.type, sample.labels, sample.value) }
+            for sample in samples ?? [] {
+                page.add(sample.name, sample.type, suffix: sample.suffix, sample.labels, sample.value)
+            }
         }
         registry.write(to: &page)
         ProcessSamples.write(to: &page, start: start)

@@ -48,7 +48,7 @@ enum MetricHelp {
         "errand_overdue": "Queues, kinds and schedules that are late.",
         "errand_queue_paused": "1 if the queue is paused.",
         "errand_queue_workers": "Live workers that claim from a queue.",
-        "errand_run_seconds": "How long attempts of the last 5 minutes ran.",
+        "errand_run_seconds": "How long completed attempts ran, without released ones.",
         "errand_run_seconds_total": "How long all completed attempts ran together.",
         "errand_schedule_late": "1 if a schedule has a problem and is not paused.",
         "errand_scheduler_up": "1 if a scheduler has read the schedules within the last minute.",
@@ -57,7 +57,7 @@ enum MetricHelp {
         "errand_table_bytes": "Size of a table with its indexes, partitions and TOAST.",
         "errand_table_dead_rows": "Rows of a table that vacuum has not removed yet.",
         "errand_table_live_rows": "Rows of a table, estimated by the server.",
-        "errand_wait_seconds": "How long attempts of the last 5 minutes waited from due to started.",
+        "errand_wait_seconds": "How long completed attempts waited from due to started.",
         "errand_wait_seconds_total": "How long all completed attempts waited together.",
         "errand_workers": "Live workers by version.",
     ]

@@ -4,10 +4,19 @@ import Postgres
 /// The queue's metrics from the database: `errand.metrics()`.
 struct StatusSamples: Sendable {
     struct Sample: Sendable {
+        /// The metric's name, without the suffix.
         let name: String
         let type: MetricType
+        /// Of a histogram's samples: `_bucket`, `_sum` or `_count`.
+        let suffix: String
         let labels: [Label]
         let value: Double
+
+        init(name: String, type: MetricType, labels: [Label], value: Double) {
+            let suffix = type == .histogram ? ["_bucket", "_sum", "_count"].first(where: name.hasSuffix) ?? "" : ""
+            self.name = String(name.dropLast(suffix.count))
+            (self.type, self.suffix, self.labels, self.value) = (type, suffix, labels, value)
+        }
     }
 
     let database: Database

@@ -21,7 +21,8 @@ import Testing
             let program = try Program([command], database: url, settings: settings)
             #expect(
                 try await database.becomes(
-                    "exists (select from errand.metrics() where name = 'errand_wait_seconds')", within: .seconds(30)),
+                    "exists (select from errand.metrics() where name = 'errand_wait_seconds_count')",
+                    within: .seconds(30)),
                 "\(program.output.suffix(2000))")
             let page = try await program.response("metrics")
             #expect(page.contains("errand_build_info{version="))

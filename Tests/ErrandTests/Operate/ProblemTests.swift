@@ -104,6 +104,47 @@ import Testing
         }
     }
 
+    @Test("10,000 invented queues and kinds, with jobs and with completions, leave metrics, views and health small")
+    func invented() async throws {
+        try await withTestDatabase { database, _ in
+            for setup: Statement in [
+                """
+                select errand.enqueue_many((
+                    select jsonb_agg(jsonb_build_object('kind', 'kind_' || n, 'queue', 'queue_' || n))
+                    from generate_series(1, 10000) as n))
+                """,
+                """
+                insert into errand.finished_total (
+                    queue, kind, outcome, jobs, wait_ms, run_ms, last_minute, wait_histogram, run_histogram)
+                select name || n, 'kind_' || n, 'succeeded', 1, 5, 5, now() - n * interval '1 minute', '{0,1}', '{0,1}'
+                from generate_series(1, 10000) as n, unnest('{queue_,past_}'::text[]) as name
+                """,
+                "analyze errand.job", "analyze errand.finished_total", "select errand.refresh_statistics_v1('0 s')",
+            ] {
+                try await database.execute(setup)
+            }
+            let sizes = try await database.query(
+                """
+                select count(*), count(distinct labels ->> 'queue'), count(distinct labels ->> 'kind'),
+                    sum(length(name) + length(labels::text) + 10)
+                from errand.metrics()
+                """)
+            let (samples, queues, kinds, bytes) = try sizes[0].decode(Int.self, Int.self, Int.self, Int.self)
+            #expect(queues == 201 && kinds == 201, "200 names and other")
+            #expect(samples < 15_000 && bytes < 1_500_000, "\(samples) samples, \(bytes) B")
+            #expect(
+                try await database.text(
+                    "select sum(value) from errand.metrics() where name = 'errand_attempts_total'") == "20000")
+            #expect(try await database.count("from errand.health() where length(detail) > 500") == 0)
+            for question in ["metrics()", "health()", "queue_status", "kind_status", "overdue"] {
+                let start = ContinuousClock.now
+                try await database.execute(Statement("select count(*) from errand.\(question)"))
+                let took = ContinuousClock.now - start
+                #expect(took < .seconds(4), "\(question) took \(took)")
+            }
+        }
+    }
+
     @Test("no sample appears twice, even with a queue and a kind named other")
     func other() async throws {
         try await withTestDatabase { database, _ in

@@ -148,14 +148,40 @@ import Testing
                         """))
             }
             let total = "select value from errand.metrics() where name = 'errand_attempts_total'"
+            let histograms = """
+                select name, labels ->> 'le', value from errand.metrics()
+                where type = 'histogram' and coalesce(labels ->> 'le', '') in ('', '0.001', '0.002', '4194.304', '+Inf')
+                order by name, (labels ->> 'le')::float8
+                """
+            let expected = """
+                errand_run_seconds_bucket|0.001|15
+                errand_run_seconds_bucket|0.002|30
+                errand_run_seconds_bucket|4194.304|30
+                errand_run_seconds_bucket|+Inf|30
+                errand_run_seconds_count||30
+                errand_run_seconds_sum||0.6
+                errand_wait_seconds_bucket|0.001|0
+                errand_wait_seconds_bucket|0.002|30
+                errand_wait_seconds_bucket|4194.304|30
+                errand_wait_seconds_bucket|+Inf|30
+                errand_wait_seconds_count||30
+                errand_wait_seconds_sum||0.12
+                """
             #expect(try await database.text(total) == "30")
+            #expect(try await database.text(histograms) == expected)
             try await database.execute("update errand.finished_per_minute set minute = minute - interval '10 minutes'")
             try await database.execute("select errand.refresh_statistics_v1('0 s')")
             let kept = "select worker_id, jobs, wait_histogram, run_histogram from errand.finished_per_minute"
             #expect(try await database.text(kept) == "0|30|[0,30]|[15,0,15]")
             #expect(try await database.text(total) == "30")
+            #expect(try await database.text(histograms) == expected)
+            // A bucket may exceed an int within a year.
+            try await database.execute("update errand.finished_total set wait_histogram = '{0,3000000000}'")
             try await database.execute("select errand.refresh_statistics_v1('0 s')")
             #expect(try await database.text(total) == "30")
+            #expect(
+                try await database.text("select value from errand.metrics() where name = 'errand_wait_seconds_count'")
+                    == "3000000000")
             let hour = "select succeeded_1_h, wait_p50_ms_1_h, run_p95_ms_1_h from errand.queue_status"
             #expect(try await database.text(hour) == "30|1.21|1.94")
             #expect(try await database.text("select succeeded_percent_1_h from errand.kind_status") == "100.0")

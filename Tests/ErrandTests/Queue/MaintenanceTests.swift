@@ -167,7 +167,7 @@ import Testing
                 """
                 insert into errand.finished_total (jobs, last_minute, queue, kind, outcome)
                 select 1, now() - days * interval '1 day', queue, 'a', 'succeeded' || days
-                from (values ('default', 80), ('default', 300), ('default', 400), ('other', 80), ('other', 100))
+                from (values ('default', 300), ('default', 400), ('other', 100), ('busy', 80), ('busy', 400))
                     as total (queue, days)
                 """,
                 """
@@ -194,7 +194,7 @@ import Testing
                 try await database.word(
                     "select string_agg(queue || ' ' || outcome, ', ' order by queue, outcome) from errand.finished_total"
                 )
-                    == "default succeeded300, default succeeded80, other succeeded80")
+                    == "busy succeeded400, busy succeeded80, default succeeded300")
             #expect(
                 try await database.word("select string_agg(name, ' ' order by name) from errand.dependency")
                     == "down needed set waited_for young")

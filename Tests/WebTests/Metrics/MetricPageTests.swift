@@ -22,6 +22,16 @@ import Testing
                 """)
     }
 
+    @Test("the database's samples of a histogram are one metric, and a gauge keeps its name")
+    func suffixes() {
+        let samples = [
+            ("wait_bucket", MetricType.histogram), ("wait_sum", .histogram), ("wait_count", .histogram),
+            ("rows_count", .gauge),
+        ].map { StatusSamples.Sample(name: $0, type: $1, labels: [], value: 1) }
+        #expect(samples.map(\.name) == ["wait", "wait", "wait", "rows_count"])
+        #expect(samples.map(\.suffix) == ["_bucket", "_sum", "_count", ""])
+    }
+
     @Test(
         "a label's value may be any text, and forges no line",
         arguments: [

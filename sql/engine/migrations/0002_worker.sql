@@ -111,6 +111,8 @@ create table errand.finished_total (
     queue text not null,
     kind text not null,
     outcome text not null,
+    wait_histogram bigint[] not null default '{}',
+    run_histogram bigint[] not null default '{}',
     constraint finished_total_pkey primary key (queue, kind, outcome)
 ) with (fillfactor = 50);
 comment on table errand.finished_total is 'All completed attempts, without those that are not merged yet';
@@ -121,6 +123,9 @@ comment on column errand.finished_total.last_minute is 'the minute of the last o
 comment on column errand.finished_total.queue is 'the jobs'' queue';
 comment on column errand.finished_total.kind is 'the jobs'' kind';
 comment on column errand.finished_total.outcome is 'as in errand.finished_per_minute';
+comment on column errand.finished_total.wait_histogram is
+    'from due to started, with the buckets of errand.finished_per_minute';
+comment on column errand.finished_total.run_histogram is 'from started to completed: the same';
 
 create table errand.counted (
     worker_id bigint not null,

@@ -20,13 +20,17 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
             wait_histogram = errand.add_histograms(kept.wait_histogram, excluded.wait_histogram),
             run_histogram = errand.add_histograms(kept.run_histogram, excluded.run_histogram)
     )
-    insert into errand.finished_total as kept (queue, kind, outcome, jobs, wait_ms, run_ms, last_minute)
-    select queue, kind, outcome, sum(jobs), sum(wait_ms), sum(run_ms), max(minute)
+    insert into errand.finished_total as kept (
+        queue, kind, outcome, jobs, wait_ms, run_ms, last_minute, wait_histogram, run_histogram)
+    select queue, kind, outcome, sum(jobs), sum(wait_ms), sum(run_ms), max(minute),
+        errand.sum_histograms(wait_histogram), errand.sum_histograms(run_histogram)
     from own
     group by queue, kind, outcome
     on conflict on constraint finished_total_pkey do update
     set jobs = kept.jobs + excluded.jobs, wait_ms = kept.wait_ms + excluded.wait_ms,
-        run_ms = kept.run_ms + excluded.run_ms, last_minute = greatest(kept.last_minute, excluded.last_minute)
+        run_ms = kept.run_ms + excluded.run_ms, last_minute = greatest(kept.last_minute, excluded.last_minute),
+        wait_histogram = errand.add_histograms(kept.wait_histogram, excluded.wait_histogram),
+        run_histogram = errand.add_histograms(kept.run_histogram, excluded.run_histogram)
 $$;
 comment on function errand.merge_finished() is
     'Housekeeping: merges the workers'' counts of past minutes into one, and adds them to the totals';

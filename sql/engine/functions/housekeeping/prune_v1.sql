@@ -163,6 +163,10 @@ begin
                 when exists (select from errand.kind where kind.name = old.kind and kind.queue = old.queue)
                 then interval '1 year' else interval '90 days'
             end
+            -- Counters of a queue that still completes attempts never decrease.
+            and not exists (
+                select from errand.finished_total as newer
+                where newer.queue = old.queue and newer.last_minute > now() - interval '90 days')
         limit 10000
         for update skip locked));
     get diagnostics removed = row_count;

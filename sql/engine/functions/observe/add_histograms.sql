@@ -1,5 +1,5 @@
 -- add_histograms: adds two histograms bucket by bucket; missing buckets count as 0.
-create or replace function errand.add_histograms(one int[], other int[]) returns int[]
+create or replace function errand.add_histograms(one bigint[], other bigint[]) returns bigint[]
 language sql immutable parallel safe set search_path = pg_catalog, errand, pg_temp as $$
     select case
         when cardinality(one) = 0 then other
@@ -10,4 +10,4 @@ language sql immutable parallel safe set search_path = pg_catalog, errand, pg_te
             order by index)
     end
 $$;
-comment on function errand.add_histograms(int[], int[]) is 'Adds two histograms bucket by bucket';
+comment on function errand.add_histograms(bigint[], bigint[]) is 'Adds two histograms bucket by bucket';

@@ -3,8 +3,8 @@
 --
 --   select * from errand.metrics();
 --
--- type is counter, gauge or summary (quantiles of the last 5 minutes). Counters never decrease as long as the database
--- lives, except under `other`.
+-- type is counter, gauge or histogram: a row for each bucket, named …_bucket, and the rows …_sum and …_count. Counters
+-- and histograms never decrease while their name has completions. The counters of `other` may, so it has no histograms.
 --
 -- An application that may enqueue can make up names of queues and kinds. So 200 queues and 200 kinds have samples of
 -- their own: first those that workers serve, then the largest. The others are added up under the name `other`, with the
@@ -37,12 +37,12 @@ begin
     with queues as materialized (
         select
             queue as label, false as is_folded, waiting, running, scheduled, parked, failed, oldest_age, paused_at,
-            workers, wait_p50_ms_5_min, wait_p95_ms_5_min, run_p50_ms_5_min, run_p95_ms_5_min
+            workers
         from errand.queue_status
         union all
         select
             'other', true, other.waiting, other.running, other.scheduled, other.parked, other.failed, other.oldest_age,
-            other.paused_at, other.workers, null, null, null, null
+            other.paused_at, other.workers
         where other.queues > 0
     ),
     kinds as materialized (
@@ -56,19 +56,68 @@ begin
             from errand.kind_status
         ) as ranked
     ),
-    ended as materialized (
-        select
-            case when folded.queue is null then both_parts.queue else 'other' end as queue,
-            coalesce(kinds.label, both_parts.kind) as kind,
-            outcome, sum(jobs) as jobs, sum(wait_ms) as wait_ms, sum(run_ms) as run_ms
+    finished as materialized (
+        select queue, kind, outcome, jobs, wait_ms, run_ms, last_minute as minute, wait_histogram, run_histogram
+        from errand.finished_total
+        union all
+        select queue, kind, outcome, jobs, wait_ms, run_ms, minute, wait_histogram, run_histogram
+        from errand.finished_per_minute
+        where worker_id <> 0
+    ),
+    -- Queues that have completions and no more jobs share what the queues above leave of the 200.
+    named as materialized (
+        select queue
         from (
-            select queue, kind, outcome, jobs, wait_ms, run_ms from errand.finished_total
+            select label as queue, true as is_shown, null as minute from queues where not is_folded
             union all
-            select queue, kind, outcome, jobs, wait_ms, run_ms from errand.finished_per_minute where worker_id <> 0
-        ) as both_parts
-        left join unnest(other.names) as folded(queue) on folded.queue = both_parts.queue
-        left join kinds on kinds.kind = both_parts.kind
+            select queue, false, max(minute) from finished group by queue
+        ) as either
+        group by queue
+        order by bool_or(is_shown) desc, max(minute) desc, queue
+        limit 200
+    ),
+    labelled as materialized (
+        select
+            coalesce(named.queue, 'other') as queue, coalesce(kinds.label, finished.kind) as kind, outcome, jobs,
+            wait_ms, run_ms, wait_histogram, run_histogram
+        from finished
+        left join named on named.queue = finished.queue
+        left join kinds on kinds.kind = finished.kind
+    ),
+    ended as materialized (
+        select queue, kind, outcome, sum(jobs) as jobs, sum(wait_ms) as wait_ms, sum(run_ms) as run_ms
+        from labelled
+        group by queue, kind, outcome
+    ),
+    -- The stored buckets end at powers of sqrt(2), these at powers of 2: from 1 ms to 65.5 s each one, up to 70 minutes
+    -- each second one, then infinity.
+    bucket as materialized (
+        select
+            time.name, queue,
+            case
+                when index / 2 <= 16 then index / 2
+                when index / 2 <= 22 then index / 2 + index / 2 % 2
+                else 32
+            end as exponent,
+            sum(n) as attempts
+        from labelled
+        cross join lateral (
+            values ('errand_wait_seconds', wait_histogram),
+                ('errand_run_seconds', case when outcome <> 'released' then run_histogram end)
+        ) as time(name, histogram)
+        cross join lateral unnest(time.histogram) with ordinality as stored(n, index)
+        where queue <> 'other'
         group by 1, 2, 3
+    ),
+    upto as materialized (
+        select
+            series.name, series.queue, bound.exponent,
+            sum(coalesce(bucket.attempts, 0)) over (
+                partition by series.name, series.queue order by bound.exponent) as attempts
+        from (select distinct bucket.name, queue from bucket) as series
+        cross join unnest('{0,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,18,20,22,32}'::bigint[]) as bound(exponent)
+        left join bucket on bucket.name = series.name and bucket.queue = series.queue
+            and bucket.exponent = bound.exponent
     )
     select 'errand_jobs', 'gauge', jsonb_build_object('queue', label, 'state', depth.state), sum(depth.jobs)::float8
     from queues
@@ -98,14 +147,27 @@ begin
         select 'kind', count(*) from kinds where is_folded
     ) as folded(what, names)
     union all
-    select time.name, 'summary', jsonb_build_object('queue', label, 'quantile', time.quantile), time.ms / 1000
-    from queues
+    select
+        upto.name || '_bucket', 'histogram',
+        jsonb_build_object(
+            'queue', queue,
+            'le', case when exponent = 32 then '+Inf' else (2 ^ exponent::float8 / 1000)::text end),
+        attempts::float8
+    from upto
+    union all
+    select upto.name || '_count', 'histogram', jsonb_build_object('queue', queue), attempts::float8
+    from upto
+    where exponent = 32
+    union all
+    select upto.name || '_sum', 'histogram', jsonb_build_object('queue', upto.queue), sum(time.ms)::float8 / 1000
+    from upto
+    join ended on ended.queue = upto.queue
     cross join lateral (
-        values
-            ('errand_wait_seconds', '0.5', wait_p50_ms_5_min), ('errand_wait_seconds', '0.95', wait_p95_ms_5_min),
-            ('errand_run_seconds', '0.5', run_p50_ms_5_min), ('errand_run_seconds', '0.95', run_p95_ms_5_min)
-    ) as time(name, quantile, ms)
-    where time.ms is not null and not is_folded
+        values ('errand_wait_seconds', wait_ms),
+            ('errand_run_seconds', case when outcome <> 'released' then run_ms else 0 end)
+    ) as time(name, ms)
+    where upto.exponent = 32 and time.name = upto.name
+    group by upto.name, upto.queue
     union all
     select 'errand_attempts_total', 'counter', jsonb_build_object('queue', queue, 'kind', kind, 'outcome', outcome),
         jobs::float8
