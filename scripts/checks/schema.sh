@@ -54,8 +54,8 @@ twice() {
     dump second
     same second "a second errand migrate"
     # Applies every script again that `errand migrate` applies when its text changes. The order does not matter: each
-    # script's dependencies exist already.
-    find sql -name '*.sql' -not -path '*/migrations/*' | sort > "$work/scripts"
+    # script's dependencies exist already. A front of cells has a database of its own.
+    find sql/engine sql/apps -name '*.sql' -not -path '*/migrations/*' | sort > "$work/scripts"
     while read -r script; do psql "$DATABASE_URL" -f "$script" > /dev/null; done < "$work/scripts"
     dump third
     same third "applying every script again"
