@@ -91,6 +91,10 @@ struct FCMResponse: Sendable, Hashable {
         formatter.locale = Locale(identifier: "en_US_POSIX")
         formatter.timeZone = TimeZone(secondsFromGMT: 0)
         formatter.dateFormat = "EEE, dd MMM yyyy HH:mm:ss 'GMT'"
-        return formatter.date(from: text).map { min(.seconds(max(0, $0.timeIntervalSince(now))), longestPause) }
+        return formatter.date(from: text).map { date in
+            // A Date of these years is exact to 0.1 us: unrounded, a delay of 30 s can come out as 29.9999999.
+            let milliseconds = (max(0, date.timeIntervalSince(now)) * 1000).rounded()
+            return min(.milliseconds(milliseconds), longestPause)
+        }
     }
 }
