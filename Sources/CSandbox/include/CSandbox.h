@@ -31,7 +31,7 @@ int sandbox_lock(int may_read_files);
 /* Allows the process `seconds` more of processor time. Then the kernel kills it with SIGXCPU. */
 int sandbox_allow_seconds(uint64_t seconds);
 
-/* The peak of resident memory so far, in bytes. */
+/* The peak of resident memory so far, in bytes. 0 before sandbox_lock, and where /proc isn't mounted. */
 uint64_t sandbox_peak_bytes(void);
 
 #endif

@@ -69,6 +69,22 @@ import Glibc
         #expect(program.processes().isEmpty)
     }
 
+    @Test("a process is reused beside a program that takes more memory than a process may")
+    func largeParent() async throws {
+        let program = try Program()
+        defer { program.remove() }
+        var bytes: [UInt8]? = [UInt8](repeating: 1, count: Int(ImageProcessLimits().residentBytes) + 1 << 20)
+        #expect(bytes?.last == 1)
+        bytes = nil
+        let pool = ImageProcessPool.forTests(executable: program.path)
+        let photo = try Samples.magick("-size 300x200 plasma:")
+        _ = try await pool.compress(photo)
+        let first = try await program.process()
+        _ = try await pool.compress(photo)
+        #expect(try await program.process() == first)
+        await pool.stop()
+    }
+
     @Test("a process that failed a photo is replaced, and one that didn't is reused")
     func replaced() async throws {
         let program = try Program()
