@@ -4,6 +4,7 @@ import Foundation
 ///
 /// ``restore()`` makes the terminal what it was. A signal that ends the process does so too.
 struct Keyboard {
+    // Written once, before the signal handlers that read it: those can't have a value of their own.
     nonisolated(unsafe) private static var original = termios()
 
     /// - Returns: nil unless both standard input and output are terminals.
