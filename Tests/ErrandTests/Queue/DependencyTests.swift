@@ -96,6 +96,26 @@ import Testing
         }
     }
 
+    @Test("a probe that is snoozed has found the dependency up: the circuit closes, and its job and the others go on")
+    func snoozedProbe() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
+            let ids = try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 5))
+            try await worker.end(worker.claim(3), down)
+            #expect(try await worker.claim(10).isEmpty)
+            try await database.execute("update errand.dependency set until = now()")
+            try await database.promote()
+            let probe = try await worker.claim(10)
+            #expect(probe.map(\.id) == [ids[0]])
+            try await worker.end(probe, .snoozed(for: .zero))
+            #expect(try await database.count("from errand.dependency where opened_at is null and failures = 0") == 1)
+            #expect(
+                try await database.becomes(
+                    "count(*) = 5 from errand.job where state = 'available'", after: database.promote))
+            #expect(Set(try await worker.claim(10).map(\.id)) == Set(ids))
+        }
+    }
+
     @Test("operators open and close a circuit; without an end no job probes it, and running jobs continue")
     func byOps() async throws {
         try await withTestDatabase { database, _ in

@@ -115,7 +115,8 @@ import Testing
                     ])
             late.set()
             try await test.advance(by: .seconds(61))
-            #expect(try await test.drain().outcomes == [.succeeded])
+            // A slow batch is snoozed, also the one that probes the service.
+            #expect(Set(try await test.drain().outcomes).subtracting([.snoozed]) == [.succeeded])
             #expect(try await database.lines("select accepted, waiting from notify.message_status") == ["150|0"])
             #expect(Set(stubs.google.messages.map(\.token)).count == 75 && stubs.google.messages.count == 75)
         }
@@ -164,7 +165,8 @@ import Testing
                     """
                 )
                     == ["2", "1", "0", "0"])
-            #expect(Set(try await test.drain().outcomes).subtracting([.snoozed]) == [.succeeded, .cancelled])
+            let drained = try await test.drain()
+            #expect(Set(drained.outcomes).subtracting([.snoozed]) == [.succeeded, .cancelled], "\(drained)")
             #expect(
                 try await database.lines(
                     """

@@ -3,7 +3,7 @@
 -- The arrays have an element for each job. Outcomes:
 --   succeeded  to the history, with its output
 --   retried    scheduled again in delay_ms (0 = at once); the error is recorded
---   snoozed    the same, but the attempt is not counted and nothing is recorded
+--   snoozed    the same, but the attempt is not counted and nothing is recorded; closes the circuit that it probed
 --   released   handed back: not counted, and the job keeps its position
 --   parked     waits for its dependency, not counted; the error is the finding; due = time of the next probe
 --   failed     to errand.failed, with its error; so is a retried job on its last attempt
@@ -31,6 +31,7 @@ declare
     held errand.job;
     asks boolean;
     due timestamptz;
+    snoozed bigint[] := '{}';
 begin
     refused := '{}';
     locked := '{}';
@@ -60,6 +61,9 @@ begin
             continue;
         end if;
         due := coalesce(result.due, now() + coalesce(result.delay_ms, 0) * interval '1 millisecond');
+        if result.outcome = 'snoozed' then
+            snoozed := snoozed || result.id;
+        end if;
         case
             when asks and not errand.still_wanted(held) then
                 if result.outcome = 'retried' then
@@ -118,6 +122,9 @@ begin
     loop
         perform errand.dependency_failed(result.dependency, result.due, result.error, result.failures::int);
     end loop;
+    if snoozed <> '{}' then
+        perform errand.probes_snoozed(snoozed);
+    end if;
     if 'released' = any (outcomes) then
         perform errand.wake();
     end if;
