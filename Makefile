@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help build run test test-pooled test-previous test-web test-alerts \
-	bench questions swarm faults failover checks dist dist-test release format clean
+	bench questions swarm cells faults failover checks dist dist-test release format clean
 
 help:    ## this list
 	@sed -n 's/^\([a-z-]*\): *## /make \1\t/p' Makefile | expand -t 20
@@ -40,6 +40,9 @@ faults:  ## kills, stops and starves the program, and counts what was lost, for 
 
 swarm:   ## measures 200 idle worker processes on one database, directly and behind PgBouncer; WORKERS=50
 	@scripts/swarm.sh $(WORKERS)
+
+cells:   ## measures a worker for three servers of which one is killed, and a front; FILTER="lost cost front grow"
+	@scripts/cells.sh $(FILTER)
 
 failover: ## fails PostgreSQL over under load, with Patroni, etcd and HAProxy; FILTER=switchover or haproxy; needs root
 	@scripts/failover.sh $(FILTER)

@@ -19,25 +19,62 @@ struct Environment: Sendable {
             logFormat: format)
     }
 
-    /// How to reach the database.
+    /// How to reach the database, for a command that is about one.
     func database() throws -> PostgresConfiguration { try database(.databaseURL) }
 
     /// How to reach the database whose URL is that setting.
+    ///
+    /// - Throws: ``ConfigurationError`` if it has several.
     func database(_ setting: Setting) throws -> PostgresConfiguration {
-        let url = try settings.value(setting) { $0 }
+        let urls = try urls(of: setting)
+        guard urls.count == 1 else {
+            throw ConfigurationError(
+                "\(setting.variable): expected one database for this command, got \(urls.count); set it to the one that "
+                    + "the command is about. run, worker, scheduler, web and migrate take several")
+        }
+        return try configuration(urls[0], of: setting.variable)
+    }
+
+    private func urls(of setting: Setting) throws -> [String] {
+        guard let urls = DatabaseURLs(try settings.value(setting) { $0 }) else {
+            throw ConfigurationError(
+                "\(setting.variable): expected a URL, or several with spaces between, got something else")
+        }
+        return urls.all
+    }
+
+    private func configuration(_ url: String, of place: String) throws -> PostgresConfiguration {
         do {
             var configuration = try PostgresConfiguration(url: url)
             configuration.applicationName = "errand"
             return configuration
         } catch {
-            throw ConfigurationError("\(setting.variable): \(error.detail)" + (error.hint.map { " (\($0))" } ?? ""))
+            throw ConfigurationError("\(place): \(error.detail)" + (error.hint.map { " (\($0))" } ?? ""))
         }
     }
 
+    /// The databases of DATABASE_URL, at least one.
+    ///
+    /// - Throws: ``ConfigurationError`` if a URL can't be parsed, or if two lead to the same database.
+    func cells() throws -> [Cell] {
+        let setting = Setting.databaseURL
+        let urls = try urls(of: setting)
+        guard urls.count > 1 else { return [Cell(configuration: try database(), logger: logger)] }
+        let configurations = try urls.enumerated().map { index, url in
+            try configuration(url, of: "\(setting.variable), URL \(index + 1) of \(urls.count)")
+        }
+        var names: Set<String> = []
+        for configuration in configurations where !names.insert(configuration.place).inserted {
+            throw ConfigurationError(
+                "\(setting.variable): expected each database once, got \(configuration.place) twice")
+        }
+        return configurations.map { Cell(name: $0.place, configuration: $0, logger: logger) }
+    }
+
     /// The identity of the database's object store, read from the database once.
-    var storeIdentity: StoreIdentity {
+    func storeIdentity(of configuration: PostgresConfiguration) -> StoreIdentity {
         StoreIdentity {
-            try await withConnection(needsSchema: false) { connection in
+            try await withConnection(to: configuration, needsSchema: false) { connection in
                 try await connection.query("select media.store_v1()").scalar(UUID?.self)
             }
         }
@@ -50,7 +87,16 @@ struct Environment: Sendable {
         to setting: Setting = .databaseURL, statementTimeout: Duration? = .seconds(30), needsSchema: Bool = true,
         _ body: (Connection) async throws -> T
     ) async throws -> T {
-        var configuration = try database(setting)
+        try await withConnection(
+            to: database(setting), statementTimeout: statementTimeout, needsSchema: needsSchema, body)
+    }
+
+    /// The same with a database that isn't that of a setting.
+    func withConnection<T: Sendable>(
+        to configuration: PostgresConfiguration, statementTimeout: Duration? = .seconds(30), needsSchema: Bool = true,
+        _ body: (Connection) async throws -> T
+    ) async throws -> T {
+        var configuration = configuration
         configuration.statementTimeout = statementTimeout
         let connection = try await Connection.connect(configuration, logger: logger)
         do {

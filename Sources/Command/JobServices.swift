@@ -9,40 +9,68 @@ import Logging
 import Outbound
 import Web
 
-/// The handlers, and the services that they need, made from the settings.
+/// What the handlers of all cells use, made from the settings.
 struct JobServices: Sendable {
-    let handlers: Handlers
+    private let environment: Environment
     private let images: ImageProcessPool
-    private let store: any ObjectStore
     private let pushes: PushServices
     private let apps: Set<AllJobs.App>
+    private let photoLimit: Int
+    private let keptFrom: EventsKeptFrom
+    private let noopMayCrash: Bool
 
     /// Opens no connection.
     init(_ environment: Environment) throws {
+        self.environment = environment
         let processes = try environment.settings.value(.imageProcesses) { Int($0) }
         images = ImageProcessPool(.init(processes: processes), logger: environment.logger)
-        store = try environment.settings.objectStore(environment.storeIdentity)
-        let photoLimit = try environment.settings.value(.imageLimit, parseBytes)
-        let keptFrom = try environment.settings.value(.eventsKeptFrom) { EventsKeptFrom(rawValue: $0) }
+        photoLimit = try environment.settings.value(.imageLimit, parseBytes)
+        keptFrom = try environment.settings.value(.eventsKeptFrom) { EventsKeptFrom(rawValue: $0) }
         pushes = try environment.settings.pushServices(environment.logger)
         // Gauges of each process, which show if one worker lacks the credentials.
         for (service, route) in [("apns", pushes.apns.route), ("fcm", pushes.fcm.route)] {
             Gauge(label: "errand_push_route", dimensions: [("service", service), ("route", route.rawValue)]).record(1)
         }
         apps = try environment.jobApps()
-        handlers = Handlers(
+        noopMayCrash = try environment.settings.value(.noopCrash) { $0 == "allow" }
+    }
+
+    /// The handlers for the jobs of a cell. Opens no connection.
+    func handlers(for cell: Cell) throws -> CellHandlers {
+        let store = try environment.settings.objectStore(environment.storeIdentity(of: cell.configuration))
+        let handlers = Handlers(
             AllJobs.handlers(
                 of: apps, store: store, images: images, pushes: pushes, eventsKeptFrom: keptFrom, photoLimit: photoLimit
             ),
-            noopMayCrash: try environment.settings.value(.noopCrash) { $0 == "allow" })
+            noopMayCrash: noopMayCrash)
+        return CellHandlers(all: handlers, store: store, needsStore: apps.contains(.media))
     }
+
+    /// The program for photos. Without it, jobs that need it fail, and all others run.
+    var readiness: [ReadinessCheck] {
+        guard apps.contains(.media) else { return [] }
+        return [ReadinessCheck.showing("images", isRequired: false) { try images.program() }]
+    }
+
+    /// Stops the child processes and closes the connections.
+    func stop() async {
+        await images.stop()
+        await pushes.stop()
+    }
+}
+
+/// The handlers for the jobs of one cell, with the object store as that cell knows it.
+struct CellHandlers: Sendable {
+    let all: Handlers
+    fileprivate let store: any ObjectStore
+    fileprivate let needsStore: Bool
 
     /// Checks the store. If it can't be reached or is misconfigured, jobs that need it wait.
     ///
     /// - Throws: ``ConfigurationError`` for a bucket that keeps versions against its configuration: deleted objects
     ///   would stay there.
     func check(_ logger: Logger) async throws {
-        guard apps.contains(.media) else { return }
+        guard needsStore else { return }
         do throws(StorageError) {
             try await store.check()
         } catch  where error.code == .keepsVersions {
@@ -54,21 +82,12 @@ struct JobServices: Sendable {
         }
     }
 
-    /// The program for photos and the store. Without them, jobs that need them wait or fail, and all others run.
+    /// The store. Without it, jobs that need it wait, and all others run.
     var readiness: [ReadinessCheck] {
-        guard apps.contains(.media) else { return [] }
-        return [
-            ReadinessCheck.showing("images", isRequired: false) { try images.program() },
-            ReadinessCheck("storage", isRequired: false) { try await store.check() },
-        ]
+        needsStore ? [ReadinessCheck("storage", isRequired: false) { try await store.check() }] : []
     }
 
-    /// Stops the child processes and closes the connections.
-    func stop() async {
-        await images.stop()
-        await store.stop()
-        await pushes.stop()
-    }
+    func stop() async { await store.stop() }
 }
 
 extension Settings {

@@ -9,7 +9,7 @@ import Web
 struct WebServer: Sendable {
     let address: Web.Address
     private let isWeb: Bool
-    private let configuration: PostgresConfiguration
+    private let cells: [Cell]
     private let migrator: Migrator
     private let registry = MetricRegistry()
     /// Nil if this process serves no page.
@@ -26,7 +26,7 @@ struct WebServer: Sendable {
         guard let address = try environment.settings.webAddress(isWeb: isWeb) else { return nil }
         self.address = address
         self.isWeb = isWeb
-        configuration = try environment.database()
+        cells = try environment.cells()
         migrator = try environment.migrator()
         logger = environment.logger
         access = try isWeb ? environment.settings.pageAccess(at: address) : nil
@@ -57,14 +57,38 @@ struct WebServer: Sendable {
     /// - Throws: ``ListenError`` if it can't listen at its address.
     func listen(_ additional: [ReadinessCheck] = []) async throws {
         // Its own connections: monitoring must not wait for the monitored services.
-        let database = Database(
-            configuration: configuration, maximumConnections: 2, waitLimit: .seconds(2), logger: logger)
-        let page = Database(
-            configuration: configuration.forPage, maximumConnections: 4, waitLimit: .seconds(5), logger: logger)
-        let dashboard = try access.map {
-            try Dashboard(
-                database: page, access: $0, host: address.host, version: ErrandCommand.version, logger: logger)
+        let databases = cells.map { cell in
+            Database(
+                configuration: cell.configuration, maximumConnections: 2, waitLimit: .seconds(2), logger: cell.logger)
         }
+        let pages = cells.map { cell in
+            Database(
+                configuration: cell.configuration.forPage, maximumConnections: 4, waitLimit: .seconds(5),
+                logger: cell.logger)
+        }
+        let dashboards = try access.map { access in
+            try CellDashboards(
+                cells: zip(cells, pages).map { (name: $0.name, database: $1) }, access: access, host: address.host,
+                version: ErrandCommand.version, logger: logger)
+        }
+        let checks = zip(cells, databases).flatMap { cell, database in
+            self.checks(of: database).map { $0.of(cell: cell.name) }
+        }
+        do {
+            try await Web(
+                address: address, version: ErrandCommand.version,
+                queues: isWeb ? zip(cells, databases).map { ($0.name, $1) } : [], registry: registry,
+                checks: checks + additional, logger: logger, addRoutes: { dashboards?.addRoutes(to: $0) }
+            )
+            .run()
+        } catch {
+            for database in databases + pages { await database.close() }
+            throw error
+        }
+        for database in databases + pages { await database.close() }
+    }
+
+    private func checks(of database: Database) -> [ReadinessCheck] {
         var checks = [
             ReadinessCheck("database") { _ = try await database.query("select 1") },
             ReadinessCheck("schema") {
@@ -85,20 +109,7 @@ struct WebServer: Sendable {
                     }
                 })
         }
-        checks += additional
-        do {
-            try await Web(
-                address: address, version: ErrandCommand.version, queue: isWeb ? database : nil, registry: registry,
-                checks: checks, logger: logger, addRoutes: { dashboard?.addRoutes(to: $0) }
-            )
-            .run()
-        } catch {
-            await database.close()
-            await page.close()
-            throw error
-        }
-        await database.close()
-        await page.close()
+        return checks
     }
 }
 

@@ -56,7 +56,7 @@ extension Dashboard {
         _ request: Request, _ context: WebContext, _ caller: Caller, _ requestID: String
     ) async throws -> Visit {
         let path = request.uri.path
-        let isOpen = path == "/log-in"
+        let isOpen = path == scope.base + "/log-in"
         guard caller.isLoggedIn || isOpen || !access.rules.isLoginSetUp else { throw Problem.needsLogIn }
         var form = FormFields("")
         if request.method == .post {
@@ -99,7 +99,7 @@ extension Dashboard {
         case .html(let text):
             return Response(
                 status: .ok, headers: .ofPage(type: "text/html; charset=utf-8", request: requestID),
-                body: .init(byteBuffer: ByteBuffer(string: text)))
+                body: .init(byteBuffer: ByteBuffer(string: scope.placed(text))))
         case .redirect(let address):
             return redirect(to: address, requestID)
         case .session(let id, let address):
@@ -116,7 +116,7 @@ extension Dashboard {
 
     private func redirect(to address: String, _ requestID: String) -> Response {
         var headers = HTTPFields.ofPage(type: "text/plain; charset=utf-8", request: requestID)
-        headers[.location] = Self.localAddress(address)
+        headers[.location] = scope.placed(address: Self.localAddress(address))
         return Response(status: .seeOther, headers: headers)
     }
 
@@ -128,7 +128,8 @@ extension Dashboard {
         return Response(
             status: problem.status, headers: headers,
             body: .init(
-                byteBuffer: ByteBuffer(string: templates.render("problem", PageView(layout: layout, page: view)))))
+                byteBuffer: ByteBuffer(
+                    string: scope.placed(templates.render("problem", PageView(layout: layout, page: view))))))
     }
 
     private func problem(for error: any Error) -> Problem {

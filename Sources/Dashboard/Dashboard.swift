@@ -14,15 +14,26 @@ package struct Dashboard: Sendable {
     let templates: Templates
     let version: String
     let logger: Logger
+    let scope: Scope
     private let host: String
 
     /// - Parameters:
     ///   - database: connections of its own; the user needs errand_monitor, and errand_ops for actions.
     ///   - host: where the server listens: it counts as a name of this host.
     package init(database: Database, access: AccessRules, host: String, version: String, logger: Logger) throws {
-        store = Store(database: database)
-        self.access = Access(rules: access)
-        templates = try Templates()
+        self.init(
+            store: Store(database: database), access: Access(rules: access), templates: try Templates(), scope: .only,
+            host: host, version: version, logger: logger)
+    }
+
+    init(
+        store: Store, access: Access, templates: Templates, scope: Scope, host: String, version: String,
+        logger: Logger
+    ) {
+        self.store = store
+        self.access = access
+        self.templates = templates
+        self.scope = scope
         self.version = version
         self.host = host
         self.logger = logger
@@ -36,13 +47,18 @@ package struct Dashboard: Sendable {
 
 // MARK: - Routes
 extension Dashboard {
-    package func addRoutes(to router: Router<WebContext>) {
-        for (path, show) in Self.pages {
+    package func addRoutes(to router: some RouterMethods<WebContext>) {
+        addRoutes(to: router, pages: Self.pages, actions: Self.actions)
+    }
+
+    func addRoutes(to router: some RouterMethods<WebContext>, pages: [(String, Handler)], actions: [(String, Handler)])
+    {
+        for (path, show) in pages {
             router.get(RouterPath(path)) { request, context in
                 await respond(request, context) { visit in try await show(self)(visit) }
             }
         }
-        for (path, act) in Self.actions {
+        for (path, act) in actions {
             router.post(RouterPath(path)) { request, context in
                 await respond(request, context) { visit in try await act(self)(visit) }
             }
@@ -53,7 +69,7 @@ extension Dashboard {
         router.get("assets/:name") { _, context in asset(context.parameters.get("name") ?? "") }
     }
 
-    private typealias Handler = @Sendable (Dashboard) -> (Visit) async throws -> Reply
+    typealias Handler = @Sendable (Dashboard) -> (Visit) async throws -> Reply
 
     private static let pages: [(String, Handler)] = [
         ("", { $0.overview }), ("jobs", { $0.jobs }), ("jobs/:id", { $0.job }), ("failures", { $0.failures }),

@@ -24,7 +24,8 @@ final class SingleAttempt: Sendable {
     /// - Parameter deadline: replaces the deadline of the kind.
     init<H: JobHandler>(_ handler: H, database: Database, deadline: Duration?, logger: Logger) {
         environment = AttemptEnvironment(
-            database: database, handlers: Handlers([handler]), memory: nil, commits: FinishedCounts(), logger: logger)
+            database: database, handlers: Handlers([handler]), memory: AsyncSemaphore(permits: nil),
+            commits: FinishedCounts(), logger: logger)
         entry = Handlers.entry(handler, deadline: deadline)
     }
 

@@ -42,8 +42,8 @@ package struct Web: Service {
     private let address: Address
     private let version: String
     private let registry: MetricRegistry
-    /// Nil if other processes report the queue's metrics.
-    private let status: Recent<[StatusSamples.Sample]?>?
+    /// Of each database. Empty if other processes report the queue's metrics.
+    private let statuses: [(cell: String?, samples: Recent<[StatusSamples.Sample]?>)]
     private let readiness: Recent<Readiness.Report>
     private let logger: Logger
     /// The approximate start of the process.
@@ -53,23 +53,26 @@ package struct Web: Service {
 
     /// - Parameters:
     ///   - version: the version of the program, for `errand_build_info`.
-    ///   - queue: the database with the queue's metrics, which are read at most once a second; nil if other processes
-    ///     report them.
+    ///   - queues: the databases with the queue's metrics, which are read at most once a second; none if other
+    ///     processes report them. Of several, each has a name, which is the label `cell`.
     ///   - registry: the metrics of this process.
     ///   - checks: the checks of `/readyz`.
     ///   - addRoutes: adds the routes of a page that the process serves too.
     ///   - onListening: called with the port once requests are served.
     package init(
-        address: Address, version: String, queue: Database?, registry: MetricRegistry, checks: [ReadinessCheck],
+        address: Address, version: String, queues: [(cell: String?, database: Database)], registry: MetricRegistry,
+        checks: [ReadinessCheck],
         logger: Logger, addRoutes: @escaping @Sendable (Router<WebContext>) -> Void = { _ in },
         onListening: @escaping @Sendable (Int) -> Void = { _ in }
     ) {
         self.address = address
         self.version = version
         self.registry = registry
-        status = queue.map { queue in
-            let samples = StatusSamples(database: queue, logger: logger)
-            return Recent(for: .seconds(1)) { await samples.read() }
+        statuses = queues.map { cell, database in
+            var logger = logger
+            if let cell { logger[metadataKey: "cell"] = "\(cell)" }
+            let samples = StatusSamples(database: database, logger: logger)
+            return (cell, Recent(for: .seconds(1)) { await samples.read() })
         }
         readiness = Recent(for: .seconds(1)) { await Readiness(checks: checks).report() }
         self.logger = logger
@@ -135,20 +138,31 @@ extension Web {
         return router
     }
 
-    /// The samples of this process, and those of the queue if the database is available.
-    private func metrics() async -> String {
+    /// The samples of this process, and those of the queue in each database that is available. All databases are asked
+    /// at once, so one that hangs costs the limit of one.
+    func metrics() async -> String {
         var page = MetricPage()
         page.add("errand_build_info", .gauge, [Label("version", version)], 1)
-        if let status {
-            let samples = await status.value()
-            page.add("errand_status_up", .gauge, [], samples == nil ? 0 : 1)
+        for (index, samples) in await samples().enumerated() {
+            let cell = statuses[index].cell.map { [Label("cell", $0)] } ?? []
+            page.add("errand_status_up", .gauge, cell, samples == nil ? 0 : 1)
             for sample in samples ?? [] {
-                page.add(sample.name, sample.type, suffix: sample.suffix, sample.labels, sample.value)
+                page.add(sample.name, sample.type, suffix: sample.suffix, sample.labels + cell, sample.value)
             }
         }
         registry.write(to: &page)
         ProcessSamples.write(to: &page, start: start)
         return page.text
+    }
+
+    /// Of each database, in order; nil for one that is not available.
+    private func samples() async -> [[StatusSamples.Sample]?] {
+        await withTaskGroup(of: (Int, [StatusSamples.Sample]?).self) { group in
+            for (index, status) in statuses.enumerated() { group.addTask { (index, await status.samples.value()) } }
+            return await group.reduce(into: [[StatusSamples.Sample]?](repeating: nil, count: statuses.count)) {
+                $0[$1.0] = $1.1
+            }
+        }
     }
 
     private static func text(

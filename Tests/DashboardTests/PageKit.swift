@@ -1,5 +1,6 @@
 import ErrandTestKit
 import Foundation
+import Hummingbird
 import Logging
 import Postgres
 import Synchronization
@@ -112,20 +113,48 @@ func withPage(_ rules: AccessRules, _ body: @Sendable (Page) async throws -> Voi
         let own = Database(configuration: configuration, maximumConnections: 4, logger: log.logger)
         let dashboard = try Dashboard(
             database: own, access: rules, host: "127.0.0.1", version: "1", logger: log.logger)
-        let (ports, listening) = AsyncStream.makeStream(of: Int.self)
-        let web = Web(
-            address: .init(host: "127.0.0.1", port: 0), version: "1", queue: nil, registry: MetricRegistry(),
-            checks: [],
-            logger: log.logger, addRoutes: { dashboard.addRoutes(to: $0) }, onListening: { listening.yield($0) })
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await web.run() }
-            for await port in ports {
-                try await body(Page(port: port, database: database, log: log))
-                break
-            }
-            group.cancelAll()
-            try await group.waitForAll()
+        try await serve({ dashboard.addRoutes(to: $0) }, log) { port in
+            try await body(Page(port: port, database: database, log: log))
         }
         await own.close()
+    }
+}
+
+/// Serves the pages of two cells, and of a third one that can't be reached, while `body` runs.
+func withCells(_ rules: AccessRules, _ body: @Sendable (Page, [Database]) async throws -> Void) async throws {
+    try await withTestDatabase { first, one in
+        try await withTestDatabase { second, other in
+            let log = RecordedLog()
+            let gone = try PostgresConfiguration(url: "postgresql://127.0.0.1:1/gone")
+            let own = [one, other, gone].map {
+                Database(configuration: $0, maximumConnections: 4, logger: log.logger)
+            }
+            let dashboards = try CellDashboards(
+                cells: zip(["db0/q", "db1/q", "db2/q"], own).map { (name: $0, database: $1) }, access: rules,
+                host: "127.0.0.1", version: "1", logger: log.logger)
+            try await serve({ dashboards.addRoutes(to: $0) }, log) { port in
+                try await body(Page(port: port, database: first, log: log), [first, second])
+            }
+            for database in own { await database.close() }
+        }
+    }
+}
+
+private func serve(
+    _ addRoutes: @escaping @Sendable (Router<WebContext>) -> Void, _ log: RecordedLog,
+    _ body: @Sendable (Int) async throws -> Void
+) async throws {
+    let (ports, listening) = AsyncStream.makeStream(of: Int.self)
+    let web = Web(
+        address: .init(host: "127.0.0.1", port: 0), version: "1", queues: [], registry: MetricRegistry(), checks: [],
+        logger: log.logger, addRoutes: addRoutes, onListening: { listening.yield($0) })
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        group.addTask { try await web.run() }
+        for await port in ports {
+            try await body(port)
+            break
+        }
+        group.cancelAll()
+        try await group.waitForAll()
     }
 }

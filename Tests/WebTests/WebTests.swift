@@ -86,6 +86,33 @@ import FoundationNetworking
         }
     }
 
+    @Test("of several databases each has its samples with its name, and one that hangs costs 5 s and shows as down")
+    func cells() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute("select errand.enqueue('noop')")
+            let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+            // Its statements wait for a connection, which another holds.
+            let hanging = Database(
+                configuration: configuration, maximumConnections: 1, waitLimit: .seconds(60), logger: quiet)
+            let web = Web(
+                address: .init(host: "127.0.0.1", port: 0), version: "1",
+                queues: [("db0/q", database), ("db1/q", hanging)], registry: MetricRegistry(), checks: [],
+                logger: quiet)
+            try await hanging.withConnection { _ in
+                let start = ContinuousClock.now
+                let page = await web.metrics()
+                #expect(ContinuousClock.now - start < .seconds(8))
+                #expect(page.contains("errand_status_up{cell=\"db0/q\"} 1\nerrand_status_up{cell=\"db1/q\"} 0\n"))
+                let samples = page.split(separator: "\n").filter {
+                    $0.hasPrefix("errand_") && !$0.contains("build_info")
+                }
+                #expect(samples.contains { $0.hasPrefix("errand_jobs{queue=\"default\"") })
+                #expect(samples.allSatisfy { $0.contains("cell=\"db") })
+            }
+            await hanging.close()
+        }
+    }
+
     @Test("one of many workers leaves the queue's samples to others")
     func ownSamples() async throws {
         try await withWeb(servesQueue: false) { port, _, registry in
@@ -129,7 +156,8 @@ import FoundationNetworking
     func taken() async throws {
         try await withWeb { port, database, registry in
             let second = Web(
-                address: .init(host: "127.0.0.1", port: port), version: "1", queue: database, registry: registry,
+                address: .init(host: "127.0.0.1", port: port), version: "1", queues: [(nil, database)],
+                registry: registry,
                 checks: [], logger: Logger(label: "test"))
             let error = await #expect(throws: ListenError.self) { try await second.run() }
             #expect(error?.description == "Address already in use")
@@ -166,7 +194,7 @@ private func withWeb(
         let (ports, listening) = AsyncStream.makeStream(of: Int.self)
         let own = Database(configuration: configuration, maximumConnections: 2, logger: Logger(label: "test"))
         let web = Web(
-            address: .init(host: "127.0.0.1", port: 0), version: "1", queue: servesQueue ? own : nil,
+            address: .init(host: "127.0.0.1", port: 0), version: "1", queues: servesQueue ? [(nil, own)] : [],
             registry: registry, checks: checks, logger: Logger(label: "test") { _ in SwiftLogNoOpLogHandler() },
             onListening: { listening.yield($0) })
         let serving = Task { try await web.run() }

@@ -14,7 +14,8 @@ struct MigrateCommand: AsyncParsableCommand {
 
             errand migrate --cell 3
 
-            makes a new database cell 3 of several, so that its job ids are not those of other cells.
+            makes a new database cell 3 of several, so that its job ids are not those of other cells. Of several \
+            databases in DATABASE_URL, each is migrated in turn; the first failure ends the command, which can be run again.
             """)
 
     @Flag(help: "Show what would be applied, and change nothing.")
@@ -45,8 +46,28 @@ struct MigrateCommand: AsyncParsableCommand {
             for script in migrator.scripts { Swift.print("-- \(script.name)\n\(script.sql)") }
             return
         }
+        let cells = try environment.cells()
+        guard cells.count == 1 || cell == nil else {
+            throw ConfigurationError("DATABASE_URL: expected one database for --cell, got \(cells.count)")
+        }
+        for cell in cells {
+            if let name = cell.name { Swift.print("\(name.printable):") }
+            do {
+                try await run(migrator, on: cell, of: environment)
+            } catch let error as PostgresError where cell.name != nil {
+                let failure = Failure(error)
+                throw Failure(
+                    code: failure?.code ?? Failure.failed,
+                    "\(cell.name ?? ""): \(failure?.message ?? error.description)")
+            }
+        }
+    }
+
+    private func run(_ migrator: Migrator, on cell: Cell, of environment: Environment) async throws {
         let chosen = try environment.settings.apps().map(\.name)
-        try await environment.withConnection(statementTimeout: nil, needsSchema: false) { connection in
+        try await environment.withConnection(
+            to: cell.configuration, statementTimeout: nil, needsSchema: false
+        ) { connection in
             if dryRun {
                 try await showPlan("would apply", of: migrator, on: connection)
             } else if status {

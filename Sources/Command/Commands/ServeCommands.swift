@@ -1,9 +1,7 @@
 import ArgumentParser
 import Errand
 import Foundation
-import Jobs
 import Logging
-import Postgres
 import ServiceLifecycle
 import TraceExport
 import Web
@@ -63,44 +61,31 @@ struct Serving {
     func run() async throws {
         let environment = try Environment.load()
         let worker = try isWorker ? workerConfiguration(environment) : nil
-        let connections = try environment.settings.value(.connections) { Int($0) }
-        let configuration = try environment.database()
+        let cells = try environment.cells()
+        let isAlone = cells.count == 1
         // Metrics and spans come before the services that make them.
         let web = try WebServer(environment, isWeb: isWeb)
         let traces = try environment.traces()
-        let apps = try environment.jobApps()
-        let jobServices = try isWorker ? JobServices(environment) : nil
+        let jobs = try isWorker ? JobServices(environment) : nil
+        let parts = CellService.Parts(
+            worker: worker, capacity: isAlone ? nil : worker.map(SharedCapacity.init), jobs: jobs,
+            isScheduler: isScheduler)
         let limit = (worker?.grace ?? .zero) + .seconds(2) + (traces == nil ? .zero : Self.flushLimit)
         let log = ProcessLog(isWeb ? "run" : isWorker ? "worker" : "scheduler", environment)
         try await log.around {
             try await StopSignals.run(within: limit, log: log) {
-                let logger = environment.logger
-                let database = Database(configuration: configuration, maximumConnections: connections, logger: logger)
-                let scheduler =
-                    try isScheduler
-                    ? Scheduler(database: database, schedules: AllJobs.schedules(of: apps), logger: logger) : nil
-                let claiming = worker.flatMap { worker in
-                    jobServices.map { jobServices in
-                        Worker(
-                            database: database, configuration: worker, logger: logger, handlers: jobServices.handlers)
-                    }
-                }
-                // A worker runs its own housekeeping.
-                var services: [any Service] = isWorker ? [] : [Housekeeping(database: database, logger: logger)]
-                if let scheduler { services.append(scheduler) }
-                if let claiming { services.append(claiming) }
+                let services = try cells.map { try CellService($0, parts, environment) }
                 traces?.start()
-                let checks =
-                    (claiming?.readiness ?? []) + (jobServices?.readiness ?? []) + (scheduler?.readiness ?? [])
+                let checks = services.flatMap(\.readiness) + (jobs?.readiness ?? [])
                 // Serves while the database is awaited, and until the last job is handed back. Then it is cancelled.
                 async let _: Void? = web?.serve(checks)
-                try await waitUntilReady(environment)
-                try await jobServices?.check(logger)
-                let group = ServiceGroup(services: services, logger: logger)
+                if isAlone { try await services[0].waitUntilReady() }
+                let group = ServiceGroup(
+                    services: isAlone ? services[0].services : services, logger: environment.logger)
                 try await withShutdown(of: group) { try await group.run() }
-                await jobServices?.stop()
+                for service in services { await service.stop() }
+                await jobs?.stop()
                 await traces?.stop(within: Self.flushLimit)
-                await database.close()
             }
         }
     }
@@ -136,38 +121,5 @@ struct Serving {
         worker.name = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
         worker.version = ErrandCommand.version
         return worker
-    }
-
-    /// Waits until the database can be reached, takes writes and is no copy of another.
-    ///
-    /// - Throws: if waiting would not help: the schema is missing, older or too new, or the user lacks rights.
-    private func waitUntilReady(_ environment: Environment) async throws {
-        var backoff = Backoff(first: .milliseconds(100), cap: .seconds(2))
-        var lines = WaitLines()
-        let migrator = try environment.migrator()
-        while true {
-            try Task.checkCancellation()
-            let reason: String
-            do {
-                let (obstacle, newer) = try await environment.withConnection(needsSchema: false) { connection in
-                    try await connection.startObstacle(for: migrator)
-                }
-                guard let obstacle else {
-                    if let newer {
-                        environment.logger.notice(
-                            "the database is newer than this program, which runs on",
-                            metadata: ["migrated_by": "\(newer)"])
-                    }
-                    return
-                }
-                reason = "\(obstacle)"
-            } catch let error as PostgresError where error.isTransient {
-                reason = "\(error)"
-            }
-            if lines.allow(reason) {
-                environment.logger.warning("waiting for the database", metadata: ["reason": "\(reason)"])
-            }
-            try await Task.sleep(for: backoff.next())
-        }
     }
 }

@@ -36,7 +36,7 @@ extension Setting {
     // Checked where it is used: commands that need no database must not fail because of it.
     static let databaseURL = Setting(
         "database.url", "DATABASE_URL", nil, expected: "postgresql://user@host:5432/database", isSecret: true,
-        "the database with the queue"
+        "the database with the queue; several URLs with spaces between are cells, for services and `errand migrate`"
     ) { _ in true }
     // Checked where it is used.
     static let cellURL = Setting(

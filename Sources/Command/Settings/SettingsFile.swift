@@ -7,6 +7,8 @@ import Foundation
 struct SettingsFile: Sendable {
     private let path: String
     private var values: [String: JSONValue] = [:]
+    /// A list of URLs in place of `database.url`.
+    private static let cells = "cells"
 
     /// Reads the file. A missing file is empty, unless it must exist.
     ///
@@ -21,7 +23,11 @@ struct SettingsFile: Sendable {
             throw ConfigurationError("\(path.printable): expected a JSON object with settings, got something else")
         }
         add(fields, below: "")
-        let known = Set(Setting.all.map(\.key))
+        let known = Set(Setting.all.map(\.key) + [Self.cells])
+        guard values[Self.cells] == nil || values[Setting.databaseURL.key] == nil else {
+            throw ConfigurationError(
+                "\(path.printable): expected \(Self.cells) or \(Setting.databaseURL.key), got both")
+        }
         for key in values.keys.sorted() where !known.contains(key) {
             throw ConfigurationError.unknown("setting in \(path.printable):", key, among: known)
         }
@@ -31,6 +37,7 @@ struct SettingsFile: Sendable {
     ///
     /// - Throws: ``ConfigurationError`` if the value is neither a text nor a whole number nor true nor false.
     func text(of setting: Setting) throws -> String? {
+        if setting.key == Setting.databaseURL.key, let cells = values[Self.cells] { return try urls(cells) }
         switch values[setting.key] {
         case nil: return nil
         case .string(let text): return text
@@ -41,6 +48,25 @@ struct SettingsFile: Sendable {
         }
         throw ConfigurationError(
             "\(setting.key): expected \(setting.expected), got another kind of JSON (file \(path.printable))")
+    }
+
+    /// As DATABASE_URL has them.
+    private func urls(_ cells: JSONValue) throws -> String {
+        let urls: [String]? =
+            if case .array(let values) = cells {
+                values.reduce(into: [] as [String]?) { urls, value in
+                    guard case .string(let url) = value, DatabaseURLs.isURL(url) else { return urls = nil }
+                    urls?.append(url)
+                }
+            } else {
+                nil
+            }
+        guard let urls, !urls.isEmpty else {
+            throw ConfigurationError(
+                "\(Self.cells): expected a list of \(Setting.databaseURL.expected), got something else "
+                    + "(file \(path.printable))")
+        }
+        return urls.joined(separator: " ")
     }
 
     private mutating func add(_ fields: [String: JSONValue], below prefix: String) {

@@ -25,6 +25,8 @@ struct Layout {
     var seesContent = false
     let formToken: String
     var database: String?
+    /// The name of the database among several.
+    let cell: String?
     var time: ShownTime?
     var notice: Notice?
     /// Whether the script refreshes the page.
@@ -32,7 +34,9 @@ struct Layout {
 
     init(title: String, section: String?, caller: Caller, dashboard: Dashboard) {
         self.title = title
-        sections = Self.all.map { Section(name: $0.0, path: $0.1, isCurrent: $0.0 == section) }
+        let all = if case .all = dashboard.scope { [("Cells", "/")] } else { Self.all }
+        sections = all.map { Section(name: $0.0, path: $0.1, isCurrent: $0.0 == section) }
+        cell = dashboard.scope.cell
         version = dashboard.version
         person = caller.person
         hasSession = caller.session != nil

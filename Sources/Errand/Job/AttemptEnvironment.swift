@@ -16,13 +16,13 @@ package final class AttemptEnvironment: Sendable {
     /// Nil if nobody collects traces.
     let tracer: (any Tracer)?
 
-    /// - Parameter memory: bytes that attempts may take together; nil is no budget.
+    /// - Parameter memory: bytes that attempts may take together.
     package init(
-        database: Database, handlers: Handlers, memory: Int?, commits: any CommitTickets, logger: Logger
+        database: Database, handlers: Handlers, memory: AsyncSemaphore, commits: any CommitTickets, logger: Logger
     ) {
         self.database = database
         self.handlers = handlers
-        self.memory = AsyncSemaphore(permits: memory)
+        self.memory = memory
         self.commits = commits
         tracer = InstrumentationSystem.tracerIfAny
         self.logger = logger

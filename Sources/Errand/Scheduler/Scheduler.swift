@@ -11,6 +11,7 @@ import Waiting
 public struct Scheduler: Service {
     private let database: Database
     private let definitions: [ScheduleDefinition]
+    private let cell: String?
     private let logger: Logger
     /// When the schedules were read last; nil before the first read.
     package var lastRead: ContinuousClock.Instant? { reads.last }
@@ -19,10 +20,16 @@ public struct Scheduler: Service {
     /// - Parameters:
     ///   - database: the database with schedules and jobs. The scheduler opens up to two connections of its own.
     ///   - schedules: schedules that the program defines.
+    ///   - cell: the name of the database among several of this process. Metrics and log lines have it as `cell`.
     ///   - logger: for changes and failures of schedules.
-    public init(database: Database, schedules: [ScheduleDefinition] = [], logger: Logger) {
+    public init(
+        database: Database, schedules: [ScheduleDefinition] = [], cell: String? = nil, logger: Logger
+    ) {
+        var logger = logger
+        if let cell { logger[metadataKey: "cell"] = "\(cell)" }
         self.database = database
         definitions = schedules
+        self.cell = cell
         self.logger = logger
     }
 
@@ -48,7 +55,8 @@ public struct Scheduler: Service {
             metadata: [
                 "schedules": .stringConvertible(definitions.count), "tzdata": "\(Zone.dataVersion ?? "unknown")",
             ])
-        var loop = SchedulerLoop(database: database, definitions: definitions, reads: reads, logger: logger)
+        var loop = SchedulerLoop(
+            database: database, definitions: definitions, reads: reads, cell: cell, logger: logger)
         var backoff = Backoff()
         var throttle = LogThrottle()
         var delay = Duration.zero

@@ -9,7 +9,7 @@ import Waiting
 struct SchedulerLoop {
     let database: Database
     let logger: Logger
-    let metrics = SchedulerMetrics()
+    let metrics: SchedulerMetrics?
     /// Definitions that are not stored yet.
     private var definitions: [ScheduleDefinition]
     /// As of the last read, in its order.
@@ -30,11 +30,13 @@ struct SchedulerLoop {
     static let longestDelay: Duration = .milliseconds(900)
 
     init(
-        database: Database, definitions: [ScheduleDefinition], reads: SchedulerReads = SchedulerReads(), logger: Logger
+        database: Database, definitions: [ScheduleDefinition], reads: SchedulerReads = SchedulerReads(),
+        cell: String? = nil, logger: Logger
     ) {
         self.database = database
         self.definitions = definitions
         self.reads = reads
+        metrics = SchedulerMetrics(cell: cell)
         self.logger = logger
     }
 

@@ -8,8 +8,11 @@ struct SchedulerMetrics: Sendable {
     private let lastRead: Gauge
 
     /// Nil if the program bootstrapped no metrics before it started the scheduler.
-    init?(factory: any MetricsFactory = MetricsSystem.factory) {
+    ///
+    /// - Parameter cell: the label `cell` of all metrics; nil leaves it out.
+    init?(cell: String? = nil, factory: any MetricsFactory = MetricsSystem.factory) {
         guard !(factory is NOOPMetricsHandler) else { return nil }
+        let factory = factory.labelled(cell: cell)
         self.factory = factory
         lateness = Timer(label: "errand_scheduler_lateness_seconds", factory: factory)
         lastRead = Gauge(label: "errand_scheduler_last_read_timestamp_seconds", factory: factory)

@@ -16,9 +16,12 @@ final class WorkerMetrics: Sendable {
 
     /// Nil if the program bootstrapped no metrics before it made the worker.
     ///
-    /// - Parameter queues: how many jobs of each queue may run here at once.
-    init?(queues: [String: Int], factory: any MetricsFactory = MetricsSystem.factory) {
+    /// - Parameters:
+    ///   - queues: how many jobs of each queue may run here at once.
+    ///   - cell: the label `cell` of all metrics; nil leaves it out.
+    init?(queues: [String: Int], cell: String? = nil, factory: any MetricsFactory = MetricsSystem.factory) {
         guard !(factory is NOOPMetricsHandler) else { return nil }
+        let factory = factory.labelled(cell: cell)
         self.factory = factory
         self.queues = Dictionary(uniqueKeysWithValues: queues.map { ($0, QueueMetrics($0, slots: $1, factory)) })
         heartbeatFailures = Counter(label: "errand_worker_heartbeat_failures_total", factory: factory)
@@ -80,6 +83,7 @@ struct QueueMetrics: Sendable {
     let claimed: Counter
     let claim: Timer
     let running: Meter
+    let slots: Meter
 
     init(_ queue: String, slots: Int, _ factory: any MetricsFactory) {
         let dimensions = [("queue", queue)]
@@ -87,7 +91,8 @@ struct QueueMetrics: Sendable {
         claimed = Counter(label: "errand_worker_claimed_jobs_total", dimensions: dimensions, factory: factory)
         claim = Timer(label: "errand_worker_claim_seconds", dimensions: dimensions, factory: factory)
         running = Meter(label: "errand_worker_running_jobs", dimensions: dimensions, factory: factory)
-        Meter(label: "errand_worker_slots", dimensions: dimensions, factory: factory).set(slots)
+        self.slots = Meter(label: "errand_worker_slots", dimensions: dimensions, factory: factory)
+        self.slots.set(slots)
     }
 
     /// A round trip with a claim returned this many jobs.

@@ -37,6 +37,13 @@ final class AttemptRunner: Sendable {
         }
     }
 
+    /// Updates the queue's share of slots. Returns whether it has more of them now.
+    func updateShare(of queue: QueueState) -> Bool {
+        let (starters, hasMore) = queue.updateShare()
+        start(starters, of: queue)
+        return hasMore
+    }
+
     private func start(_ starters: Int, of queue: QueueState) {
         for _ in 0..<starters {
             Task {

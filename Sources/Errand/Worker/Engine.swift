@@ -28,6 +28,7 @@ struct Engine {
             defer { watchdog.stop() }
             group.addTask { await lease.run() }
             group.addTask { await wakeup.run() }
+            group.addTask { await ShareKeeper(shared: shared, queues: queues, runner: runner).run() }
             group.addTask { await IdlePolling(shared: shared, queues: queues).run() }
             group.addTask { await reports.run() }
             group.addTask { await MarkScan(shared: shared, queues: queues).run() }
@@ -37,6 +38,7 @@ struct Engine {
             group.cancelAll()
             shared.fellAsleep.raise()
             shared.keeper.notifyBegun()
+            shared.sharesChanged.raise()
         }
         await reports.writeRest()
         await leave()

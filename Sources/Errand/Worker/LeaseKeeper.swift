@@ -57,7 +57,7 @@ struct LeaseKeeper {
     private func watchAttempts(_ wasOnTrial: inout Bool) {
         runner.enforceDeadlines(at: .now)
         runner.handBackStalled(at: .now)
-        let isOnTrial = shared.suspects.isOnTrial
+        let isOnTrial = shared.capacity.suspects.isOnTrial
         // The job must be alone for the database too: no claim runs and no outcome is being written.
         if isOnTrial, queues.reduce(0, { $0 + $1.inFlight }) == 1 { runner.beginTrial() }
         // The queues have claimed nothing during the trial.

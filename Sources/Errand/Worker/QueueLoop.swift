@@ -29,6 +29,7 @@ struct QueueLoop {
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "claim"))
         while true {
             queue.iterations.add(1, ordering: .relaxed)
+            if queue.share != nil { _ = runner.updateShare(of: queue) }
             let task = queue.nextTask()
             if task.isNothing {
                 if !shared.isStopping, queue.scansAhead {
@@ -37,8 +38,10 @@ struct QueueLoop {
                 }
                 queue.set(isResting: true)
                 if task.isLast { return }
-                await queue.work.wait(atMost: task.claimsIn)
+                await queue.work.wait(atMost: task.claimsIn ?? queue.checksShareIn)
                 queue.set(isResting: false)
+                // From now on the shares are updated even while a claim hangs.
+                if queue.share != nil { shared.sharesChanged.raise() }
                 continue
             }
             do {

@@ -7,12 +7,12 @@ extension QueueState {
 
     /// The next attempt, which begins now; nil ends the starter that asks.
     func next() -> Attempt? {
-        state.withLock { $0.slots.next(at: .now, isOnTrial: shared.suspects.isOnTrial) }
+        state.withLock { $0.slots.next(at: .now, isOnTrial: shared.capacity.suspects.isOnTrial) }
     }
 
     /// The job on trial, which begins now if nothing else runs on this worker.
     func nextTrial() -> Attempt? {
-        state.withLock { state in shared.running.count == 1 ? state.slots.nextTrial(at: .now) : nil }
+        state.withLock { state in shared.capacity.attempts == 1 ? state.slots.nextTrial(at: .now) : nil }
     }
 
     /// An attempt has ended. Returns how many starters to add.
@@ -34,14 +34,14 @@ extension QueueState {
     /// Removes attempts that have waited too long for their slot. They are removed under the lock, so that a slot that
     /// becomes free meanwhile begins none of them.
     func takeStalled(at now: ContinuousClock.Instant) -> ArraySlice<Attempt> {
-        let isOnTrial = shared.suspects.isOnTrial
+        let isOnTrial = shared.capacity.suspects.isOnTrial
         return state.withLock { $0.slots.takeStalled(at: now, isStopping: shared.isStopping, isOnTrial: isOnTrial) }
     }
 
     private func free(_ attempt: Attempt, _ state: inout State) -> Int {
         state.slots.remove(attempt)
         // Before its slot is freed: after a trial others may begin.
-        shared.suspects.finished(attempt.job)
+        shared.capacity.suspects.finished(attempt.job)
         return state.slots.addStarters()
     }
 }

@@ -25,7 +25,7 @@ extension QueueState {
     }
 
     /// The first connection waits for the database, or doesn't any more.
-    func set(isAsking: Bool) { state.withLock { $0.isAsking = isAsking } }
+    func set(isAsking: Bool) { state.withLock { $0.askingSince = isAsking ? .now : nil } }
 
     /// Completions are written except for locked jobs. Returns the delay after which to call ``resumePostponed()``; nil
     /// if that is already planned, or nothing is locked.

@@ -9,6 +9,8 @@ final class QueueState: Sendable {
     let name: String
     let shared: WorkerState
     let metrics: QueueMetrics?
+    /// Nil if the queue has its slots for itself.
+    let share: SlotShare?
     /// Raised when an attempt has completed, when a job may be due, and when the worker stops.
     let work = Signal()
     /// Raised when there is enough for a second connection.
@@ -22,7 +24,8 @@ final class QueueState: Sendable {
         var completions = CompletionBuffer()
         /// Whether the first connection's loop waits for something to do, for the database, or after a failure.
         var isResting = false
-        var isAsking = false
+        /// When the first connection's statement was sent; nil if it waits for no reply.
+        var askingSince: ContinuousClock.Instant?
         var isBackingOff = false
     }
 
@@ -33,22 +36,23 @@ final class QueueState: Sendable {
         self.name = name
         self.shared = shared
         metrics = shared.metrics?[name]
-        state = Mutex(State(slots: Slots(count: slots)))
+        share = shared.sharesSlots ? shared.capacity[name]?.join(waking: shared.sharesChanged) : nil
+        state = Mutex(State(slots: Slots(count: share == nil ? slots : 0)))
     }
 
     /// Counts jobs that the queue holds, for itself and for the worker: those that a claim asks for, and claimed ones
     /// until their outcomes are written.
     func hold(_ jobs: Int, _ state: inout State) {
         state.slots.hold(jobs)
-        shared.held.add(jobs, ordering: .relaxed)
+        shared.capacity.held.add(jobs, ordering: .relaxed)
     }
 
     /// The most jobs that a claim may ask for now.
     func room(_ state: borrowing State) -> Int {
-        guard !shared.isStopping, !shared.suspects.isOnTrial else { return 0 }
+        guard !shared.isStopping, !shared.capacity.suspects.isOnTrial else { return 0 }
         return state.slots.room(
             batch: shared.configuration.batch,
-            heldByOthers: shared.held.load(ordering: .relaxed) - state.slots.held)
+            heldByOthers: shared.capacity.held.load(ordering: .relaxed) - state.slots.held)
     }
 }
 
@@ -117,7 +121,7 @@ extension QueueState {
     var sample: (iterations: Int, phase: Watchdog.Phase) {
         let phase = state.withLockIfAvailable { state -> Watchdog.Phase in
             if state.isBackingOff { return .idle }
-            if state.isAsking { return .asking }
+            if state.askingSince != nil { return .asking }
             guard state.isResting else { return .due }
             let claims = state.claims.isAwake && room(state) > 0 && state.claims.delay(at: .now) == nil
             return claims || !state.completions.isEmpty ? .due : .idle

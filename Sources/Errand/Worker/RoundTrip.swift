@@ -41,7 +41,7 @@ struct RoundTrip {
         let workerID = shared.identity.current
         let request = request(for: task, under: workerID)
         var isReserved = request.claim?.takesSuspect == true
-        defer { if isReserved { shared.suspects.claimed(nil, at: shared.uptime) } }
+        defer { if isReserved { shared.capacity.suspects.claimed(nil, at: shared.uptime) } }
         let ticket = request.writes > 0 ? shared.counts.begin() : nil
         defer { ticket.map(shared.counts.end) }
         guard !request.statements.isEmpty else {
@@ -55,7 +55,7 @@ struct RoundTrip {
         let rows = request.claim == nil ? nil : results.removeLast()
         try written(task.completions, as: results.prefix(request.writes))
         let reply = try rows.flatMap { rows in try request.claim.map { try read(rows, of: $0, under: workerID) } }
-        if isReserved { shared.suspects.claimed(reply?.jobs.first { $0.crashes > 0 }, at: shared.uptime) }
+        if isReserved { shared.capacity.suspects.claimed(reply?.jobs.first { $0.crashes > 0 }, at: shared.uptime) }
         isReserved = false
         shared.configuration.onRoundTrip?(
             RoundTripReport(finished: task.completions.count, claimed: reply?.jobs.count ?? 0, took: took))
@@ -80,7 +80,7 @@ extension RoundTrip {
     }
 
     private func nextClaim(for task: RoundTripTask, under workerID: Int64) -> Claim {
-        let takesSuspect = shared.suspects.reserve(at: shared.uptime)
+        let takesSuspect = shared.capacity.suspects.reserve(at: shared.uptime)
         let epoch = shared.epochs.withLock { $0.claims(under: workerID) }
         return queue.claim(for: task, under: workerID, epoch: epoch, takesSuspect: takesSuspect, on: connection)
     }

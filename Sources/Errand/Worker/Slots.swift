@@ -8,7 +8,8 @@ struct Slots {
     /// How long a prefetched job may wait for its slot.
     static let timeout: Duration = .milliseconds(250)
 
-    let count: Int
+    /// The most attempts that run: all slots of the queue, or the worker's share of them.
+    private(set) var count: Int
     private let cores: Int
     /// Jobs that are claimed or being claimed, until their outcome is taken to be written.
     private(set) var held = 0
@@ -29,7 +30,7 @@ struct Slots {
     }
 }
 
-// MARK: - Helpers many to claim
+// MARK: - How many to claim
 extension Slots {
     /// How many jobs of a claim begin at once.
     var free: Int { max(0, count - held) }
@@ -105,6 +106,12 @@ extension Slots {
         }
         if trial === attempt { trial = nil }
     }
+
+    /// Attempts that wait for a slot.
+    var waitingCount: Int { waiting.count }
+
+    /// The worker has another share of the queue's slots. Running attempts go on, also if they are more.
+    mutating func resize(to count: Int) { self.count = count }
 
     /// Returns how many starters to add for waiting attempts.
     mutating func addStarters() -> Int {

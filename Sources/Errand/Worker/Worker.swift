@@ -17,16 +17,27 @@ public struct Worker: Service {
     private let shared: WorkerState
     private let stopped = Signal()
 
+    /// - Parameters:
+    ///   - database: the queue's database. The worker opens connections of its own beside those of its pool, which is
+    ///     for the handlers.
+    ///   - capacity: slots and memory shared with workers of other databases in this process; nil: all are its own.
     public init(
         database: Database, configuration: WorkerConfiguration = WorkerConfiguration(),
-        logger: Logger = Logger(label: "errand"), @HandlersBuilder handlers: () -> [any JobHandler]
+        sharing capacity: SharedCapacity? = nil, logger: Logger = Logger(label: "errand"),
+        @HandlersBuilder handlers: () -> [any JobHandler]
     ) {
         self.init(
-            database: database, configuration: configuration, logger: logger, handlers: Handlers(handlers()))
+            database: database, configuration: configuration, sharing: capacity, logger: logger,
+            handlers: Handlers(handlers()))
     }
 
-    public init(database: Database, configuration: WorkerConfiguration, logger: Logger, handlers: Handlers) {
-        shared = WorkerState(database: database, handlers: handlers, configuration: configuration, logger: logger)
+    /// The same with handlers in a collection.
+    public init(
+        database: Database, configuration: WorkerConfiguration, sharing capacity: SharedCapacity? = nil,
+        logger: Logger, handlers: Handlers
+    ) {
+        shared = WorkerState(
+            database: database, handlers: handlers, configuration: configuration, sharing: capacity, logger: logger)
     }
 
     /// Runs until a graceful shutdown. Then it stops claiming, lets running jobs finish within the grace period, hands

@@ -28,6 +28,9 @@ public struct WorkerConfiguration: Sendable {
     /// come back, and old ones are deleted, without another process. Any number of workers may do so at once. False
     /// leaves that to another process, such as `errand scheduler`.
     public var housekeeping = true
+    /// The name of the database among several of this process. Metrics and log lines have it as `cell`; nil leaves it
+    /// out.
+    public var cell: String?
     /// The worker's name in `errand.worker`.
     public var name = "worker"
     public var version = "0"

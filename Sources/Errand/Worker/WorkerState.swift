@@ -16,9 +16,12 @@ final class WorkerState: Sendable {
     let logger: Logger
     let identity = Identity()
     let running = Running()
-    /// Jobs that all queues hold: those that claims ask for, and claimed ones until their outcomes are written.
-    let held = Atomic<Int>(0)
-    let suspects = Suspects()
+    /// What this worker shares with those of other databases, or has for itself.
+    let capacity: SharedCapacity
+    /// Whether workers of other databases use the same slots.
+    let sharesSlots: Bool
+    /// Raised when the shares of slots should be updated.
+    let sharesChanged = Signal()
     let epochs = Mutex(ClaimEpochs())
     /// Heartbeats that succeeded.
     let heartbeats = Atomic<Int>(0)
@@ -44,15 +47,22 @@ final class WorkerState: Sendable {
 
     private let flags = Mutex(Flags())
 
-    init(database: Database, handlers: Handlers, configuration: WorkerConfiguration, logger: Logger) {
+    init(
+        database: Database, handlers: Handlers, configuration: WorkerConfiguration,
+        sharing capacity: SharedCapacity? = nil, logger: Logger
+    ) {
+        var logger = logger
+        if let cell = configuration.cell { logger[metadataKey: "cell"] = "\(cell)" }
+        self.capacity = capacity ?? SharedCapacity(of: configuration)
+        sharesSlots = capacity != nil
         self.configuration = configuration
         kinds = handlers.kinds.map(\.rawValue)
         environment = AttemptEnvironment(
-            database: database, handlers: handlers, memory: configuration.memory, commits: counts,
+            database: database, handlers: handlers, memory: self.capacity.memory, commits: counts,
             logger: logger)
         self.logger = logger
         idlePolling = Mutex(IdlePollingPolicy(interval: configuration.pollInterval))
-        metrics = WorkerMetrics(queues: configuration.queues)
+        metrics = WorkerMetrics(queues: configuration.queues, cell: configuration.cell)
         // A claim or heartbeat that waits for a lock is retried before the statement timeout would end it.
         var own = database.configuration
         own.lockTimeout = Self.lockTimeout
@@ -62,6 +72,7 @@ final class WorkerState: Sendable {
                 configuration.claimConnections, configuration.queues.count * ClaimPlan.Connection.allCases.count),
             eagerConnections: 2, waitLimit: Self.claimWait, logger: logger)
         control = Database(configuration: own, maximumConnections: 1, logger: logger)
+        self.capacity.add(running)
     }
 
     /// A monotonic clock that goes on while the process is stopped.

@@ -119,8 +119,10 @@ public struct PostgresConfiguration: Sendable {
 
 extension PostgresConfiguration: CustomStringConvertible {
     /// The address, without the password.
-    public var description: String {
-        let host = settings["host"] ?? "local socket"
-        return "\(settings["user"].map { $0 + "@" } ?? "")\(host)\(settings["port"].map { ":" + $0 } ?? "")/\(database)"
+    public var description: String { "\(settings["user"].map { $0 + "@" } ?? "")\(place)" }
+
+    /// The host, port and database.
+    package var place: String {
+        "\(settings["host"] ?? settings["hostaddr"] ?? "local socket")\(settings["port"].map { ":" + $0 } ?? "")/\(database)"
     }
 }

@@ -3,6 +3,8 @@ package struct ReadinessCheck: Sendable {
     let name: String
     /// Whether the process is not ready without it. Otherwise only some of its jobs wait.
     let isRequired: Bool
+    /// The one of several databases that it is about; nil if it is about the process, or its only database.
+    private(set) var cell: String?
     let state: @Sendable () async throws -> String?
 
     /// - Parameters:
@@ -30,6 +32,16 @@ package struct ReadinessCheck: Sendable {
         ReadinessCheck(name: name, isRequired: isRequired, state: state)
     }
 
+    /// The same, about one of several databases: the process is ready without it if it has another.
+    package func of(cell: String?) -> ReadinessCheck {
+        var copy = self
+        copy.cell = cell
+        return copy
+    }
+
+    /// As the report shows it.
+    fileprivate var title: String { [cell, name].compactMap(\.self).joined(separator: " ") }
+
     private init(name: String, isRequired: Bool, state: @escaping @Sendable () async throws -> String?) {
         self.name = name
         self.isRequired = isRequired
@@ -56,7 +68,7 @@ struct Readiness: Sendable {
     struct Report: Sendable, Hashable {
         let isReady: Bool
         /// One line per check, in order: `ok database`, `ok lease: worker 7`, `failed database: …`, or `degraded
-        /// storage: …` if the process is ready without it.
+        /// storage: …` if the process is ready without it. Checks of one of several databases begin with its name.
         let text: String
     }
 
@@ -67,18 +79,30 @@ struct Readiness: Sendable {
             }
             return await group.reduce(into: [Int: Result<String?, NotReady>]()) { $0[$1.0] = $1.1 }
         }
-        var isReady = true
+        let missing = Set(
+            checks.indices.filter { index in
+                guard checks[index].isRequired, case .failure? = results[index] else { return false }
+                return true
+            })
+        let isCellReady = hasCell(without: missing)
+        let isReady = isCellReady && missing.allSatisfy { checks[$0].cell != nil }
         var text = ""
         for (index, check) in checks.enumerated() {
             switch results[index] {
-            case .success(let state): text += "ok \(check.name)\(state.map { ": \($0)" } ?? "")\n"
+            case .success(let state): text += "ok \(check.title)\(state.map { ": \($0)" } ?? "")\n"
             case .failure(let reason):
-                isReady = isReady && !check.isRequired
-                text += "\(check.isRequired ? "failed" : "degraded") \(check.name): \(reason)\n"
+                let isMissed = check.isRequired && (check.cell == nil || !isCellReady)
+                text += "\(isMissed ? "failed" : "degraded") \(check.title): \(reason)\n"
             case nil: break
             }
         }
         return Report(isReady: isReady, text: text)
+    }
+
+    /// Whether the process has all that one of its databases needs, or has only one.
+    private func hasCell(without missing: Set<Int>) -> Bool {
+        let all = Set(checks.compactMap(\.cell))
+        return all.isEmpty || !all.isSubset(of: missing.compactMap { checks[$0].cell })
     }
 
     private func result(of check: ReadinessCheck) async -> Result<String?, NotReady> {

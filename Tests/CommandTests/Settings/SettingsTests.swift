@@ -104,6 +104,18 @@ import Testing
                 #"{"errand": {"grace": null}}"#,
                 "errand.grace: expected a duration such as 25s, got another kind of JSON (file FILE)"
             ),
+            (
+                #"{"cells": ["postgresql:///a", 7]}"#,
+                "cells: expected a list of postgresql://user@host:5432/database, got something else (file FILE)"
+            ),
+            (
+                #"{"cells": []}"#,
+                "cells: expected a list of postgresql://user@host:5432/database, got something else (file FILE)"
+            ),
+            (
+                #"{"cells": ["postgresql:///a"], "database": {"url": "postgresql:///b"}}"#,
+                "FILE: expected cells or database.url, got both"
+            ),
             ("[1]", "FILE: expected a JSON object with settings, got something else"),
             (#"{"errand":"#, "FILE: expected a JSON object with settings, got something else"),
         ])
@@ -150,7 +162,7 @@ import Testing
         let missing = try #require(throws: ConfigurationError.self) { try none.value(.databaseURL) { $0 } }
         #expect(
             missing.description
-                == "DATABASE_URL is not set: expected postgresql://user@host:5432/database (the database with the queue)"
+                == "DATABASE_URL is not set: expected postgresql://user@host:5432/database (\(Setting.databaseURL.purpose))"
         )
         let settings = try Settings.load(environment: ["DATABASE_URL": "hunter2"])
         let malformed = try #require(throws: ConfigurationError.self) {

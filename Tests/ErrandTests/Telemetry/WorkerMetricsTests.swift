@@ -85,6 +85,26 @@ import Testing
         #expect(metrics.counterTotal(label: "errand_worker_wake_ups_total") >= 1)
     }
 
+    @Test("with several databases each metric has its name as a label")
+    func cell() async throws {
+        let metrics = TestMetrics()
+        try await withMetricsFactory(metrics) {
+            try await withWorker(configure: { $0.cell = "db1/q" }) { database, queue in
+                try await queue.enqueue(Noop())
+                #expect(try await database.drains())
+            }
+            let scheduler = try #require(SchedulerMetrics(cell: "db1/q", factory: metrics))
+            scheduler.read(at: Timestamp(microseconds: 0))
+        }
+        #expect(
+            metrics.counterTotal(
+                label: "errand_worker_attempts_total",
+                dimensions: [("queue", "default"), ("kind", "noop"), ("outcome", "succeeded"), ("cell", "db1/q")]) == 1)
+        #expect(
+            try metrics.expectMeter("errand_worker_slots", [("queue", "default"), ("cell", "db1/q")]).lastValue == 10)
+        _ = try metrics.expectGauge("errand_scheduler_last_read_timestamp_seconds", [("cell", "db1/q")])
+    }
+
     @Test("a program that has bootstrapped no metrics counts nothing")
     func none() {
         #expect(WorkerMetrics(queues: ["default": 1], factory: NOOPMetricsHandler.instance) == nil)

@@ -1,5 +1,6 @@
 import Logging
 import Postgres
+import Waiting
 
 @testable import Errand
 
@@ -26,7 +27,8 @@ struct SampleAttempts {
         environment = AttemptEnvironment(
             database: Database(
                 configuration: try PostgresConfiguration(url: "postgresql:///nowhere"), logger: Logger(label: "test")),
-            handlers: Handlers(), memory: nil, commits: FinishedCounts(), logger: Logger(label: "test"))
+            handlers: Handlers(), memory: AsyncSemaphore(permits: nil), commits: FinishedCounts(),
+            logger: Logger(label: "test"))
     }
 
     func attempt(_ job: ClaimedJob, claimedAt: ContinuousClock.Instant = .now) -> Attempt {

@@ -25,6 +25,31 @@ import Testing
         #expect(report == .init(isReady: true, text: "ok lease: worker 7\ndegraded storage: refused\n"))
     }
 
+    @Test("with several databases a process is ready as long as one has all that it needs, and each is named")
+    func cells() async {
+        func checks(_ failing: Set<String>) -> [ReadinessCheck] {
+            let disk = ReadinessCheck("disk") { if failing.contains("disk") { throw NotReady("full") } }
+            return ["db0/q", "db1/q"].flatMap { (cell: String) in
+                ["database", "lease"].map { (name: String) in
+                    ReadinessCheck(name) { if failing.contains("\(cell) \(name)") { throw NotReady("away") } }
+                        .of(cell: cell)
+                }
+            } + [disk]
+        }
+        let one = await Readiness(checks: checks(["db1/q lease"])).report()
+        #expect(
+            one
+                == .init(
+                    isReady: true,
+                    text: "ok db0/q database\nok db0/q lease\nok db1/q database\ndegraded db1/q lease: away\nok disk\n")
+        )
+        let both = await Readiness(checks: checks(["db0/q database", "db1/q lease"])).report()
+        #expect(!both.isReady && both.text.contains("failed db0/q database: away\n"))
+        #expect(both.text.contains("failed db1/q lease: away\n"))
+        let process = await Readiness(checks: checks(["disk"])).report()
+        #expect(!process.isReady && process.text.hasSuffix("failed disk: full\n"))
+    }
+
     @Test("a check without a result has failed once its time is over")
     func hangs() async {
         let checks = [ReadinessCheck("database") { try await Task.sleep(for: .seconds(60)) }]

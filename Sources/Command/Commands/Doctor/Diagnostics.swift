@@ -47,7 +47,7 @@ extension Diagnostics {
             {
                 return [Self.finding(ofMissingFolder: path)]
             }
-            store = try environment.settings.objectStore(environment.storeIdentity)
+            store = try environment.settings.objectStore(environment.storeIdentity(of: environment.database()))
         } catch {
             return [.fail(name, "\(error)", fix: "set ERRAND_STORAGE to a folder, or STORAGE_URL: docs/storage.md")]
         }
