@@ -21,10 +21,10 @@ struct JobServices: Sendable {
     init(_ environment: Environment) throws {
         let processes = try environment.settings.value(.imageProcesses) { Int($0) }
         images = ImageProcessPool(.init(processes: processes), logger: environment.logger)
-        store = try environment.settings.objectStore(environment.storeIdentity)
+        store = MeasuredStore(try environment.settings.objectStore(environment.storeIdentity))
         let photoLimit = try environment.settings.value(.imageLimit, parseBytes)
         let keptFrom = try environment.settings.value(.eventsKeptFrom) { EventsKeptFrom(rawValue: $0) }
-        pushes = try environment.settings.pushServices(environment.logger)
+        pushes = try environment.settings.pushServices(environment.logger).measured
         // Gauges of each process, which show if one worker lacks the credentials.
         for (service, route) in [("apns", pushes.apns.route), ("fcm", pushes.fcm.route)] {
             Gauge(label: "errand_push_route", dimensions: [("service", service), ("route", route.rawValue)]).record(1)

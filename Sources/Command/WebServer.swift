@@ -58,9 +58,10 @@ struct WebServer: Sendable {
     func listen(_ additional: [ReadinessCheck] = []) async throws {
         // Its own connections: monitoring must not wait for the monitored services.
         let database = Database(
-            configuration: configuration, maximumConnections: 2, waitLimit: .seconds(2), logger: logger)
+            configuration: configuration, maximumConnections: 2, waitLimit: .seconds(2), pool: "status", logger: logger)
         let page = Database(
-            configuration: configuration.forPage, maximumConnections: 4, waitLimit: .seconds(5), logger: logger)
+            configuration: configuration.forPage, maximumConnections: 4, waitLimit: .seconds(5), pool: "page",
+            logger: logger)
         let dashboard = try access.map {
             try Dashboard(
                 database: page, access: $0, host: address.host, version: ErrandCommand.version, logger: logger)
