@@ -1,7 +1,7 @@
 # Each target installs what it lacks through apt, and says so; where nothing is missing, it says nothing.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-pooled test-previous test-web test-alerts \
+.PHONY: help build run test test-pooled test-previous test-web test-alerts test-traces \
 	bench questions swarm cells faults failover checks dist dist-test release format clean
 
 help:    ## this list
@@ -31,6 +31,9 @@ bench:   ## measures Errand beside its peers; SCENARIO=drain CONTENDERS=errand,c
 
 questions: ## times each call of docs/operator-questions.md at 10,000,000 jobs, in a database below .errand/status
 	@Benchmarks/Status/status.sh questions
+test-traces: ## has a real worker send its spans to a receiver that decodes them by OpenTelemetry's definitions
+	@scripts/test-traces.sh
+
 test-alerts: ## causes the fault of each alert, and waits until a real Prometheus fires and clears it
 	@scripts/alerts.sh $(ALERT)
 

@@ -57,7 +57,11 @@ let package = Package(
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "Postgres",
-            dependencies: ["CLibpq", "Waiting", .product(name: "Logging", package: "swift-log")],
+            dependencies: [
+                "CLibpq", "Waiting",
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
+            ],
             swiftSettings: strict),
 
         // The schemas: a folder of SQL is a module. The same step embeds the files of the page.
@@ -113,6 +117,7 @@ let package = Package(
                 "Outbound",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -126,6 +131,7 @@ let package = Package(
                 .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -220,7 +226,12 @@ let package = Package(
 
         // A mirror of each target, and the program as a whole.
         .testTarget(name: "WaitingTests", dependencies: ["Waiting"], swiftSettings: strict),
-        .testTarget(name: "PostgresTests", dependencies: ["Postgres", "ErrandTestKit"], swiftSettings: strict),
+        .testTarget(
+            name: "PostgresTests",
+            dependencies: [
+                "Postgres", "ErrandTestKit", .product(name: "MetricsTestKit", package: "swift-metrics"),
+            ],
+            swiftSettings: strict),
         .testTarget(
             name: "SchemaTests",
             dependencies: ["AppSchemas", "EmbedText", "EngineSchema", "ErrandTestKit", "Postgres"],
@@ -268,6 +279,7 @@ let package = Package(
                 "ErrandStorage", "Outbound", "StorageKit",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
                 .product(name: "Crypto", package: "swift-crypto"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
             swiftSettings: strict),
@@ -276,6 +288,7 @@ let package = Package(
             dependencies: [
                 "ErrandPush", "Outbound", "PushKit", .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
+                .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],
             swiftSettings: strict),
         .testTarget(

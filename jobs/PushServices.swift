@@ -16,6 +16,13 @@ package struct PushServices: Sendable {
     /// The same service for all devices, such as the log.
     package init(_ service: any PushService) { self.init(apns: service, fcm: service) }
 
+    /// The same services, with metrics of each push.
+    package var measured: PushServices {
+        PushServices(
+            apns: MeasuredPushes(apns, service: "apns"), fcm: MeasuredPushes(fcm, service: "fcm"),
+            environment: environment)
+    }
+
     /// Closes connections once their pushes have a response.
     package func stop() async {
         await apns.stop()

@@ -26,7 +26,7 @@ struct JobServices: Sendable {
         images = ImageProcessPool(.init(processes: processes), logger: environment.logger)
         photoLimit = try environment.settings.value(.imageLimit, parseBytes)
         keptFrom = try environment.settings.value(.eventsKeptFrom) { EventsKeptFrom(rawValue: $0) }
-        pushes = try environment.settings.pushServices(environment.logger)
+        pushes = try environment.settings.pushServices(environment.logger).measured
         // Gauges of each process, which show if one worker lacks the credentials.
         for (service, route) in [("apns", pushes.apns.route), ("fcm", pushes.fcm.route)] {
             Gauge(label: "errand_push_route", dimensions: [("service", service), ("route", route.rawValue)]).record(1)
@@ -37,7 +37,8 @@ struct JobServices: Sendable {
 
     /// The handlers for the jobs of a cell. Opens no connection.
     func handlers(for cell: Cell) throws -> CellHandlers {
-        let store = try environment.settings.objectStore(environment.storeIdentity(of: cell.configuration))
+        let store = MeasuredStore(
+            try environment.settings.objectStore(environment.storeIdentity(of: cell.configuration)))
         let handlers = Handlers(
             AllJobs.handlers(
                 of: apps, store: store, images: images, pushes: pushes, eventsKeptFrom: keptFrom, photoLimit: photoLimit

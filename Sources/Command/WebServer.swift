@@ -59,11 +59,12 @@ struct WebServer: Sendable {
         // Its own connections: monitoring must not wait for the monitored services.
         let databases = cells.map { cell in
             Database(
-                configuration: cell.configuration, maximumConnections: 2, waitLimit: .seconds(2), logger: cell.logger)
+                configuration: cell.configuration, maximumConnections: 2, waitLimit: .seconds(2), pool: "status",
+                logger: cell.logger)
         }
         let pages = cells.map { cell in
             Database(
-                configuration: cell.configuration.forPage, maximumConnections: 4, waitLimit: .seconds(5),
+                configuration: cell.configuration.forPage, maximumConnections: 4, waitLimit: .seconds(5), pool: "page",
                 logger: cell.logger)
         }
         let dashboards = try access.map { access in

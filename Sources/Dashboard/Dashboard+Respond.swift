@@ -164,6 +164,7 @@ extension Dashboard {
     /// The server's message names what was expected and what came; it never has SQL.
     private static func problem(for error: PostgresError) -> Problem {
         let state = error.sqlState ?? ""
+        let hint = error.hint.map { " \($0)" } ?? ""
         switch state {
         case "42501":
             return Problem(
@@ -173,9 +174,8 @@ extension Dashboard {
             return Problem(
                 status: .serviceUnavailable, title: "The database has another schema",
                 detail: "Run `errand migrate` with the version of this program.")
-        case "ER404": return Problem(status: .notFound, title: "It is gone", detail: error.detail)
+        case "ER404": return Problem(status: .notFound, title: "There is no such thing", detail: error.detail + hint)
         case _ where state.hasPrefix("ER") || state.hasPrefix("22"):
-            let hint = error.hint.map { " \($0)" } ?? ""
             return Problem(status: .unprocessableContent, title: "That isn't possible", detail: error.detail + hint)
         default:
             return Problem(

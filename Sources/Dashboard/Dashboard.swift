@@ -73,13 +73,15 @@ extension Dashboard {
 
     private static let pages: [(String, Handler)] = [
         ("", { $0.overview }), ("jobs", { $0.jobs }), ("jobs/:id", { $0.job }), ("failures", { $0.failures }),
-        ("failures/retry", { $0.retryPlan }), ("schedules", { $0.schedules }), ("workers", { $0.workers }),
-        ("limits", { $0.limits }), ("audit", { $0.audit }), ("log-in", { $0.logInForm }),
+        ("failures/retry", { $0.retryPlan }), ("failures/discard", { $0.discardPlan }),
+        ("schedules", { $0.schedules }), ("workers", { $0.workers }), ("limits", { $0.limits }),
+        ("audit", { $0.audit }), ("log-in", { $0.logInForm }),
     ]
 
     private static let actions: [(String, Handler)] = [
-        ("jobs/:id", { $0.changeJob }), ("failures/retry", { $0.retryFailures }), ("queues", { $0.changeQueue }),
-        ("schedules", { $0.changeSchedule }), ("workers", { $0.changeWorker }),
+        ("jobs/:id", { $0.changeJob }), ("failures/retry", { $0.retryFailures }),
+        ("failures/discard", { $0.discardFailures }), ("failures/bulk", { $0.stopBulk }),
+        ("queues", { $0.changeQueue }), ("schedules", { $0.changeSchedule }), ("workers", { $0.changeWorker }),
         ("limits", { $0.changeLimit }), ("log-in", { $0.logIn }), ("log-out", { $0.logOut }),
     ]
 

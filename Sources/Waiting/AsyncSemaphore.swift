@@ -35,6 +35,25 @@ package final class AsyncSemaphore: Sendable {
         return try await body()
     }
 
+    /// How much is in use now.
+    package var usage: Usage {
+        state.withLock { state in
+            let permits = state.permits
+            return Usage(
+                permits: permits.count == .max ? nil : permits.count, taken: permits.taken, waiting: permits.waiters)
+        }
+    }
+
+    /// How much of a semaphore is in use.
+    package struct Usage: Sendable, Hashable {
+        /// How many permits there are; nil is no bound.
+        package let permits: Int?
+        /// Permits that bodies hold; more than there are while one runs alone that needs more.
+        package let taken: Int
+        /// Tasks that wait for permits.
+        package let waiting: Int
+    }
+
     private func isAdmitted(_ id: UInt64) async -> Bool {
         await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
@@ -71,6 +90,9 @@ struct Permits {
     private var waiting: [(waiter: UInt64, need: Int)] = []
 
     init(_ count: Int) { self.count = count }
+
+    /// How many waiters are not admitted yet.
+    var waiters: Int { waiting.count }
 
     /// A waiter requests permits. Returns the waiters that are admitted now.
     mutating func arrive(_ waiter: UInt64, needs need: Int) -> [UInt64] {

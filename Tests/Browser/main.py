@@ -30,7 +30,8 @@ def check_pages(shop, screenshots):
         browser.log_in(shop.site, "alice", PASSWORD)
         browser.open(shop.site + "/failures")
         browser.press("Retry them…")
-        pages.append(browser.driver.current_url.removeprefix(shop.site) + "&per_minute=10")
+        retry = browser.driver.current_url.removeprefix(shop.site)
+        pages += [retry + "&per_minute=10", retry.replace("/retry?", "/discard?")]
         for page in pages:
             name = page.split("?")[0].strip("/").replace("/", "-") or "overview"
             name = "job" if name.startswith("jobs-") else name
@@ -63,7 +64,7 @@ def main():
             with Browser(scripts=scripts) as browser:
                 walks.everything(shop, browser)
                 assert browser.complaints == [], browser.complaints
-            print("found, explained, edited, retried, drained and retried in groups"
+            print("found, explained, edited, retried, drained, limited, paused, retried and discarded in groups"
                   + ("" if scripts else ", without scripts too"))
         walks.read_only(shop)
         walks.keyboard(shop)

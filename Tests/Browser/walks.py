@@ -41,6 +41,8 @@ def everything(shop, browser):
     find_edit_and_retry(shop, browser)
     drain(shop, browser)
     retry_a_group(shop, browser)
+    limit_and_pause(shop, browser)
+    discard_a_group(shop, browser)
     browser.press("Log out", within="header")
     browser.see("Password or token")
 
@@ -106,6 +108,72 @@ def retry_a_group(shop, browser):
     browser.see("wait to run again")
     assert int(shop.psql("select count(*) from errand.job where kind = 'noop' and run_at > now()")) >= int(failed) - 1
     shop.psql("select errand.cancel_where('{\"kind\": \"noop\", \"state\": \"scheduled\"}', 'cleared', dry_run => false)")
+
+
+def limit_and_pause(shop, browser):
+    """A limit and a rate are set and removed, a kind is paused and resumed, each with a reason."""
+    browser.press("Limits", within="header")
+    browser.press("Set a limit…")
+    fill(browser, "name", "customer/7")
+    fill(browser, "allowed", "3")
+    fill(browser, "reason", "their contract")
+    browser.press("Set the limit")
+    browser.see("The limit is set", "customer/7", "3 at once")
+    act(browser, "customer/7")
+    fill(browser, "reason", "it has ended")
+    browser.press("Remove the limit")
+    browser.see("The limit is removed")
+    browser.press("Set a rate…")
+    fill(browser, "name", "images")
+    fill(browser, "allowed", "30")
+    fill(browser, "per", "1 minute")
+    fill(browser, "reason", "the disk is slow")
+    browser.press("Set the rate")
+    browser.see("The rate is set", "30 in 00:01:00")
+    act(browser, "images")
+    fill(browser, "reason", "a new disk")
+    browser.press("Remove the rate")
+    browser.see("The rate is removed")
+    browser.press("Pause a kind…")
+    fill(browser, "name", "noop")
+    fill(browser, "reason", "its text is wrong")
+    browser.press("Pause")
+    browser.see("The kind is paused", "kind noop", "its text is wrong")
+    act(browser, "kind noop")
+    fill(browser, "reason", "the text is right")
+    browser.press("Resume the kind")
+    browser.see("The kind runs again")
+    reasons = shop.psql(
+        "select string_agg(action || ': ' || reason, ', ' order by id) from (select * from errand.audit "
+        "where person = 'alice' order by id desc limit 6) as latest")
+    assert reasons == ("set_limit: their contract, set_limit: it has ended, set_rate: the disk is slow, "
+                       "set_rate: a new disk, pause_kind: its text is wrong, resume_kind: the text is right"), reasons
+
+
+def act(browser, name):
+    """Opens the actions in the row of that name."""
+    row = next(row for row in browser.all("main tbody tr") if row.find_element(By.TAG_NAME, "th").text == name)
+    row.find_element(By.TAG_NAME, "summary").click()
+
+
+def discard_a_group(shop, browser):
+    """Similar failures are dry-run, and discarded with a reason."""
+    for _ in range(2):
+        fail(shop)
+    failed = int(shop.psql("select count(*) from errand.failed where kind = 'noop'"))
+    browser.press("Failures", within="header")
+    group = next(card for card in browser.all("main li.card") if "asked to fail" in card.text)
+    group.find_element(By.PARTIAL_LINK_TEXT, "Discard them").click()
+    browser.see(f"{failed} jobs would be given up")
+    assert int(shop.psql("select count(*) from errand.failed where kind = 'noop'")) == failed, "a dry run did something"
+    fill(browser, "reason", "nobody needs them")
+    browser.press(f"Discard {failed} jobs")
+    browser.see(f"{failed} jobs are discarded")
+    assert shop.psql("select count(*) from errand.failed where kind = 'noop'") == "0"
+    # Another group's failures go in the background, which is what the page offers for more than 10,000.
+    shop.psql("select errand.bulk_start('discard', '{\"kind\": \"nothing_of_the_kind\"}', 'old')")
+    browser.press("Failures", within="header")
+    browser.see("In the background", "nothing_of_the_kind")
 
 
 def read_only(shop):

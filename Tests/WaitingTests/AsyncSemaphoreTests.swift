@@ -35,6 +35,22 @@ private actor Inside {
         #expect(permits.taken == 1)
     }
 
+    @Test("what is in use and who waits can be read at any time")
+    func usage() async throws {
+        #expect(AsyncSemaphore(permits: nil).usage == .init(permits: nil, taken: 0, waiting: 0))
+        let semaphore = AsyncSemaphore(permits: 3)
+        try await semaphore.with(2) {
+            #expect(semaphore.usage == .init(permits: 3, taken: 2, waiting: 0))
+            let waiting = Task { try await semaphore.with(2) {} }
+            while semaphore.usage.waiting == 0 { await Task.yield() }
+            #expect(semaphore.usage == .init(permits: 3, taken: 2, waiting: 1))
+            waiting.cancel()
+            await #expect(throws: CancellationError.self) { try await waiting.value }
+            #expect(semaphore.usage.waiting == 0)
+        }
+        #expect(semaphore.usage == .init(permits: 3, taken: 0, waiting: 0))
+    }
+
     @Test("no more tasks than permits are inside, and each gets in")
     func bound() async throws {
         let semaphore = AsyncSemaphore(permits: 3)

@@ -62,7 +62,7 @@ import FoundationNetworking
         }
     }
 
-    @Test("reading the queue's samples and writing the page takes at most 20 ms")
+    @Test("reading the queue's samples and writing the page takes at most 60 ms")
     func fast() async throws {
         try await withTestDatabase { database, _ in
             for queue in 0..<20 {
@@ -82,7 +82,7 @@ import FoundationNetworking
                 times.append(.now - start)
             }
             // The best of them, because other tests load the machine.
-            #expect(times.sorted()[0] <= .milliseconds(20), "\(times.sorted())")
+            #expect(times.sorted()[0] <= .milliseconds(60), "\(times.sorted())")
         }
     }
 

@@ -73,14 +73,8 @@ def jobs_stuck(web, worker, scheduler):
 
 
 def dependency_down(web, worker, scheduler):
-    # The folder of photos vanishes, as a mount does.
-    storage = FOLDER / "storage"
-    storage.rename(FOLDER / "away")
-    storage.write_text("not a folder")
-    sql("select media.submit_upload('fault/' || n, '\\xffd8ffe0', owner => 'test') from generate_series(1, 6) as n")
-    yield
-    storage.unlink()
-    (FOLDER / "away").rename(storage)
+    yield from without_store(
+        "select media.submit_upload('fault/' || n, '\\xffd8ffe0', owner => 'test') from generate_series(1, 6) as n")
 
 
 def leases_lost(web, worker, scheduler):
@@ -88,6 +82,18 @@ def leases_lost(web, worker, scheduler):
     time.sleep(8)
     worker.send(signal.SIGCONT)
     yield
+
+
+def pool_exhausted(web, worker, scheduler):
+    worker.stop()
+    worker.start(ERRAND_CONNECTIONS="1")
+    # A handler holds the only connection while it waits for the lock.
+    holder = session("begin; lock table devices.device in exclusive mode")
+    sql("select errand.enqueue('device_prune') from generate_series(1, 5)")
+    yield
+    release(holder)
+    worker.stop()
+    worker.start()
 
 
 def schedule_late(web, worker, scheduler):
@@ -133,6 +139,17 @@ def photos_failing(web, worker, scheduler):
     photos(20, "fits")
 
 
+def store_behind(web, worker, scheduler):
+    yield from without_store(
+        "select media.submit_upload('behind/' || n, '\\xffd8ffe0', owner => 'test') from generate_series(1, 6) as n",
+        "update media.upload set staged_at = now() - interval '1 hour' where bytes is not null")
+
+
+def removals_late(web, worker, scheduler):
+    yield from without_store(
+        "insert into media.removal (asked_at, in_flight, key) values (now() - interval '1 day', false, 'late/1')")
+
+
 def push_without_credentials(web, worker, scheduler):
     sql("select devices.register('user-1', 'apns', repeat('ab', 32))")
     sql("select notify.send('user-1', 'Ada', 'A new moment') from generate_series(1, 6)")
@@ -171,10 +188,27 @@ def memory_high(web, worker, scheduler):
     worker.start()
 
 
+def without_store(*statements):
+    """Runs the statements while the folder of photos is gone, as a mount may be."""
+    storage = FOLDER / "storage"
+    storage.rename(FOLDER / "away")
+    storage.write_text("not a folder")
+    for statement in statements:
+        sql(statement)
+    yield
+    storage.unlink()
+    (FOLDER / "away").rename(storage)
+
+
 def snapshot():
     """A session that holds a snapshot."""
+    return session("begin isolation level repeatable read; select 1")
+
+
+def session(statement):
+    """A session that stays in the transaction that the statement begins."""
     holder = subprocess.Popen(["psql", URL, "-Xq"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
-    holder.stdin.write("begin isolation level repeatable read; select 1;\n")
+    holder.stdin.write(f"{statement};\n")
     holder.stdin.flush()
     time.sleep(1)
     return holder
@@ -217,8 +251,9 @@ FAULTS = {
     "ErrandScrapeFailing": scrape_failing, "ErrandNoMetrics": no_metrics, "ErrandStatusDown": status_down,
     "ErrandNoWorker": no_worker, "ErrandQueueUnserved": queue_unserved, "ErrandNoScheduler": no_scheduler,
     "ErrandJobsLate": jobs_late, "ErrandJobsFailing": jobs_failing, "ErrandJobsStuck": jobs_stuck,
-    "ErrandDependencyDown": dependency_down, "ErrandLeasesLost": leases_lost, "ErrandScheduleLate": schedule_late,
-    "ErrandTicksLate": ticks_late, "ErrandVacuumHeldBack": vacuum_held_back, "ErrandPhotosFailing": photos_failing,
-    "ErrandPushWithoutCredentials": push_without_credentials, "ErrandTableBloated": table_bloated,
+    "ErrandDependencyDown": dependency_down, "ErrandLeasesLost": leases_lost,
+    "ErrandPoolExhausted": pool_exhausted, "ErrandScheduleLate": schedule_late, "ErrandTicksLate": ticks_late,
+    "ErrandVacuumHeldBack": vacuum_held_back, "ErrandPhotosFailing": photos_failing,
+    "ErrandStoreBehind": store_behind, "ErrandRemovalsLate": removals_late, "ErrandPushWithoutCredentials": push_without_credentials, "ErrandTableBloated": table_bloated,
     "ErrandMemoryHigh": memory_high,
 }

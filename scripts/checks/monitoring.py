@@ -32,7 +32,7 @@ def series(query):
 
 def sources():
     """The text that makes metrics."""
-    paths = [path for folder in ("Sources", "jobs", "sql/engine") for path in Path(folder).rglob("*")
+    paths = [path for folder in ("Sources", "jobs", "sql") for path in Path(folder).rglob("*")
              if path.suffix in (".swift", ".sql") and path != HELP]
     return "".join(path.read_text() for path in paths)
 

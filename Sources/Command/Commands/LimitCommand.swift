@@ -8,7 +8,7 @@ struct LimitCommand: AsyncParsableCommand {
         abstract: "Limits: list them, set how many jobs with a key run at once, clear one.",
         discussion: """
             errand limit list
-            errand limit set tenant/42 5
+            errand limit set tenant/42 5 --reason 'they pay for more'
             errand limit set 'tenant/*' 2
             errand limit clear tenant/42
 
@@ -84,12 +84,16 @@ struct SetLimit: AsyncParsableCommand {
     @Argument(help: "How many run at once, 0 to 1000000.")
     var most: Int
 
+    @Option(help: "The reason, for the audit.")
+    var reason: String?
+
     @Flag(help: "Print {\"limit_key\", \"done\"}.")
     var json = false
 
     func run() async throws {
         try await Environment.load().withConnection { connection in
-            _ = try await connection.query(Statement("select errand.set_limit($1, $2::int4)", [key, most]))
+            _ = try await connection.query(
+                Statement("select errand.set_limit($1, $2::int4, $3)", [key, most, reason]))
         }
         try Done(limit_key: key, done: json ? "set" : "\(most) at once").show(asJSON: json)
     }
@@ -103,12 +107,15 @@ struct ClearLimit: AsyncParsableCommand {
     @Argument(help: "The key, as `errand limit list` shows it under SET AS.")
     var key: String
 
+    @Option(help: "The reason, for the audit.")
+    var reason: String?
+
     @Flag(help: "Print {\"limit_key\", \"done\"}.")
     var json = false
 
     func run() async throws {
         try await Environment.load().withConnection { connection in
-            _ = try await connection.query(Statement("select errand.set_limit($1, null)", [key]))
+            _ = try await connection.query(Statement("select errand.set_limit($1, null, $2)", [key, reason]))
         }
         try Done(limit_key: key, done: "no limit").show(asJSON: json)
     }

@@ -29,6 +29,7 @@ struct Failures {
         let jobsLink: String
         /// Nil if all of them were retried, or if the caller can't see the error.
         let retryLink: String?
+        let discardLink: String?
 
         init(_ row: Row, now: Date) {
             kind = row.kind
@@ -43,16 +44,22 @@ struct Failures {
             let query = [("kind", row.kind), ("queue", row.queue), ("fingerprint", row.fingerprint ?? "")]
                 .map { "\($0)=\(Dashboard.encoded($1))" }.joined(separator: "&")
             jobsLink = "/jobs?state=failed&\(query)"
-            retryLink = row.fingerprint == nil || row.failures == row.retried ? nil : "/failures/retry?\(query)"
+            let isOver = row.fingerprint == nil || row.failures == row.retried
+            retryLink = isOver ? nil : "/failures/retry?\(query)"
+            discardLink = isOver ? nil : "/failures/discard?\(query)"
         }
     }
 
     let groups: [Group]
     let isEmpty: Bool
+    let bulks: [Bulk]
+    let hasBulks: Bool
 
-    init(_ rows: [Row], now: Date) {
+    init(_ rows: [Row], _ bulks: [Bulk.Row], now: Date) {
         groups = rows.map { Group($0, now: now) }
         isEmpty = rows.isEmpty
+        self.bulks = bulks.map { Bulk($0, now: now) }
+        hasBulks = !bulks.isEmpty
     }
 }
 
@@ -106,16 +113,11 @@ struct FailureGroup {
     var filter: JSONB {
         get throws { try JSONB(encoding: ["kind": kind, "queue": queue, "fingerprint": fingerprint]) }
     }
-
-    var query: String {
-        [("kind", kind), ("queue", queue), ("fingerprint", fingerprint)]
-            .map { "\($0)=\(Dashboard.encoded($1))" }.joined(separator: "&")
-    }
 }
 
 extension Dashboard {
-    /// The most jobs of one retry. The page offers the next ones afterwards.
-    private static let mostRetried = 10_000
+    /// The most jobs of one retry or discard. The page offers the next ones afterwards.
+    static let mostJobs = 10_000
 
     func failures(_ visit: Visit) async throws -> Reply {
         let results = try await store.read(
@@ -128,12 +130,13 @@ extension Dashboard {
                     from errand.recent_errors
                     order by last_at desc
                     limit 100
-                    """)
+                    """),
+                Query(Bulk.query),
             ])
         let rows = try results.rows(0, of: Failures.Row.self)
         return page(
             "failures", "Failures", section: "Failures", visit, results, isLive: true,
-            Failures(rows, now: results.now))
+            Failures(rows, try results.rows(1, of: Bulk.Row.self), now: results.now))
     }
 
     func retryPlan(_ visit: Visit) async throws -> Reply {
@@ -145,7 +148,7 @@ extension Dashboard {
                     """
                     select count(*) as jobs, max(beyond) as beyond, max(run_at) as last_at
                     from errand.retry_where($1, $2, max_jobs => $3)
-                    """, [try group.filter, group.perMinute.map { Int32(clamping: $0) }, Int32(Self.mostRetried)])
+                    """, [try group.filter, group.perMinute.map { Int32(clamping: $0) }, Int32(Self.mostJobs)])
             ])
         guard let row = try results.rows(0, of: RetryPlan.Row.self).first else { throw Problem.notFound }
         return page(
@@ -163,7 +166,7 @@ extension Dashboard {
             """,
             [
                 try group.filter, group.perMinute.map { Int32(clamping: $0) }, visit.form["reason"],
-                Int32(Self.mostRetried),
+                Int32(Self.mostJobs),
             ])
         return .redirect("/failures?done=" + (retried == "0" ? "none" : "retried-\(retried ?? "0")"))
     }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The limits, rates and dependencies.
+/// The limits, rates, dependencies and paused kinds.
 struct Limits {
     struct LimitRow: Decodable {
         let what: String
@@ -27,9 +27,20 @@ struct Limits {
         let isMore: Bool
     }
 
+    struct KindRow: Decodable {
+        let kind: String
+    }
+
     struct Limit {
         let what: String
         let name: String
+        /// What its form changes: a limit's key or pattern, or a rate's queue.
+        let key: String
+        let isRate: Bool
+        let isSet: Bool
+        /// As its form shows it.
+        let number: String?
+        let per: String?
         let allowed: String
         let running: String
         let saturation: Int?
@@ -39,6 +50,9 @@ struct Limits {
 
     struct Dependency {
         let name: String
+        /// Of a paused kind; empty for a dependency.
+        let kind: String
+        let isKind: Bool
         let state: String
         let tone: String
         let isOpen: Bool
@@ -55,27 +69,37 @@ struct Limits {
     let hasLimits: Bool
     let dependencies: [Dependency]
     let hasDependencies: Bool
+    /// Names that the form of a pause proposes.
+    let kinds: [String]
 
-    init(_ limits: [LimitRow], _ dependencies: [DependencyRow], now: Date) {
+    init(_ limits: [LimitRow], _ dependencies: [DependencyRow], kinds: [KindRow], now: Date) {
         self.limits = limits.map { row in
             Limit(
-                what: row.what, name: row.name,
+                what: row.what, name: row.name, key: row.setAs ?? row.name, isRate: row.what == "rate",
+                isSet: row.setAs != nil, number: row.allowed.map { "\($0)" }, per: row.per,
                 allowed: row.allowed.map { Amount.count($0) + (row.per.map { " in \($0)" } ?? " at once") } ?? "any",
                 running: Amount.count(row.running),
                 saturation: row.allowed.flatMap { $0 > 0 ? min(100, 100 * row.running / $0) : nil },
                 isFull: row.isFull ?? false, parked: row.parked.map { Amount.count($0) })
         }
         hasLimits = !limits.isEmpty
-        self.dependencies = dependencies.map { row in
-            Dependency(
-                name: row.name, state: row.state,
-                tone: row.state == "up" ? "good" : row.state == "tried" ? "held" : "bad", isOpen: row.state != "up",
-                isUp: row.state == "up", opened: ShownTime(row.openedAt, now: now), openedBy: row.openedBy,
-                until: ShownTime(row.until, now: now), reason: row.reason,
-                parked: Amount.count(row.parked) + (row.isMore ? " or more" : ""),
-                closed: ShownTime(row.closedAt, now: now))
-        }
+        self.dependencies = dependencies.map { Self.dependency($0, now: now) }
         hasDependencies = !dependencies.isEmpty
+        self.kinds = kinds.map(\.kind)
+    }
+
+    /// A paused kind is the dependency `kind:` and its name.
+    private static func dependency(_ row: DependencyRow, now: Date) -> Dependency {
+        let prefix = "kind:"
+        let isKind = row.name.hasPrefix(prefix)
+        let isUp = row.state == "up"
+        return Dependency(
+            name: row.name, kind: isKind ? String(row.name.dropFirst(prefix.count)) : "", isKind: isKind,
+            state: isKind ? isUp ? "runs" : "paused" : row.state,
+            tone: isUp ? "good" : isKind || row.state == "tried" ? "held" : "bad", isOpen: !isUp, isUp: isUp,
+            opened: ShownTime(row.openedAt, now: now), openedBy: row.openedBy, until: ShownTime(row.until, now: now),
+            reason: row.reason, parked: Amount.count(row.parked) + (row.isMore ? " or more" : ""),
+            closed: ShownTime(row.closedAt, now: now))
     }
 }
 
@@ -98,24 +122,36 @@ extension Dashboard {
                     order by state = 'up', name
                     limit 200
                     """),
+                Query("select kind from errand.kind_status where queue is not null order by kind limit 200"),
             ])
         let view = Limits(
             try results.rows(0, of: Limits.LimitRow.self), try results.rows(1, of: Limits.DependencyRow.self),
-            now: results.now)
+            kinds: try results.rows(2, of: Limits.KindRow.self), now: results.now)
         return page("limits", "Limits and dependencies", section: "Limits", visit, results, isLive: true, view)
     }
 
+    /// Each change but the closing of a circuit has its reason on record.
     func changeLimit(_ visit: Visit) async throws -> Reply {
         let name = visit.form["name"] ?? ""
         let action = visit.form["action"] ?? ""
+        // A missing reason is refused by the database.
+        let reason = visit.form["reason"] ?? ""
         switch action {
-        case "open":
-            try await act(
-                visit, "select errand.dependency_open($1, null, $2)::text", [name, visit.form["reason"]])
+        case "open": try await act(visit, "select errand.dependency_open($1, null, $2)::text", [name, reason])
         case "close": try await act(visit, "select errand.dependency_close($1)::text", [name])
-        case "limit":
+        case "pause-kind":
             try await act(
-                visit, "select errand.set_limit($1, $2::text::int)::text", [name, visit.form["allowed"]])
+                visit, "select errand.pause_kind($1, $2, $3::text::timestamptz)::text",
+                [name, reason, Self.time(visit.form["until"])])
+        case "resume-kind": try await act(visit, "select errand.resume_kind($1, $2)::text", [name, reason])
+        case "limit", "no-limit":
+            let allowed = action == "limit" ? visit.form["allowed"] ?? "" : nil
+            try await act(visit, "select errand.set_limit($1, $2::text::int, $3)::text", [name, allowed, reason])
+        case "rate", "no-rate":
+            let (allowed, per) = action == "rate" ? (visit.form["allowed"] ?? "", visit.form["per"] ?? "") : (nil, nil)
+            try await act(
+                visit, "select errand.set_rate($1, $2::text::interval, $3::text::int, $4)::text",
+                [name, per, allowed, reason])
         default: throw Problem.notFound
         }
         return .redirect("/limits?done=\(action)")

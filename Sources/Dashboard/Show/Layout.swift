@@ -89,13 +89,23 @@ enum Notices {
         "resume": "It goes on.", "run": "A job of the schedule is enqueued.",
         "drain": "The worker claims nothing more. What it runs goes on.", "undrain": "The worker claims again.",
         "open": "The circuit is open: its jobs park.", "close": "The circuit is closed: its jobs are released.",
-        "limit": "The limit is set.", "rate": "The rate is set.", "none": "No job matches any more.",
+        "limit": "The limit is set.", "no-limit": "The limit is removed.", "rate": "The rate is set.",
+        "no-rate": "The rate is removed.", "pause-kind": "The kind is paused: its jobs park.",
+        "resume-kind": "The kind runs again: its jobs are released.", "none": "No job matches any more.",
+        "bulk": "The jobs are given up in the background.",
+        "bulk-stop": "The bulk action is stopped. What it has changed stays changed.",
     ]
 
     /// `retry`, or `retried-17` for a number of jobs.
     static func text(_ code: String) -> String? {
         if let text = texts[code] { return text }
-        guard code.hasPrefix("retried-"), let jobs = Int(code.dropFirst("retried-".count)), jobs > 0 else { return nil }
-        return jobs == 1 ? "One job waits to run again." : "\(Amount.count(jobs)) jobs wait to run again."
+        let parts = code.split(separator: "-", maxSplits: 1)
+        guard parts.count == 2, let jobs = Int(parts[1]), jobs > 0 else { return nil }
+        let number = jobs == 1 ? "One job" : "\(Amount.count(jobs)) jobs"
+        switch parts[0] {
+        case "retried": return number + (jobs == 1 ? " waits to run again." : " wait to run again.")
+        case "discarded": return number + (jobs == 1 ? " is discarded." : " are discarded.")
+        default: return nil
+        }
     }
 }

@@ -1,6 +1,7 @@
 import CoreMetrics
 import Postgres
 import Synchronization
+import Waiting
 
 /// The metrics of a worker, with handles that are made once. They are described in `docs/metrics.md`.
 ///
@@ -42,6 +43,16 @@ final class WorkerMetrics: Sendable {
         var counts: [String: Int] = [:]
         for job in jobs { counts[job.queue, default: 0] += 1 }
         for (name, queue) in queues { queue.running.set(counts[name, default: 0]) }
+    }
+
+    /// Sets how much of the memory budget attempts hold, and how many wait for some. Without a budget there are no such
+    /// metrics.
+    func memory(of budget: AsyncSemaphore) {
+        let usage = budget.usage
+        guard let budget = usage.permits else { return }
+        Meter(label: "errand_worker_memory_budget_bytes", factory: factory).set(budget)
+        Meter(label: "errand_worker_memory_used_bytes", factory: factory).set(usage.taken)
+        Meter(label: "errand_worker_memory_waiting_jobs", factory: factory).set(usage.waiting)
     }
 
     /// Counts attempts whose outcomes are written. Usually a batch has one kind.

@@ -12,7 +12,7 @@ struct WorkerReports {
             try? await Task.sleep(for: .seconds(1))
             seconds += 1
             if seconds % 30 == 0 { await shared.claims.closeUnneeded() }
-            shared.metrics?.running(shared.running.held())
+            sample()
             shared.failures.writeRest(to: shared.logger, at: shared.uptime)
             // A task of its own, so that a stop doesn't cancel it: what was taken out and not written would be lost.
             await Task {
@@ -24,9 +24,14 @@ struct WorkerReports {
 
     /// Writes the rest, after every outcome is written.
     func writeRest() async {
-        shared.metrics?.running(shared.running.held())
+        sample()
         await writeCounts()
         await writeProgress()
+    }
+
+    private func sample() {
+        shared.metrics?.running(shared.running.held())
+        shared.metrics?.memory(of: shared.environment.memory)
     }
 
     private func writeCounts() async {

@@ -70,8 +70,8 @@ final class WorkerState: Sendable {
             configuration: own,
             maximumConnections: min(
                 configuration.claimConnections, configuration.queues.count * ClaimPlan.Connection.allCases.count),
-            eagerConnections: 2, waitLimit: Self.claimWait, logger: logger)
-        control = Database(configuration: own, maximumConnections: 1, logger: logger)
+            eagerConnections: 2, waitLimit: Self.claimWait, pool: "claims", logger: logger)
+        control = Database(configuration: own, maximumConnections: 1, pool: "control", logger: logger)
         self.capacity.add(running)
     }
 

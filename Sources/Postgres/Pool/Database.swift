@@ -9,6 +9,8 @@ public final class Database: Sendable {
     package let configuration: PostgresConfiguration
     private let waitLimit: Duration
     private let logger: Logger
+    /// Nil if no metrics are collected.
+    private let metrics: PoolMetrics?
 
     private struct State {
         var pool: PoolState<Connection>
@@ -30,26 +32,28 @@ public final class Database: Sendable {
     ///   - configuration: how to reach it.
     ///   - maximumConnections: open at the same time, at least 1. Default 8.
     ///   - waitLimit: how long a caller waits for a free connection before `poolExhausted` is thrown. Default 5 s.
+    ///   - pool: the label `pool` of its metrics. Default `jobs`.
     ///   - logger: default one with the label `errand`.
     public convenience init(
         configuration: PostgresConfiguration, maximumConnections: Int = 8, waitLimit: Duration = .seconds(5),
-        logger: Logger = Logger(label: "errand")
+        pool: String = "jobs", logger: Logger = Logger(label: "errand")
     ) {
         self.init(
             configuration: configuration, maximumConnections: maximumConnections,
-            eagerConnections: maximumConnections, waitLimit: waitLimit, logger: logger)
+            eagerConnections: maximumConnections, waitLimit: waitLimit, pool: pool, logger: logger)
     }
 
     /// - Parameter eagerConnections: while this many are in use, another one is opened only if none becomes free within
     ///   20 ms, or if 1,000 callers have waited since the last ``closeUnneeded()``.
     package init(
         configuration: PostgresConfiguration, maximumConnections: Int, eagerConnections: Int,
-        waitLimit: Duration = .seconds(5), logger: Logger
+        waitLimit: Duration = .seconds(5), pool: String = "jobs", logger: Logger
     ) {
         precondition(maximumConnections >= 1, "maximumConnections: expected at least 1, got \(maximumConnections)")
         self.configuration = configuration
         self.waitLimit = waitLimit
         self.logger = logger
+        metrics = PoolMetrics(pool: pool, limit: maximumConnections)
         state = Mutex(State(pool: PoolState(limit: maximumConnections, eager: eagerConnections)))
     }
 
@@ -113,7 +117,7 @@ extension Database {
             let (outcome, isUsable) = await connection.runIfUsable(statements)
             switch outcome {
             case .success(let rows):
-                await carryOut(state.withLock { $0.pool.released(connection, isBroken: !isUsable) })
+                await release(connection, isBroken: !isUsable)
                 return rows
             case .failure(let error):
                 await noticeReadOnly(error, on: connection)
@@ -147,6 +151,12 @@ extension Database {
 
     /// Returns a connection, which the server may have closed while it was idle.
     private func take() async throws(PostgresError) -> Connection {
+        let connection = try await takeOrOpen()
+        metrics?.took()
+        return connection
+    }
+
+    private func takeOrOpen() async throws(PostgresError) -> Connection {
         let (waiter, grant) = state.withLock { state in
             let waiter = state.waiters.add()
             return (waiter, state.pool.request(waiter: waiter))
@@ -163,12 +173,16 @@ extension Database {
     private func served(
         _ waiter: UInt64, insistsAfter moment: Duration? = nil
     ) async throws(PostgresError) -> Connection {
-        switch await wait(as: waiter, insistsAfter: moment) {
+        let start = ContinuousClock.now
+        let served = await wait(as: waiter, insistsAfter: moment)
+        metrics?.waited(since: start)
+        switch served {
         case .connection(let connection): return connection
         case .mayOpen: return try await open()
         case .closed: throw PostgresError(.connectionLost, "the pool is closed")
         case .cancelled: throw PostgresError(.cancelled, "cancelled while it waited for a connection")
         case .timedOut:
+            metrics?.timedOut()
             throw PostgresError(
                 .poolExhausted, "no connection became free within \(waitLimit)",
                 hint: "raise the number of connections, or find what holds them")
@@ -228,7 +242,12 @@ extension Database {
 
     private func giveBack(_ connection: Connection) async {
         let isOpen = await connection.isUsable()
-        await carryOut(state.withLock { $0.pool.released(connection, isBroken: !isOpen) })
+        await release(connection, isBroken: !isOpen)
+    }
+
+    private func release(_ connection: Connection, isBroken: Bool) async {
+        metrics?.returned()
+        await carryOut(state.withLock { $0.pool.released(connection, isBroken: isBroken) })
     }
 
     private func carryOut(_ release: PoolState<Connection>.Release) async {

@@ -1,7 +1,9 @@
 /// What each metric tells, for its line `# HELP`.
 enum MetricHelp {
     /// The help text of a metric; a general one for the metrics of a program's own handlers.
-    static subscript(name: String) -> String { ofProcess[name] ?? ofQueue[name] ?? "Counted by this program's code." }
+    static subscript(name: String) -> String {
+        ofProcess[name] ?? ofQueue[name] ?? ofApps[name] ?? "Counted by this program's code."
+    }
 
     /// Those that a process counts or reads about itself.
     private static let ofProcess = [
@@ -9,13 +11,21 @@ enum MetricHelp {
         "errand_image_processes": "errand-image processes by state.",
         "errand_image_processes_started_total": "Started errand-image processes.",
         "errand_image_seconds": "How long a photo took, without the wait for a free process.",
+        "errand_pool_connections": "Database connections in use.",
+        "errand_pool_connections_limit": "How many database connections may be in use at once.",
+        "errand_pool_timeouts_total": "Callers that gave up waiting for a database connection.",
+        "errand_pool_wait_seconds": "How long callers waited for a database connection when none was free.",
         "errand_push_route": "1, with where this process sends the pushes of a service.",
+        "errand_push_seconds": "How long a push took until its answer.",
+        "errand_pushes_total": "Pushes by the service's answer.",
         "errand_scheduler_last_read_timestamp_seconds":
             "When this scheduler last read the schedules, in seconds since 1970.",
         "errand_scheduler_lateness_seconds": "Time from a tick to the enqueue of its job.",
         "errand_scheduler_ticks_total": "Ticks that this scheduler recorded.",
         "errand_spans_total": "Ended spans by what became of them.",
         "errand_status_up": "1 if this process could read the metrics of the queue.",
+        "errand_storage_errors_total": "Failed calls of the object store.",
+        "errand_storage_seconds": "How long a call of the object store took, also a failed one.",
         "errand_worker_attempt_seconds": "How long an attempt ran, by the worker's clock.",
         "errand_worker_attempts_total": "Attempts of this worker whose completion is written.",
         "errand_worker_claim_seconds": "How long a round trip with a claim took.",
@@ -23,6 +33,9 @@ enum MetricHelp {
         "errand_worker_claims_total": "Round trips that claim, also those that return no job.",
         "errand_worker_heartbeat_failures_total": "Failed heartbeats.",
         "errand_worker_leases_lost_total": "Leases that ran out while the worker lived.",
+        "errand_worker_memory_budget_bytes": "Memory that the attempts of this worker may take together.",
+        "errand_worker_memory_used_bytes": "Memory that running attempts have reserved.",
+        "errand_worker_memory_waiting_jobs": "Jobs that wait for memory of the budget.",
         "errand_worker_reconnects_total": "Connections restored after a loss.",
         "errand_worker_running_jobs": "Running jobs of this worker.",
         "errand_worker_slots": "How many jobs this worker runs at once at most.",
@@ -60,5 +73,14 @@ enum MetricHelp {
         "errand_wait_seconds": "How long completed attempts waited from due to started.",
         "errand_wait_seconds_total": "How long all completed attempts waited together.",
         "errand_workers": "Live workers by version.",
+    ]
+
+    /// Those of the apps' functions `metrics()`.
+    private static let ofApps = [
+        "errand_media_removal_oldest_seconds": "Age of the oldest object that waits for its removal.",
+        "errand_media_removals": "Objects that wait for their removal from the store.",
+        "errand_media_staged_bytes": "Bytes that the database holds until the store has them.",
+        "errand_media_staged_objects": "Objects whose bytes the database holds until the store has them.",
+        "errand_media_staged_oldest_seconds": "Age of the oldest object that waits for the store.",
     ]
 }

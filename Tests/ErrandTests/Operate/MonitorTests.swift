@@ -45,7 +45,8 @@ import Testing
         try await withTestDatabase { database, _ in
             try await Self.fill(database)
             for view in [
-                "job_status", "job_progress", "recent_errors", "dependency_status", "explain(1)", "explain(2)",
+                "job_status", "job_progress", "recent_errors", "dependency_status", "explain(1)", "explain(2)", "audit",
+                "bulk_status",
             ] {
                 let all = "select string_agg(row_to_json(seen)::text, ' ') from errand.\(view) as seen"
                 #expect(try await database.text(all, as: "errand_ops").contains("anna"), "\(view)")
@@ -102,6 +103,31 @@ import Testing
         }
     }
 
+    @Test("it sees what a filter chose beside the error, and nothing of a filter that was cut")
+    func filters() async throws {
+        try await withTestDatabase { database, _ in
+            try await Self.fill(database)
+            for call in [
+                #"retry_where('{"kind": "noop", "error": "mailbox anna"}', dry_run => false)"#,
+                "bulk_start('cancel', jsonb_build_object('queue', 'mail', 'error', repeat('anna', 3000)), 'old')",
+            ] {
+                try await database.execute(Statement("select errand.\(call)"))
+            }
+            let target = "select action, target - 'per_minute' from errand.audit order by id"
+            #expect(
+                try await database.text(target, as: "errand_monitor") == """
+                    bulk_start|{"bulk": 1, "action": "discard", "filter": {"queue": "mail"}}
+                    retry_where|{"filter": {"kind": "noop"}}
+                    bulk_start|{}
+                    """)
+            let filters = "select filter from errand.bulk_status order by id"
+            #expect(
+                try await database.text(filters, as: "errand_monitor") == #"{"queue": "mail"}"# + "\n"
+                    + #"{"queue": "mail"}"#)
+            #expect(try await database.text(target, as: "errand_ops").contains("mailbox anna"))
+        }
+    }
+
     /// Job 1 has failed, 2 is tried again later, 3 waits, 4 has succeeded; `anna` is what all of them are about.
     private static func fill(_ database: Database) async throws {
         let worker = try await database.enter()
@@ -138,5 +164,7 @@ import Testing
             values ('mailbox', now(), 'failures', 'no mailbox anna')
             """)
         try await database.execute("update errand.kind set dependency = 'mailbox' where name = 'noop'")
+        try await database.execute(
+            #"select errand.bulk_start('discard', '{"queue": "mail", "error": "anna", "fingerprint": "anna"}', 'old')"#)
     }
 }

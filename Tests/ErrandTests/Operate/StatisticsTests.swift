@@ -97,6 +97,16 @@ import Testing
                 where bytes is distinct from value
                 """
             #expect(try await database.count(differing) == 0)
+            // Those of the apps begin at 1 MB.
+            try await database.execute(
+                """
+                insert into media.removal (in_flight, key)
+                select false, repeat('k', 1000) || n from generate_series(1, 2000) as n
+                """)
+            try await database.execute("vacuum media.removal")
+            let apps = "from errand.metrics() where labels ->> 'table' !~ '^errand[.]' and name = 'errand_table_bytes'"
+            #expect(
+                try await database.text("select labels ->> 'table', value > 2e6 \(apps)") == "media.removal|true")
             let history = "from errand.metrics() where labels ->> 'table' = 'errand.history'"
             #expect(try await database.count(history) == 3)
         }

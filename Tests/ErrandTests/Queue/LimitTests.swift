@@ -225,6 +225,30 @@ import Testing
         }
     }
 
+    @Test("a change of a limit or rate is on record with its reason, and an empty reason is refused")
+    func reasons() async throws {
+        try await withTestDatabase { database, _ in
+            for call in [
+                "set_limit('a', 3, 'a new contract')", "set_limit('a', null, reason => 'the end of it')",
+                "set_limit('b', 1)", "set_rate('mail', '1 min', 100, 'the provider asks')",
+                "set_rate('mail', null, null, 'it no longer does')",
+            ] {
+                try await database.execute(Statement("select errand.\(call)"))
+            }
+            #expect(
+                try await database.text("select action, reason from errand.audit order by id") == """
+                    set_limit|a new contract
+                    set_limit|the end of it
+                    set_limit|
+                    set_rate|the provider asks
+                    set_rate|it no longer does
+                    """)
+            for call in ["set_limit('a', 3, ' ')", "set_rate('mail', '1 min', 100, '')"] {
+                #expect(try await database.refusal(of: "select errand.\(call)", as: "errand_ops") == "ER422", "\(call)")
+            }
+        }
+    }
+
     @Test("an enqueue of 4,000 limited jobs reads each a few times, though the table was analysed while empty")
     func linear() async throws {
         try await withTestDatabase { database, _ in

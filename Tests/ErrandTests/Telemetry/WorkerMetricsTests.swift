@@ -105,9 +105,56 @@ import Testing
         _ = try metrics.expectGauge("errand_scheduler_last_read_timestamp_seconds", [("cell", "db1/q")])
     }
 
+    @Test("the memory that attempts hold is shown beside the budget, with the jobs that wait for some")
+    func memory() async throws {
+        let metrics = TestMetrics()
+        let open = Shared(false)
+        func value(_ name: String) -> Double? {
+            let meter = try? metrics.expectMeter("errand_worker_memory_\(name)")
+            return meter?.lastValue
+        }
+        try await withMetricsFactory(metrics) {
+            try await withWorker([LargeHandler(open: open)], configure: { $0.memory = 100 }) { database, queue in
+                try await queue.enqueue(all: (0..<3).map { _ in Large() })
+                for _ in 0..<1000 where value("waiting_jobs") != 2 { try await Task.sleep(for: .milliseconds(10)) }
+                #expect(value("waiting_jobs") == 2)
+                #expect(value("used_bytes") == 60 && value("budget_bytes") == 100)
+                open.with { $0 = true }
+                #expect(try await database.drains())
+            }
+        }
+        #expect(value("used_bytes") == 0 && value("waiting_jobs") == 0)
+    }
+
+    @Test("a worker without a memory budget has no metrics of one")
+    func unbounded() async throws {
+        let metrics = TestMetrics()
+        try await withMetricsFactory(metrics) {
+            try await withWorker(configure: { $0.memory = nil }) { database, queue in
+                try await queue.enqueue(Noop())
+                #expect(try await database.drains())
+            }
+        }
+        #expect(throws: TestMetricsError.self) { try metrics.expectMeter("errand_worker_memory_budget_bytes") }
+    }
+
     @Test("a program that has bootstrapped no metrics counts nothing")
     func none() {
         #expect(WorkerMetrics(queues: ["default": 1], factory: NOOPMetricsHandler.instance) == nil)
         #expect(SchedulerMetrics(factory: NOOPMetricsHandler.instance) == nil)
+    }
+}
+
+/// A job that takes most of a small memory budget.
+private struct Large: Job {
+    static let kind: JobKind = "large"
+    static let policy = JobPolicy(memory: 60)
+}
+
+private struct LargeHandler: JobHandler {
+    let open: Shared<Bool>
+    func run(_ job: Large, in context: JobContext) async throws -> Outcome {
+        while !open.with({ $0 }) { try await Task.sleep(for: .milliseconds(10)) }
+        return .done
     }
 }

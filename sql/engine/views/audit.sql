@@ -1,7 +1,14 @@
 -- audit: the actions of operators, newest first. Use a limit.
+--
+-- Filters by errors quote them, so errand_monitor sees no text of theirs.
 create or replace view errand.audit as
-select id, done_at, who, acting_as, application_name, action, target, reason, jobs, job_ids, person,
-    request
+select
+    id, done_at, who, acting_as, application_name, action,
+    case
+        when (select errand.sees_content()) then target
+        else target - 'cut' #- '{filter,error}' #- '{filter,fingerprint}'
+    end as target,
+    reason, jobs, job_ids, person, request
 from errand.action
 order by done_at desc, id desc;
 comment on view errand.audit is
@@ -13,7 +20,7 @@ comment on column errand.audit.who is 'the login';
 comment on column errand.audit.acting_as is 'the role of SET ROLE; null = none';
 comment on column errand.audit.application_name is 'the program''s application_name';
 comment on column errand.audit.action is 'the function that was called';
-comment on column errand.audit.target is 'its arguments';
+comment on column errand.audit.target is 'its arguments; for errand_monitor without the errors of a filter';
 comment on column errand.audit.reason is 'why, in the words of the operator';
 comment on column errand.audit.jobs is 'number of jobs that it changed';
 comment on column errand.audit.job_ids is 'the jobs, the first 1,000 of them';

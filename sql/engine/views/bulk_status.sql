@@ -1,9 +1,13 @@
--- bulk_status: the bulk actions of the last year, newest first.
+-- bulk_status: the bulk actions of the last year, newest first. Filters by errors quote them, so errand_monitor sees no
+-- text of theirs.
 create or replace view errand.bulk_status as
 select
     id,
     action,
-    filter,
+    case
+        when (select errand.sees_content()) then filter
+        else filter - '{error,fingerprint}'::text[]
+    end as filter,
     case when stopped_by is not null then 'stopped' when ended_at is not null then 'done'
         when changed_at is not null then 'running' else 'waiting' end as state,
     case when ended_at is not null and stopped_by is null then 1
@@ -24,7 +28,7 @@ comment on view errand.bulk_status is
     'Bulk actions: what housekeeping changes by a filter in batches, and how far it is; newest first';
 comment on column errand.bulk_status.id is 'the number of the bulk action, for errand.bulk_stop';
 comment on column errand.bulk_status.action is 'cancel or discard';
-comment on column errand.bulk_status.filter is 'which jobs it changes';
+comment on column errand.bulk_status.filter is 'which jobs it changes; for errand_monitor without errors';
 comment on column errand.bulk_status.state is 'waiting, running, done or stopped';
 comment on column errand.bulk_status.progress is 'how much is done, 0 to 1: the share of the ids that it has read';
 comment on column errand.bulk_status.changed is 'number of jobs that it has changed';

@@ -1,4 +1,4 @@
--- table_health: size and dead rows of Errand's tables; a partitioned table is one row.
+-- table_health: size and dead rows of the tables of the engine and of the apps; a partitioned table is one row.
 create or replace view errand.table_health as
 select
     whole.schema || '.' || whole.name as table_name,
@@ -18,7 +18,7 @@ left join pg_class as parent on parent.oid = child.inhparent
 cross join lateral (
     select part.schemaname as schema, coalesce(parent.relname, part.relname) as name
 ) as whole
-where part.schemaname in ('errand', 'media') and class.relkind = 'r'
+where (part.schemaname = 'errand' or part.schemaname in (select name from errand.app)) and class.relkind = 'r'
 group by whole.schema, whole.name;
 comment on view errand.table_health is
     'Size, dead rows and last vacuum of each table; the partitions of a table are one row';

@@ -20,25 +20,37 @@ struct BulkCommand: AsyncParsableCommand {
         let bulk: Int64
         let done: String
     }
+}
 
-    /// Starts one. With `waits` it is followed to its end.
-    static func start(
-        _ action: String, _ filter: JobFilter, reason: String, waits: Bool, asJSON: Bool
-    ) async throws {
+/// Which jobs a bulk action changes, and why.
+struct BulkOptions: ParsableArguments {
+    @OptionGroup var filter: JobFilter
+
+    @Option(help: "The reason, for the audit and the jobs.")
+    var reason: String
+
+    @Flag(help: "Wait until it is done, with a progress bar on a terminal.")
+    var wait = false
+
+    @Flag(help: "Print {\"bulk\", \"done\"}; with --wait what `errand bulk watch` prints.")
+    var json = false
+
+    func validate() throws {
+        if filter.fields.isEmpty {
+            throw ValidationError("--queue, --kind, …: expected what the jobs have in common, got nothing")
+        }
+    }
+
+    /// Starts the action `cancel` or `discard`. With `--wait` it is followed to its end.
+    func start(_ action: String) async throws {
         try await Environment.load().withConnection { connection in
             let id = try await connection.query(
                 Statement(
                     "select errand.bulk_start($1, $2, $3)", [action, JSONB(encoding: filter.fields), reason])
             ).scalar(Int64.self)
             try await filter.hintAtNames(on: connection)
-            if waits { return try await BulkProgress.follow(id, asJSON: asJSON, on: connection) }
-            print(try asJSON ? Command.json(Done(bulk: id, done: "requested")) : "\(id)")
-        }
-    }
-
-    static func check(_ filter: JobFilter) throws {
-        if filter.fields.isEmpty {
-            throw ValidationError("--queue, --kind, …: expected what the jobs have in common, got nothing")
+            if wait { return try await BulkProgress.follow(id, asJSON: json, on: connection) }
+            print(try json ? Command.json(BulkCommand.Done(bulk: id, done: "requested")) : "\(id)")
         }
     }
 }
@@ -49,22 +61,9 @@ struct StartCancel: AsyncParsableCommand {
         abstract: "Request that all unfinished jobs of a filter are cancelled. Prints the number of the bulk action.",
         discussion: "Calls errand.bulk_start. It is no dry run: `errand job cancel` shows what matches.")
 
-    @OptionGroup var filter: JobFilter
+    @OptionGroup var options: BulkOptions
 
-    @Option(help: "The reason, for the audit and the jobs.")
-    var reason: String
-
-    @Flag(help: "Wait until it is done, with a progress bar on a terminal.")
-    var wait = false
-
-    @Flag(help: "Print {\"bulk\", \"done\"}; with --wait what `errand bulk watch` prints.")
-    var json = false
-
-    func validate() throws { try BulkCommand.check(filter) }
-
-    func run() async throws {
-        try await BulkCommand.start("cancel", filter, reason: reason, waits: wait, asJSON: json)
-    }
+    func run() async throws { try await options.start("cancel") }
 }
 
 struct StartDiscard: AsyncParsableCommand {
@@ -73,22 +72,9 @@ struct StartDiscard: AsyncParsableCommand {
         abstract: "Request that all failed jobs of a filter are discarded. Prints the number of the bulk action.",
         discussion: "Calls errand.bulk_start. It is no dry run: errand.discard_where shows what matches.")
 
-    @OptionGroup var filter: JobFilter
+    @OptionGroup var options: BulkOptions
 
-    @Option(help: "The reason, for the audit and the jobs.")
-    var reason: String
-
-    @Flag(help: "Wait until it is done, with a progress bar on a terminal.")
-    var wait = false
-
-    @Flag(help: "Print {\"bulk\", \"done\"}; with --wait what `errand bulk watch` prints.")
-    var json = false
-
-    func validate() throws { try BulkCommand.check(filter) }
-
-    func run() async throws {
-        try await BulkCommand.start("discard", filter, reason: reason, waits: wait, asJSON: json)
-    }
+    func run() async throws { try await options.start("discard") }
 }
 
 struct StopBulk: AsyncParsableCommand {

@@ -30,7 +30,7 @@ create table media.upload (
 );
 -- Compression would not make a JPEG smaller.
 alter table media.upload alter column bytes set storage external;
-create index upload_waiting_index on media.upload (staged_at) where delivered_at is null;
+create index upload_staged_index on media.upload (staged_at) include (size) where bytes is not null;
 create index upload_owner_index on media.upload (owner) where owner is not null and photo is null;
 
 comment on table media.upload is

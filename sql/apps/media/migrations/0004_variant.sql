@@ -23,6 +23,7 @@ create table media.variant (
 );
 -- Compression would not make an image smaller.
 alter table media.variant alter column bytes set storage external;
+create index variant_staged_index on media.variant (photo) include (size) where bytes is not null;
 
 comment on table media.variant is
     'One row for each variant of a photo that has its result. The upload of the result stores it too';

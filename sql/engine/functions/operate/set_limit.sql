@@ -2,13 +2,17 @@
 --
 --   select errand.set_limit('tenant/42', 5);
 --   select errand.set_limit('tenant/*', 2);   -- each tenant without a limit of its own
---   select errand.set_limit('tenant/42', null);
+--   select errand.set_limit('tenant/42', null, reason => 'they pay for more');
 --
--- 0 parks all of them. Running jobs go on. Raises ER422 for a key or a number out of bounds.
-create or replace function errand.set_limit(limit_key text, max_running int) returns void
+-- 0 parks all of them. Running jobs go on. errand.audit has the reason. Raises ER422 for a key or a number out of
+-- bounds, and for an empty reason.
+create or replace function errand.set_limit(limit_key text, max_running int, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
+    if set_limit.reason is not null then
+        perform errand.check_reason('set_limit', set_limit.reason);
+    end if;
     if set_limit.limit_key is null or length(set_limit.limit_key) not between 1 and 500 then
         raise exception 'set_limit: limit_key: expected 1 to 500 characters, got %',
             coalesce(quote_literal(left(set_limit.limit_key, 120)), 'null') using errcode = 'ER422';
@@ -24,9 +28,10 @@ begin
         on conflict on constraint limit_pkey do update set max_running = excluded.max_running, set_at = now();
     end if;
     perform errand.record_action(
-        'set_limit', jsonb_build_object('limit_key', set_limit.limit_key, 'max_running', set_limit.max_running));
+        'set_limit', jsonb_build_object('limit_key', set_limit.limit_key, 'max_running', set_limit.max_running),
+        set_limit.reason);
 end
 $$;
-comment on function errand.set_limit(text, int) is
+comment on function errand.set_limit(text, int, text) is
     'Sets how many jobs with this limit_key run at once; null removes it. Example: select '
     'errand.set_limit(''tenant/*'', 2)';

@@ -2,19 +2,26 @@
 -- rate.
 --
 --   select errand.set_rate('mail', per => '1 minute', allowed => 100);
---   select errand.set_rate('mail', per => null, allowed => null);
+--   select errand.set_rate('mail', per => null, allowed => null, reason => 'the provider allows more');
 --
--- per is at least 100 ms, without months and years. Raises ER422 for values out of bounds.
-create or replace function errand.set_rate(queue text, per interval, allowed int) returns void
+-- per is at least 100 ms, without months and years. errand.audit has the reason. Raises ER422 for values out of bounds,
+-- and for an empty reason.
+create or replace function errand.set_rate(
+    queue text, per interval, allowed int, reason text default null
+) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
+    if set_rate.reason is not null then
+        perform errand.check_reason('set_rate', set_rate.reason);
+    end if;
     if set_rate.queue is null or set_rate.queue !~ '^[a-z][a-z0-9_.-]{0,99}$' then
         raise exception 'set_rate: queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got %',
             coalesce(quote_literal(left(set_rate.queue, 120)), 'null') using errcode = 'ER422';
     elsif set_rate.per is null and set_rate.allowed is null then
         delete from errand.rate where rate.queue = set_rate.queue;
-        perform errand.record_action('set_rate', jsonb_build_object('queue', set_rate.queue, 'allowed', null));
+        perform errand.record_action(
+            'set_rate', jsonb_build_object('queue', set_rate.queue, 'allowed', null), set_rate.reason);
         return;
     elsif set_rate.per is null or set_rate.per < interval '100 milliseconds'
         or extract(year from set_rate.per) <> 0 or extract(month from set_rate.per) <> 0
@@ -31,9 +38,10 @@ begin
     set per = excluded.per, allowed = excluded.allowed;
     perform errand.record_action(
         'set_rate',
-        jsonb_build_object('queue', set_rate.queue, 'per', set_rate.per, 'allowed', set_rate.allowed));
+        jsonb_build_object('queue', set_rate.queue, 'per', set_rate.per, 'allowed', set_rate.allowed),
+        set_rate.reason);
 end
 $$;
-comment on function errand.set_rate(text, interval, int) is
+comment on function errand.set_rate(text, interval, int, text) is
     'Sets how many jobs of a queue start within any span; nulls remove it. Example: select errand.set_rate(''mail'', '
     '''1 min'', 100)';
