@@ -11,7 +11,8 @@ import Testing
         arguments: [
             (
                 [:],
-                "DATABASE_URL is not set: expected postgresql://user@host:5432/database (the database with the queue)"
+                "DATABASE_URL is not set: expected postgresql://user@host:5432/database "
+                    + "(\(Setting.databaseURL.purpose))"
             ),
             (["DATABASE_URL": ""], "DATABASE_URL: database URL: expected postgresql://…, got an empty text"),
             (
