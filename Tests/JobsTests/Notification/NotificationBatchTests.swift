@@ -9,7 +9,7 @@ import Testing
 
 @testable import Jobs
 
-@Suite("Notifications to many persons") struct NotificationBatchTests {
+@Suite("Notifications to many persons", .serialized) struct NotificationBatchTests {
     @Test("Q4: 1,000 persons in one call: each of their devices gets one push, and ten jobs send them")
     func thousand() async throws {
         let stubs = try await PushStubs()
