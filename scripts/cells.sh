@@ -21,4 +21,4 @@ for folder in "${folders[@]}"; do
     scripts/cluster.sh start "$folder" > /dev/null
     urls+=("$(scripts/cluster.sh url "$folder")")
 done
-python3 scripts/cells/measure.py "$ERRAND" "${folders[*]}" "${urls[*]}" "$@"
+PYTHONPATH=scripts python3 scripts/cells/measure.py "$ERRAND" "${folders[*]}" "${urls[*]}" "$@"

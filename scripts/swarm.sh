@@ -17,7 +17,7 @@ if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
     exec scripts/cluster.sh with .errand/swarm scripts/swarm.sh "$workers"
 fi
 if [ "${ERRAND_TEST_POOLER_URL:-}" ]; then
-    exec python3 scripts/swarm/measure.py "$ERRAND" "$workers" "$ERRAND_CLUSTER_URL" "$ERRAND_TEST_POOLER_URL"
+    PYTHONPATH=scripts exec python3 scripts/swarm/measure.py "$ERRAND" "$workers" "$ERRAND_CLUSTER_URL" "$ERRAND_TEST_POOLER_URL"
 fi
 # A worker has up to 14 connections, and 5 while it is idle.
 limit=$(psql -X --tuples-only --no-align --command 'show max_connections' "$ERRAND_CLUSTER_URL")

@@ -5,7 +5,8 @@ import statistics
 import sys
 import time
 
-from servers import Errand, Failed, Load, Server, Session, cpu, sql
+from processes import cpu
+from servers import Errand, Failed, Load, Server, Session, sql
 
 Errand.path = sys.argv[1]
 SERVERS = [Server(folder, url) for folder, url in zip(sys.argv[2].split(), sys.argv[3].split())]

@@ -7,8 +7,9 @@ import tempfile
 import time
 from pathlib import Path
 
+from processes import cpu
+
 ERRAND, WORKERS, URL, POOLER = sys.argv[1], int(sys.argv[2]), sys.argv[3], sys.argv[4]
-TICK = os.sysconf("SC_CLK_TCK")
 SPAN = 30
 JOBS = 100
 
@@ -17,18 +18,6 @@ def sql(text):
     words = ["psql", "-X", "--quiet", "--tuples-only", "--no-align", "--set", "ON_ERROR_STOP=1", "--command", text]
     return subprocess.run([*words, URL.replace("/errand?", "/swarm?")], check=True, capture_output=True,
                           text=True).stdout.strip()
-
-
-def cpu(pids):
-    """Seconds of CPU of these processes, and of their children that have exited."""
-    total = 0
-    for pid in pids:
-        try:
-            fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        except FileNotFoundError:
-            continue
-        total += sum(int(fields[index]) for index in (11, 12, 13, 14))
-    return total / TICK
 
 
 def server():

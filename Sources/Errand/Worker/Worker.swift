@@ -20,7 +20,10 @@ public struct Worker: Service {
     /// - Parameters:
     ///   - database: the queue's database. The worker opens connections of its own beside those of its pool, which is
     ///     for the handlers.
+    ///   - configuration: queues, slots and limits.
     ///   - capacity: slots and memory shared with workers of other databases in this process; nil: all are its own.
+    ///   - logger: for what the worker does and what fails.
+    ///   - handlers: one for each kind of job that it runs.
     public init(
         database: Database, configuration: WorkerConfiguration = WorkerConfiguration(),
         sharing capacity: SharedCapacity? = nil, logger: Logger = Logger(label: "errand"),

@@ -1,6 +1,6 @@
 -- release_dependency: releases jobs that a dependency has parked. While the circuit is open, one job at a time probes
--- it, from `until` on, and its success closes the circuit. While it is closed, jobs are released oldest first: 100/s in
--- the first second, twice that in each next one, up to 2,000/s.
+-- it, from `until` on. A success of the probe closes the circuit, as errand.probes_snoozed does. While it is
+-- closed, jobs are released oldest first: 100/s in the first second, twice that in each next one, up to 2,000/s.
 --
 -- A time in the future was written before the server's clock was set back, and is ignored.
 --
