@@ -14,7 +14,7 @@ commit=$(git rev-parse --verify --quiet "$1^{commit}") || {
 folder=$PWD/.build-benchmarks/before-$commit
 source=$PWD/.build-benchmarks/before-source
 if [ ! -x "$folder/errand-contender" ]; then
-    programs=$(scripts/commit.sh "$commit")
+    programs=$(scripts/commit.sh release "$commit")
     rm -rf "$source"
     git clone --quiet --no-checkout . "$source"
     git -C "$source" checkout --quiet "$commit"
