@@ -7,7 +7,8 @@ import Waiting
 /// refreshes the statistics of the operators' views.
 ///
 /// A ``Worker`` runs it unless ``WorkerConfiguration/housekeeping`` is false. Any number may run at once, and one is
-/// enough: locks give each task to one of them. An idle one takes at most 2 % of the time.
+/// enough: locks give each task to one of them, and of many workers only the three oldest make calls. An idle one takes
+/// at most 2 % of the time.
 public struct Housekeeping: Service {
     private let database: Database
     private let logger: Logger
@@ -35,21 +36,30 @@ public struct Housekeeping: Service {
     }
 
     /// Runs until `stop` is raised, then finishes running statements.
-    func run(until stop: Signal) async {
+    ///
+    /// - Parameter turn: when a worker leaves the tasks to others; nil if they are always this process's.
+    func run(until stop: Signal, turn: WorkerTurn? = nil) async {
         let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
-        let (release, isolation) = (MaintenanceLoop(logger), MaintenanceLoop(logger))
-        let loops = [release, isolation] + (0..<6).map { _ in MaintenanceLoop(logger) }
+        // Promotion goes on at any time, only less often.
+        let promotion = MaintenanceLoop(logger)
+        let others = (0..<7).map { _ in MaintenanceLoop(logger, mayRun: { turn?.isOn ?? true }) }
+        let (release, isolation, bulk) = (others[0], others[1], others[2])
+        let loops = [promotion] + others
+        turn?.onBegin { for loop in loops { loop.wake() } }
         await withTaskGroup { group in
             group.addTask { await release.run(Release(database: own)) }
             group.addTask { await isolation.run(Isolation(database: own)) }
             group.addTask {
-                await loops[2].run(Promotion(database: own, foundParked: release.wake, foundCrashed: isolation.wake))
+                await promotion.run(
+                    Promotion(
+                        database: own, turn: turn, foundParked: release.wake, foundCrashed: isolation.wake,
+                        foundBulk: bulk.wake))
             }
-            group.addTask { await loops[3].run(Rescue(database: own, logger: logger)) }
-            group.addTask { await loops[4].run(Partitions(database: own)) }
-            group.addTask { await loops[5].run(Pruning(database: own, logger: logger)) }
-            group.addTask { await loops[6].run(Statistics(database: own)) }
-            group.addTask { await loops[7].run(BulkAction(database: own)) }
+            group.addTask { await bulk.run(BulkAction(database: own)) }
+            group.addTask { await others[3].run(Rescue(database: own, logger: logger)) }
+            group.addTask { await others[4].run(Partitions(database: own)) }
+            group.addTask { await others[5].run(Pruning(database: own, logger: logger)) }
+            group.addTask { await others[6].run(Statistics(database: own)) }
             await stop.wait()
             for loop in loops { loop.stop() }
         }

@@ -15,10 +15,15 @@ final class MaintenanceLoop: Sendable {
     private let logger: Logger
     private let signal = Signal()
     private let isStopped = Atomic<Bool>(false)
+    private let mayRun: @Sendable () -> Bool
 
-    init(_ logger: Logger) { self.logger = logger }
+    /// - Parameter mayRun: whether the task is this process's now. Call ``wake()`` when that becomes true.
+    init(_ logger: Logger, mayRun: @escaping @Sendable () -> Bool = { true }) {
+        self.logger = logger
+        self.mayRun = mayRun
+    }
 
-    /// There is something to do for a task that waits until that is found. Any other delay goes on.
+    /// There is something to do for a task that waits until it is woken. Any other delay goes on.
     func wake() { signal.raise() }
 
     /// Ends ``run(_:)`` after the running statement.
@@ -32,6 +37,10 @@ final class MaintenanceLoop: Sendable {
         var backoff = Backoff()
         var throttle = LogThrottle()
         while !isStopped.load(ordering: .acquiring) {
+            guard mayRun() else {
+                await signal.wait(atMost: MaintenanceDelay.longest)
+                continue
+            }
             do {
                 let delay = try await task.once()
                 backoff.reset()
@@ -54,8 +63,8 @@ final class MaintenanceLoop: Sendable {
 
     private func rest(_ delay: MaintenanceDelay) async {
         switch delay {
-        case .untilFound:
-            await signal.wait(atMost: MaintenanceDelay.longest)
+        case .untilWoken(let longest):
+            await signal.wait(atMost: longest)
         case .after(let delay):
             let end = ContinuousClock.now + delay
             while !isStopped.load(ordering: .acquiring), await signal.wait(atMost: end - .now) {}

@@ -4,20 +4,27 @@ import Postgres
 struct Promotion: MaintenanceTask {
     let name = "promote"
     private let database: Database
+    private let turn: WorkerTurn?
     private let foundParked: @Sendable () -> Void
     private let foundCrashed: @Sendable () -> Void
+    private let foundBulk: @Sendable () -> Void
     private let start = ContinuousClock.now
     private var plan = PromotePlan()
 
     /// - Parameters:
+    ///   - turn: while it isn't on, calls are rare; nil if it always is.
     ///   - foundParked: called if ``Release`` has something to do.
     ///   - foundCrashed: called if ``Isolation`` has something to do.
+    ///   - foundBulk: called if ``BulkAction`` has something to do.
     init(
-        database: Database, foundParked: @escaping @Sendable () -> Void, foundCrashed: @escaping @Sendable () -> Void
+        database: Database, turn: WorkerTurn?, foundParked: @escaping @Sendable () -> Void,
+        foundCrashed: @escaping @Sendable () -> Void, foundBulk: @escaping @Sendable () -> Void
     ) {
         self.database = database
+        self.turn = turn
         self.foundParked = foundParked
         self.foundCrashed = foundCrashed
+        self.foundBulk = foundBulk
     }
 
     mutating func once() async throws -> MaintenanceDelay {
@@ -26,14 +33,17 @@ struct Promotion: MaintenanceTask {
         let rows = try await database.query(
             Statement("select * from errand.promote_v1($1::int4, $2)", [PromotePlan.batch, since]))
         guard
-            let (count, lastRunAt, waits, parked, crashed) = try rows.first?.decode(
-                Int.self, Timestamp?.self, Bool.self, Bool.self, Bool.self)
+            let (count, lastRunAt, waits, parked, crashed, bulk) = try rows.first?.decode(
+                Int.self, Timestamp?.self, Bool.self, Bool.self, Bool.self, Bool.self)
         else {
             throw UnexpectedReply("errand.promote_v1", expected: "one row", came: "none")
         }
         if parked { foundParked() }
         if crashed { foundCrashed() }
-        return .after(plan.promoted(count, lastRunAt: lastRunAt, othersWait: waits, took: .now - called))
+        if bulk { foundBulk() }
+        let delay = plan.promoted(count, lastRunAt: lastRunAt, othersWait: waits, took: .now - called)
+        guard let turn, !turn.isOn, delay > .zero else { return .after(delay) }
+        return .untilWoken(atMost: turn.promotionDelay)
     }
 
     mutating func failed() { plan.failed() }
@@ -120,7 +130,7 @@ struct BulkAction: MaintenanceTask {
     mutating func once() async throws -> MaintenanceDelay {
         let called = ContinuousClock.now
         let isMore = try await database.query("select errand.bulk_v1()").scalar(Bool.self)
-        return .after(BulkPlan.delay(after: .now - called, isMore: isMore))
+        return BulkPlan.delay(after: .now - called, isMore: isMore)
     }
 
     mutating func failed() {}
@@ -166,12 +176,24 @@ struct Pruning: MaintenanceTask {
     let database: Database
     let logger: Logger
     let name = "prune"
+    private var isMore = false
+
+    init(database: Database, logger: Logger) {
+        self.database = database
+        self.logger = logger
+    }
 
     mutating func once() async throws -> MaintenanceDelay {
         let called = ContinuousClock.now
-        let pruned = try await database.query("select errand.prune_v1()").scalar(Int.self)
+        let atLeast: Duration = isMore ? .zero : MaintainPlan.atLeast
+        let pruned = try await database.query(
+            Statement(
+                "select errand.prune_v1(at_least => $1 * interval '1 microsecond')", [atLeast.wholeMicroseconds])
+        ).scalar(Int?.self)
+        guard let pruned else { return .after(MaintainPlan.interval) }
         let ticks = try await database.query("select errand.prune_ticks_v1()").scalar(Int.self)
         logger.debug("pruned", metadata: ["records": .stringConvertible(pruned), "ticks": .stringConvertible(ticks)])
+        isMore = max(pruned, ticks) >= MaintainPlan.batch
         return .after(MaintainPlan.pruned(max(pruned, ticks), took: .now - called))
     }
 

@@ -3,9 +3,11 @@ import Postgres
 /// The delay of a maintenance task before its next run.
 enum MaintenanceDelay: Equatable {
     case after(Duration)
-    /// Until promotion finds something for it to do, or after ``longest``.
-    case untilFound
+    /// Until the task is woken, or after this long.
+    case untilWoken(atMost: Duration)
 
+    /// Until promotion finds something for it to do, or after ``longest``.
+    static let untilFound = untilWoken(atMost: longest)
     /// A task that has nothing to do makes no calls: promotion looks for all of them with one statement. The task looks
     /// itself only if promotion can't, because its own calls fail.
     static let longest: Duration = .seconds(30)
@@ -109,11 +111,8 @@ enum StatisticsPlan {
 
 /// When the next batch of a bulk action is made.
 enum BulkPlan {
-    /// While there is none.
-    static let idleInterval: Duration = .seconds(5)
-
     /// The delay after a batch. Batches take at most half of the time, so that others get their turn.
-    static func delay(after took: Duration, isMore: Bool) -> Duration { isMore ? took : idleInterval }
+    static func delay(after took: Duration, isMore: Bool) -> MaintenanceDelay { isMore ? .after(took) : .untilFound }
 }
 
 /// When partitions are made and dropped, and old records pruned.
@@ -125,6 +124,8 @@ enum MaintainPlan {
     static let more: Duration = .seconds(1)
     /// The most records of one sort that a call prunes.
     static let batch = 10_000
+    /// No program prunes if one has begun to within this time, unless it did that itself and there is more.
+    static let atLeast: Duration = .seconds(3000)
 
     /// The delay after a call that pruned that many records of its biggest sort.
     static func pruned(_ count: Int, took: Duration) -> Duration {

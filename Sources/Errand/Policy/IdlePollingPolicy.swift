@@ -56,7 +56,7 @@ package struct IdlePollingPolicy {
     /// How many workers probe as often as one would alone.
     package static let probers = 8.0
     /// How much less often a worker probes at most while the flag is up.
-    package static let longestShare = 4.0
+    package static let longestShare = 16.0
     /// The shortest time between two calls for others.
     package static let callDelay: Duration = .milliseconds(100)
     /// How long after a wake-up its claim may return jobs.

@@ -40,13 +40,14 @@ struct IdlePolling {
                 "select * from errand.probe_v1($1, $2, $3, $4)",
                 [asleep.map(\.name), shared.kinds, asleep.flatMap(\.starts), arms]
             ).prepared)
-        guard let (busy, roomIn) = try rows.first?.decode([String].self, Int64?.self) else {
+        guard let (busy, roomIn, isOverdue) = try rows.first?.decode([String].self, Int64?.self, Bool.self) else {
             throw UnexpectedReply("errand.probe_v1", expected: "one row", came: "none")
         }
         if let roomIn {
             let time = shared.uptime + .microseconds(roomIn)
             shared.idlePolling.withLock { $0.expects(workAt: time) }
         }
+        if isOverdue { shared.turn.foundOverdue() }
         for queue in asleep where busy.contains(queue.name) { queue.wake() }
     }
 }

@@ -85,12 +85,16 @@ struct LeaseKeeper {
         let rows = try await shared.control.query(
             try shared.configuration.registration(
                 of: shared.environment.handlers, earlier: shared.identity.retiring.sorted()))
-        guard let (id, published, started) = try rows.first?.decode(Int64.self, JSONB.self, String.self) else {
+        guard
+            let (id, published, started, housekeepers) = try rows.first?.decode(
+                Int64.self, JSONB.self, String.self, Int.self)
+        else {
             throw UnexpectedReply("errand.register_worker_v1", expected: "one row", came: "none")
         }
         let marks = try published.decode([String: [Int64]].self)
         for queue in queues { queue.restart(at: marks[queue.name]) }
         serverStart = started
+        shared.turn.counted(older: housekeepers, younger: 0)
         shared.identity.adopt(id)
         shared.logger.info(
             "registered",
@@ -112,9 +116,10 @@ struct LeaseKeeper {
                 "select * from errand.heartbeat_v1($1, $2::int4, $3, $4)",
                 [ids, held.count, try JSONB(encoding: own), serverStart]))
         guard let row = rows.first else { return }
-        let (alive, published, started, peers) = try row.decode(
-            [Int64].self, JSONB.self, String.self, Int32.self)
-        shared.idlePolling.withLock { $0.peers = Int(peers) }
+        let (alive, published, started, peers, older, younger) = try row.decode(
+            [Int64].self, JSONB.self, String.self, Int.self, Int.self, Int.self)
+        shared.idlePolling.withLock { $0.peers = peers }
+        shared.turn.counted(older: older, younger: younger)
         if started != serverStart {
             // Positions may be drawn a second time, below the marks. Idle connections are replaced without a failed
             // claim.

@@ -73,7 +73,8 @@ public struct Worker: Service {
         while shared.identity.current == nil {
             if await stop.wait(atMost: .milliseconds(100)) { return }
         }
-        await Housekeeping(database: shared.environment.database, logger: shared.logger).run(until: stop)
+        await Housekeeping(database: shared.environment.database, logger: shared.logger)
+            .run(until: stop, turn: shared.turn)
     }
 
     /// The id of the worker's lease; nil while it has none, and so may not claim.

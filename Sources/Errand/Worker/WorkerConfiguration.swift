@@ -16,7 +16,7 @@ public struct WorkerConfiguration: Sendable {
     /// How long running jobs may go on after a stop. Then they are handed back.
     public var grace: Duration = .seconds(25)
     /// The delay between two probes for due jobs without wake-ups. A due job whose wake-up was lost waits at most twice
-    /// as long, and eight times beside many idle workers, which share the probes.
+    /// as long. Many idle workers share the probes: each probes less often, down to once in 32 times this delay.
     public var pollInterval: Duration = .milliseconds(250)
     /// False turns wake-ups off, so that the worker only polls. Behind a transaction pooler they turn off
     /// automatically.
@@ -25,8 +25,8 @@ public struct WorkerConfiguration: Sendable {
     /// budget.
     public var memory: Int?
     /// Whether the worker runs ``Housekeeping`` too, over up to two connections of its own. Default true: failed jobs
-    /// come back, and old ones are deleted, without another process. Any number of workers may do so at once. False
-    /// leaves that to another process, such as `errand scheduler`.
+    /// come back, and old ones are deleted, without another process. Of many workers the three oldest do it, and the
+    /// next ones take over. False leaves it to another process, such as `errand scheduler`.
     public var housekeeping = true
     /// The name of the database among several of this process. Metrics and log lines have it as `cell`; nil leaves it
     /// out.

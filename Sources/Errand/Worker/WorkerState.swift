@@ -33,6 +33,8 @@ final class WorkerState: Sendable {
     let fellAsleep = Signal()
     let idlePolling: Mutex<IdlePollingPolicy>
     let keeper = LeaseKeeperSignal()
+    /// Whether the worker does the maintenance tasks, or others do.
+    let turn: WorkerTurn
     private let start = ContinuousClock.now
     /// How long a statement of the worker's own waits for a lock.
     private static let lockTimeout: Duration = .seconds(2)
@@ -63,6 +65,7 @@ final class WorkerState: Sendable {
         self.logger = logger
         idlePolling = Mutex(IdlePollingPolicy(interval: configuration.pollInterval))
         metrics = WorkerMetrics(queues: configuration.queues, cell: configuration.cell)
+        turn = WorkerTurn(lease: configuration.lease)
         // A claim or heartbeat that waits for a lock is retried before the statement timeout would end it.
         var own = database.configuration
         own.lockTimeout = Self.lockTimeout

@@ -26,6 +26,22 @@ import Waiting
         let ran = Signal()
     }
 
+    @Test("a task of another process doesn't run, and runs as soon as it is this one's", .timeLimit(.minutes(1)))
+    func turn() async {
+        let turn = WorkerTurn(lease: .seconds(20))
+        turn.counted(older: MaintenanceTurn.workers, younger: 0)
+        let loop = MaintenanceLoop(
+            Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }, mayRun: { turn.isOn })
+        turn.onBegin(loop.wake)
+        let runs = Runs()
+        let running = Task { await loop.run(Counting(delay: .after(.seconds(60)), runs: runs)) }
+        #expect(await !runs.ran.wait(atMost: .milliseconds(200)))
+        turn.counted(older: MaintenanceTurn.workers - 1, younger: 0)
+        #expect(await runs.ran.wait(atMost: .seconds(10)))
+        loop.stop()
+        await running.value
+    }
+
     private func withLoop(_ delay: MaintenanceDelay, _ body: (MaintenanceLoop, Runs) async -> Void) async {
         let loop = MaintenanceLoop(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() })
         let runs = Runs()

@@ -143,9 +143,9 @@ import Testing
         }
     }
 
-    @Test("the next batch comes after as long as the last one took")
+    @Test("the next batch comes after as long as the last one took, and without one no call is made")
     func plan() {
-        #expect(BulkPlan.delay(after: .milliseconds(8), isMore: true) == .milliseconds(8))
-        #expect(BulkPlan.delay(after: .milliseconds(8), isMore: false) == .seconds(5))
+        #expect(BulkPlan.delay(after: .milliseconds(8), isMore: true) == .after(.milliseconds(8)))
+        #expect(BulkPlan.delay(after: .milliseconds(8), isMore: false) == .untilFound)
     }
 }

@@ -76,8 +76,8 @@ import Testing
     }
 
     @Test(
-        "a worker alone probes 2 times a second, one of 200 every 2 s, or every second without LISTEN",
-        arguments: [(0, true, 200...220), (199, true, 50...65), (199, false, 100...110)])
+        "a worker alone probes 2 times a second, one of 200 every 8 s, or every 4 s without LISTEN",
+        arguments: [(0, true, 200...220), (199, true, 18...26), (199, false, 24...32)])
     func sharedProbes(peers: Int, listens: Bool, expected: ClosedRange<Int>) {
         var policy = policy
         policy.peers = peers

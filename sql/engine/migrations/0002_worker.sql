@@ -9,8 +9,11 @@ create table errand.worker (
     heartbeat_at timestamptz not null default now(),
     lease interval not null,
     drained_at timestamptz,
+    marks_moved_at timestamptz not null default now(),
     running int not null default 0,
     slots int,
+    likeness int not null default 0,
+    housekeeping boolean not null default false,
     name text not null,
     version text not null,
     queues text[] not null,
@@ -29,8 +32,12 @@ comment on column errand.worker.started_at is 'when it registered';
 comment on column errand.worker.heartbeat_at is 'its last heartbeat';
 comment on column errand.worker.lease is 'how long after its last heartbeat it counts as lost';
 comment on column errand.worker.drained_at is 'since when it claims nothing (errand.drain_worker); null = it claims';
+comment on column errand.worker.marks_moved_at is 'the heartbeat that last changed marks';
 comment on column errand.worker.running is 'number of its running jobs at its last heartbeat';
 comment on column errand.worker.slots is 'how many jobs it runs at once, over all of its queues; null = it did not say';
+comment on column errand.worker.likeness is
+    'hash of queues and kinds: idle workers with the same one share probes and wake-ups';
+comment on column errand.worker.housekeeping is 'whether it also does housekeeping, if it is its turn';
 comment on column errand.worker.name is 'host:pid, for people; the id identifies it';
 comment on column errand.worker.version is 'the program''s version';
 comment on column errand.worker.queues is 'the queues that it claims from';

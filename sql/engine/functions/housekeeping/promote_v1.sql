@@ -2,10 +2,10 @@
 --
 -- since works like a worker's mark: no job is expected to be due before it (-infinity is always correct). Returns the
 -- number of promoted jobs, the last one's run_at, and whether any job waits for its time: if none does, calls may be
--- rare. parked says whether errand.release_parked_v1 has something to do, and crashed whether errand.release_crashed_v1
--- has. So one statement looks for all three.
+-- rare. parked says whether errand.release_parked_v1 has something to do, crashed whether errand.release_crashed_v1
+-- has, and bulk whether errand.bulk_v1 has. So one statement looks for all of them.
 create or replace function errand.promote_v1(max_jobs int, since timestamptz)
-returns table (promoted int, last_run_at timestamptz, waits boolean, parked boolean, crashed boolean)
+returns table (promoted int, last_run_at timestamptz, waits boolean, parked boolean, crashed boolean, bulk boolean)
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
@@ -18,6 +18,7 @@ begin
     parked := exists (select from errand.job where parked_for is not null)
         or exists (select from errand.dependency where opened_at is not null and probe_job_id is not null);
     crashed := parked and exists (select from errand.job where parked_for = 'crash');
+    bulk := exists (select from errand.bulk where ended_at is null);
     -- One session at a time is enough; two do no harm.
     if not errand.try_lock('promote') then
         return next;

@@ -1,5 +1,6 @@
 -- prune_v1: deletes old records, up to 10,000 of each sort in a call. Returns the largest number of one sort: 10,000
--- means that there may be more.
+-- means that there may be more. Does nothing and returns null if the last call began less than at_least ago, so that
+-- one of many programs prunes.
 --
 -- Ended jobs with the usual retention (keep_history days) go with their day's partition and cost nothing here. Jobs of
 -- kinds with a shorter retention (errand.retentions) are searched in the whole history, and their payloads in
@@ -10,7 +11,9 @@
 -- that have left stay for keep_history days (the newest 100).
 --
 -- What another session has locked stays until the next call. Raises ER422 for less than a day.
-create or replace function errand.prune_v1(keep_history int default 7, keep_failed int default 30) returns int
+create or replace function errand.prune_v1(
+    keep_history int default 7, keep_failed int default 30, at_least interval default interval '0'
+) returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set timezone = 'UTC'
 as $$
@@ -24,6 +27,12 @@ begin
     if keep_history < 1 or keep_failed < 1 then
         raise exception 'prune_v1: keep_history, keep_failed: expected at least 1 day, got % and %',
             keep_history, keep_failed using errcode = 'ER422';
+    end if;
+    if exists (
+            select from errand.maintenance_task
+            where maintenance_task.name = 'prune' and maintenance_task.done_at > began - at_least)
+    then
+        return null;
     end if;
     for brief in
         select kind, keep, array_agg(state) as states
@@ -204,5 +213,6 @@ begin
     return most;
 end
 $$;
-comment on function errand.prune_v1(int, int) is
-    'Housekeeping: deletes old records, up to 10,000 of each sort in a call; returns the largest number of one sort';
+comment on function errand.prune_v1(int, int, interval) is
+    'Housekeeping: deletes old records, up to 10,000 of each sort in a call; returns the largest number of one sort, '
+    'null if another has just done it';

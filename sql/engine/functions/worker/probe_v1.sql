@@ -7,8 +7,12 @@
 --
 -- Returns the queues as busy. A queue whose rate has no room is not among them: room_in_us is the time in microseconds
 -- until the first of those has room, null if there is none.
+--
+-- overdue says that a scheduled job is due since 0.6 to 3 s and still isn't available: the workers that should promote
+-- such jobs don't. The bounds keep the scan short, however many jobs were promoted before.
 create or replace function errand.probe_v1(
-    queues text[], kinds text[], marks bigint[], arm boolean, out busy text[], out room_in_us bigint
+    queues text[], kinds text[], marks bigint[], arm boolean, out busy text[], out room_in_us bigint,
+    out overdue boolean
 )
 -- Volatile, so that the probe has a snapshot of its own, after the flag.
 language plpgsql volatile security definer
@@ -43,6 +47,11 @@ begin
                             and waiting.state = 'available' and waiting.kind = any (kinds)
                         limit 1) as one))
             and not exists (select from errand.queue where name = asked.queue and paused_at is not null));
+    overdue := exists (
+        select
+        from errand.job
+        where queue_position is null and parked_for is null and run_at > now() - interval '3 seconds'
+            and run_at <= now() - interval '600 milliseconds' and state = 'scheduled');
     if exists (select from errand.rate where rate.queue = any (busy)) then
         select coalesce(array_agg(due.queue) filter (where due.wait is null), '{}'),
             ceil(extract(epoch from min(due.wait)) * 1000000)::bigint
@@ -52,5 +61,5 @@ begin
 end
 $$;
 comment on function errand.probe_v1(text[], text[], bigint[], boolean) is
-    'For workers: returns which queues have a due job behind the marks that may start, and when a rate has room; arm '
-    'asks for a NOTIFY';
+    'For workers: returns which queues have a due job behind the marks that may start, when a rate has room, and '
+    'whether nobody promotes due jobs; arm asks for a NOTIFY';

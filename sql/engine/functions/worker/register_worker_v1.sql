@@ -7,14 +7,15 @@
 -- is errand.server_start(), under which they were taken.
 --
 -- earlier has the ids of the same process that still have a lease. If one of them is drained, so is the new one.
--- slots is how many jobs it runs at once, for errand.worker_status.
+-- slots is how many jobs it runs at once, for errand.worker_status. housekeeping says that it also does housekeeping.
+-- housekeepers is how many other live workers do, all of them older: the oldest ones do it for all.
 --
 -- Raises ER421 if the database is a copy that nobody has adopted, ER422 for a longer lease, and ER409 as
 -- errand.register_kinds does.
 create or replace function errand.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb, earlier bigint[] default null,
-    slots int default null
-) returns table (worker_id bigint, marks jsonb, started text)
+    slots int default null, housekeeping boolean default false
+) returns table (worker_id bigint, marks jsonb, started text, housekeepers int)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
@@ -26,11 +27,13 @@ begin
     return query
     with entered as (
         insert into errand.worker (
-            name, version, lease, queues, kinds, slots, server_start, drained_at, drained_by, drained_reason)
+            name, version, lease, queues, kinds, slots, housekeeping, likeness, server_start, drained_at, drained_by,
+            drained_reason)
         select
             register_worker_v1.name, register_worker_v1.version, register_worker_v1.lease, register_worker_v1.queues,
-            names, register_worker_v1.slots, errand.server_start(), earlier.drained_at, earlier.drained_by,
-            earlier.drained_reason
+            names, register_worker_v1.slots, register_worker_v1.housekeeping,
+            hashtext(register_worker_v1.queues::text || names::text), errand.server_start(),
+            earlier.drained_at, earlier.drained_by, earlier.drained_reason
         from (select) as one
         left join (
             select other.drained_at, other.drained_by, other.drained_reason
@@ -55,9 +58,15 @@ begin
                 (select marks, kinds, server_start from errand.mark order by stored_at desc limit 100)
             ) as stored
             where stored.kinds @> names and stored.server_start = entered.server_start)),
-        entered.server_start
+        entered.server_start,
+        (
+            select count(*)::int
+            from errand.worker as other
+            where other.housekeeping and other.heartbeat_at > now() - other.lease / 2
+                and other.id <> all (coalesce(register_worker_v1.earlier, '{}')))
     from entered;
 end
 $$;
-comment on function errand.register_worker_v1(text, text, interval, text[], jsonb, bigint[], int) is
-    'For workers: registers a worker with its kinds; returns its new id and marks to start from';
+comment on function errand.register_worker_v1(text, text, interval, text[], jsonb, bigint[], int, boolean) is
+    'For workers: registers a worker with its kinds; returns its new id, marks to start from, and how many others do '
+    'housekeeping';
