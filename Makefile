@@ -44,7 +44,7 @@ faults:  ## kills, stops and starves the program, and counts what was lost, for 
 swarm:   ## measures 200 idle worker processes on one database, directly and behind PgBouncer; WORKERS=50
 	@scripts/swarm.sh $(WORKERS)
 
-cells:   ## measures a worker for three servers of which one is killed, and a front; FILTER="lost cost front grow"
+cells:   ## measures a worker for three servers of which one is killed, and a front; FILTER="lost cost front grow move"
 	@scripts/cells.sh $(FILTER)
 
 failover: ## fails PostgreSQL over under load, with Patroni, etcd and HAProxy; FILTER=switchover or haproxy; needs root

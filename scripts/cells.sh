@@ -2,8 +2,9 @@
 # cells.sh [PART...]: one worker process for three cells, each a PostgreSQL server of its own, and a front of them.
 #
 # A PART is lost (one server is killed for 60 s), cost (CPU of a job with three cells and with one), front (bulk enqueue
-# and status by the front) or grow (a cell is added, drained and removed under load); all by default. ERRAND is the
-# program, by default the release build. JOBS jobs are drained, RATE a second enqueued in each cell, DOWN seconds is one down.
+# and status by the front), grow (a cell is added, drained and removed under load) or move (waiting jobs go to another
+# cell while the program is killed); all by default. ERRAND is the program, by default the release build. JOBS jobs are
+# drained, MOVED are moved, RATE a second enqueued in each cell, DOWN seconds is one down.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh

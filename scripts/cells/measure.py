@@ -1,7 +1,9 @@
 """measure.py ERRAND FOLDERS URLS [PART...]: what several cells cost, and what happens when one is lost or added."""
 
 import os
+import random
 import statistics
+import subprocess
 import sys
 import time
 
@@ -13,6 +15,8 @@ SERVERS = [Server(folder, url) for folder, url in zip(sys.argv[2].split(), sys.a
 JOBS = int(os.environ.get("JOBS", "150000"))
 RATE = int(os.environ.get("RATE", "500"))
 DOWN = int(os.environ.get("DOWN", "60"))
+MOVED = int(os.environ.get("MOVED", "1000000"))
+KILLS = 8
 BATCH = 5_000
 BULK = "select count(errand.enqueue_payloads_v1('noop', array_fill('{{}}'::jsonb, array[{}])))"
 
@@ -224,7 +228,36 @@ def grow():
     show("jobs of the new cell within 10 s", reached, "> 0")
 
 
-PARTS = {"lost": lost, "cost": cost, "front": measure_front, "grow": grow}
+# --- Moving
+
+def move():
+    """Moves waiting jobs from one cell to another by a program that is killed again and again."""
+    urls = cells("move")[:2]
+    url = front(urls)
+    session = Session(urls[0])
+    for _ in range(MOVED // BATCH):
+        session.sql(BULK.format(BATCH))
+    session.sql("vacuum (analyze) errand.job")
+    ids = "select count(*), sum(id::numeric), sum(id::numeric ^ 2) from errand.job"
+    expected, start, kills = session.sql(ids), time.time(), 0
+    while True:
+        process = Errand("cells", "move", "default", "0", "1", DATABASE_URL=url)
+        try:
+            process.process.wait(None if kills == KILLS else random.uniform(1, 5))
+            break
+        except subprocess.TimeoutExpired:
+            process.process.kill()
+            process.process.wait()
+            kills += 1
+    took = time.time() - start
+    left = session.sql("select (select count(*) from errand.job) + (select count(*) from errand.outgoing)")
+    session.close()
+    if process.process.returncode or left != "0" or sql(urls[1], ids) != expected:
+        raise Failed(f"{left} jobs left; number and sums of ids and their squares: {sql(urls[1], ids)} of {expected}")
+    show(f"{MOVED:,} waiting jobs moved, each once, the program killed {kills} times", f"{took:.0f} s", "<= 60 s")
+
+
+PARTS = {"lost": lost, "cost": cost, "front": measure_front, "grow": grow, "move": move}
 print("| what | seen | at least |\n|---|---|---|", flush=True)
 for part in sys.argv[4:] or PARTS:
     PARTS[part]()

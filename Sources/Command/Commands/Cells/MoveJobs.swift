@@ -25,6 +25,9 @@ struct MoveJobs: AsyncParsableCommand {
     @Option(help: "The number of jobs in a batch, 1 to 100000.")
     var batch = 10_000
 
+    /// How many batches are under way at a time: one cell takes out jobs while the other inserts some.
+    private static let streams = 2
+
     func validate() throws {
         guard (1...100_000).contains(batch) else { throw ValidationError("--batch: expected 1 to 100000") }
         guard from != to else { throw ValidationError("expected two cells, got one") }
@@ -32,12 +35,22 @@ struct MoveJobs: AsyncParsableCommand {
 
     func run() async throws {
         let environment = try Environment.load()
-        let moved = try await environment.withConnection(statementTimeout: .seconds(300), needsSchema: false) { front in
+        try await onFront(environment) { front in
             // Committed before the first job moves: by ids, the front asks this cell where its jobs are from then on.
             try await front.execute(Statement("select errand_front.expect_moves($1::int)", [from]))
-            return try await move(on: front)
+            try await front.execute(Statement("select errand_front.finish_moves($1::int)", [from]))
+        }
+        let moved = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 1...Self.streams { group.addTask { try await onFront(environment) { try await move(on: $0) } } }
+            return try await group.reduce(0, +)
         }
         print("moved \(moved) jobs of \(queue.printable) from cell \(from) to cell \(to)")
+    }
+
+    private func onFront<T: Sendable>(
+        _ environment: Environment, _ body: (Connection) async throws -> T
+    ) async throws -> T {
+        try await environment.withConnection(statementTimeout: .seconds(300), needsSchema: false, body)
     }
 
     /// Each call is a transaction of the front, and some on the cells: a kill between two of them loses nothing.

@@ -1,8 +1,9 @@
--- finish_moves: brings all jobs that have left a cell to where they go. Returns the number of batches.
+-- finish_moves: brings all jobs that have left a cell by a move, or by any, to where they go. Returns the number of
+-- batches.
 --
 -- Each step is a transaction of its own on a cell: insert at the other cell, once; then confirm. So it may be killed at
 -- any point and called again.
-create or replace function errand_front.finish_moves(from_cell int) returns int
+create or replace function errand_front.finish_moves(from_cell int, of_move uuid default null) returns int
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     source constant int := errand_front.place_of(from_cell);
@@ -10,7 +11,7 @@ declare
     batches int := 0;
 begin
     loop
-        select * into leaving from errand_front.outgoing_at(source);
+        select * into leaving from errand_front.outgoing_at(source, of_move);
         exit when leaving.move is null;
         perform errand_front.move_in_at(
             errand_front.place_of(leaving.to_cell), leaving.move, leaving.batch, leaving.jobs);
@@ -20,4 +21,5 @@ begin
     return batches;
 end
 $$;
-comment on function errand_front.finish_moves(int) is 'Brings all jobs that have left a cell to where they go';
+comment on function errand_front.finish_moves(int, uuid) is
+    'Brings all jobs that have left a cell by a move, or by any, to where they go';

@@ -1,5 +1,5 @@
--- move_jobs: moves up to max_jobs waiting jobs of a queue from one cell to another, each exactly once, and finishes
--- what an earlier call has left. Returns how many it took, and from where the next call goes on.
+-- move_jobs: moves up to max_jobs waiting jobs of a queue from one cell to another, each exactly once. Returns how many
+-- it took, and from where the next call goes on. errand_front.finish_moves finishes what a killed call has left.
 --
 -- Jobs with a unique key or a limit stay. 0 jobs means that none is left: a later call from the start takes those that
 -- other sessions had locked. For errand cells move.
@@ -11,13 +11,12 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 #variable_conflict use_column
 begin
     perform errand_front.place_of(to_cell);
-    perform errand_front.finish_moves(from_cell);
     return query
     select taken.jobs, taken.last_priority, taken.last_position
     from errand_front.move_out_at(
         errand_front.place_of(from_cell), move, batch, queue, to_cell, max_jobs, after_priority, after_position)
         as taken;
-    perform errand_front.finish_moves(from_cell);
+    perform errand_front.finish_moves(from_cell, move);
 end
 $$;
 comment on function errand_front.move_jobs(uuid, int, text, int, int, int, int, bigint) is

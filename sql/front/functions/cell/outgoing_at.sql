@@ -1,10 +1,11 @@
--- outgoing_at: for errand_front.finish_moves: returns the first batch of jobs that left a cell, until it is confirmed.
-create or replace function errand_front.outgoing_at(place int)
+-- outgoing_at: for errand_front.finish_moves: returns the first batch of jobs that left a cell by a move, or by any,
+-- until it is confirmed.
+create or replace function errand_front.outgoing_at(place int, of_move uuid)
 returns table (move uuid, batch int, to_cell int, jobs text)
 language plproxy as $$
     cluster 'errand_cells';
     run on place;
-    select leaving.* from errand.outgoing_v1() as leaving;
+    select leaving.* from errand.outgoing_v1($2) as leaving;
 $$;
-comment on function errand_front.outgoing_at(int) is
+comment on function errand_front.outgoing_at(int, uuid) is
     'For errand_front.finish_moves: returns the first batch of jobs that left a cell, until it is confirmed';
