@@ -30,7 +30,7 @@ struct Environment: Sendable {
         guard urls.count == 1 else {
             throw ConfigurationError(
                 "\(setting.variable): expected one database for this command, got \(urls.count); set it to the one that "
-                    + "the command is about. run, worker, scheduler, web and migrate take several")
+                    + "the command is about. Several are for run, worker, scheduler, web, migrate and doctor")
         }
         return try configuration(urls[0], of: setting.variable)
     }

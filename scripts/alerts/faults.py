@@ -147,7 +147,8 @@ def store_behind(web, worker, scheduler):
 
 def removals_late(web, worker, scheduler):
     yield from without_store(
-        "insert into media.removal (asked_at, in_flight, key) values (now() - interval '1 day', false, 'late/1')")
+        "insert into media.removal (in_flight, key) values (false, 'late/1')",
+        "update media.removal set asked_at = now() - interval '1 day'")
 
 
 def push_without_credentials(web, worker, scheduler):

@@ -7,7 +7,7 @@ import Testing
 @testable import Command
 
 @Suite("errand doctor") struct DoctorTests {
-    struct Line: Decodable, Equatable { let check: String, result: String, detail: String, fix: String? }
+    struct Line: Decodable, Equatable { let cell: String?, check: String, result: String, detail: String, fix: String? }
 
     private func examine(
         _ settings: [String: String], as role: String? = nil
@@ -55,6 +55,21 @@ import Testing
             let people = try await Program.run(["doctor"], settings: settings)
             #expect(people.output.hasPrefix("ok    database        PostgreSQL "))
             #expect(people.output.split(separator: "\n").allSatisfy { $0.count <= 100 })
+        }
+    }
+
+    @Test("of several databases each is checked, and one that is away hides nothing of the others")
+    func cells() async throws {
+        try await withTestDatabase { _, configuration in
+            let url = try TestServer.url(of: configuration, directly: true)
+            let settings = ["DATABASE_URL": "postgresql://127.0.0.1:1/away \(url)"]
+            let (code, lines) = try await examine(settings, as: "api")
+            #expect(code == 69)
+            #expect(lines.map(\.check) == ["database", "database", "tls", "writes", "schema", "roles", "rights"])
+            #expect(lines.map { $0.cell == "127.0.0.1:1/away" } == [true] + Array(repeating: false, count: 6))
+            #expect(lines.map(\.result) == ["failed"] + Array(repeating: "ok", count: 6), "\(lines)")
+            let people = try await Program.run(["doctor", "--as", "api"], settings: settings)
+            #expect(people.output.hasPrefix("127.0.0.1:1/away\nFAIL  database  "), "\(people.output)")
         }
     }
 

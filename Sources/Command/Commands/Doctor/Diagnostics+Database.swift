@@ -3,22 +3,31 @@ import Foundation
 import Postgres
 
 extension Diagnostics {
-    /// The checks that need the database. If it can't be reached, that is the only finding.
+    /// The checks that need the database, for each one. If it can't be reached, that is the only finding.
     @Sendable func checkDatabase() async -> [Finding] {
         do {
-            let configuration = try environment.database()
-            let connection = try await Connection.connect(configuration, logger: environment.logger)
-            let findings = await checkDatabase(connection, configuration)
-            await connection.close()
-            return findings
+            return try await onEachCell { cell in
+                do {
+                    let connection = try await Connection.connect(cell.configuration, logger: environment.logger)
+                    let findings = await checkDatabase(connection, cell.configuration)
+                    await connection.close()
+                    return findings
+                } catch {
+                    return [Self.finding(ofUnreachable: error)]
+                }
+            }
         } catch {
-            let failure = Failure(error) ?? Failure(code: Failure.failed, "\(error)")
-            let fix =
-                error is ConfigurationError
-                ? "set DATABASE_URL, such as postgresql://user@host:5432/database"
-                : ConnectionAdvice(for: failure.message).fix
-            return [.fail("database", failure.message, fix: fix, code: failure.code)]
+            return [Self.finding(ofUnreachable: error)]
         }
+    }
+
+    private static func finding(ofUnreachable error: any Error) -> Finding {
+        let failure = Failure(error) ?? Failure(code: Failure.failed, "\(error)")
+        let fix =
+            error is ConfigurationError
+            ? "set DATABASE_URL, such as postgresql://user@host:5432/database"
+            : ConnectionAdvice(for: failure.message).fix
+        return .fail("database", failure.message, fix: fix, code: failure.code)
     }
 
     private func checkDatabase(_ connection: Connection, _ configuration: PostgresConfiguration) async -> [Finding] {

@@ -24,6 +24,19 @@ struct Diagnostics: Sendable {
         if role.isService || role == .web { checks.append(checkAddress) }
         return checks
     }
+
+    /// What the check finds in each database of DATABASE_URL. Throws ``ConfigurationError`` if that is malformed.
+    func onEachCell(_ check: (Cell) async throws -> [Finding]) async throws -> [Finding] {
+        var findings: [Finding] = []
+        for cell in try environment.cells() {
+            findings += try await check(cell).map { finding in
+                var finding = finding
+                finding.cell = cell.name
+                return finding
+            }
+        }
+        return findings
+    }
 }
 
 // MARK: - This host
@@ -40,20 +53,22 @@ extension Diagnostics {
 
     @Sendable private func checkStorage() async -> [Finding] {
         let name = "storage"
-        let store: any ObjectStore
         do {
             if case .folder(let path) = try environment.settings.storageLocation(),
                 !FileManager.default.fileExists(atPath: path)
             {
                 return [Self.finding(ofMissingFolder: path)]
             }
-            store = try environment.settings.objectStore(environment.storeIdentity(of: environment.database()))
+            return try await onEachCell { cell in
+                let identity = environment.storeIdentity(of: cell.configuration)
+                let store = try environment.settings.objectStore(identity)
+                let finding = await finding(of: store, name)
+                await store.stop()
+                return [finding]
+            }
         } catch {
             return [.fail(name, "\(error)", fix: "set ERRAND_STORAGE to a folder, or STORAGE_URL: docs/storage.md")]
         }
-        let finding = await finding(of: store, name)
-        await store.stop()
-        return [finding]
     }
 
     /// A disk that isn't mounted, or a new store: the doctor only checks whether this user could create it.

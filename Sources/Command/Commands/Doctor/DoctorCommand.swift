@@ -21,7 +21,7 @@ struct DoctorCommand: AsyncParsableCommand {
         help: "What is to run here: run (worker, scheduler and web), worker, scheduler, web, api, ops or monitor.")
     var role = DoctorRole.run
 
-    @Flag(help: "Print a JSON array of {\"check\", \"result\", \"detail\", \"fix\"}.")
+    @Flag(help: "Print a JSON array of {\"cell\", \"check\", \"result\", \"detail\", \"fix\"}.")
     var json = false
 
     @Flag(help: "Exit with 1 also for warnings.")
@@ -39,17 +39,25 @@ struct DoctorCommand: AsyncParsableCommand {
     private func show(_ findings: [Finding]) throws {
         if json { return print(try Command.json(findings)) }
         let width = findings.map(\.check.columns).max() ?? 0
-        for finding in findings {
-            let word = finding.result.word
-            let head = "\(word)  \(finding.check.padded(to: width))  "
-            let indent = String(repeating: " ", count: head.columns)
-            let detail = finding.detail.printable.wrapped(to: TextTable.terminalWidth - head.columns)
-            let styled = (Style.of(word) ?? .bold).applied(to: word) + head.dropFirst(word.count)
-            print(styled + detail.joined(separator: "\n" + indent))
-            if let fix = finding.fix {
-                let lines = "fix: \(fix)".printable.wrapped(to: TextTable.terminalWidth - head.columns)
-                print(indent + lines.joined(separator: "\n" + indent))
-            }
+        let cells = findings.compactMap(\.cell).reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+        for cell in cells {
+            print(Style.bold.applied(to: cell.printable))
+            for finding in findings where finding.cell == cell { show(finding, width: width) }
+        }
+        if !cells.isEmpty { print(Style.bold.applied(to: "this host")) }
+        for finding in findings where finding.cell == nil { show(finding, width: width) }
+    }
+
+    private func show(_ finding: Finding, width: Int) {
+        let word = finding.result.word
+        let head = "\(word)  \(finding.check.padded(to: width))  "
+        let indent = String(repeating: " ", count: head.columns)
+        let detail = finding.detail.printable.wrapped(to: TextTable.terminalWidth - head.columns)
+        let styled = (Style.of(word) ?? .bold).applied(to: word) + head.dropFirst(word.count)
+        print(styled + detail.joined(separator: "\n" + indent))
+        if let fix = finding.fix {
+            let lines = "fix: \(fix)".printable.wrapped(to: TextTable.terminalWidth - head.columns)
+            print(indent + lines.joined(separator: "\n" + indent))
         }
     }
 }
@@ -69,6 +77,8 @@ struct Finding: Encodable, Sendable {
         }
     }
 
+    /// The database that it is about, if there are several.
+    var cell: String?
     let check: String
     let result: Result
     let detail: String
@@ -77,7 +87,7 @@ struct Finding: Encodable, Sendable {
     /// The program's exit code if this is the first finding that isn't ok.
     let code: Int32
 
-    enum CodingKeys: CodingKey { case check, result, detail, fix }
+    enum CodingKeys: CodingKey { case cell, check, result, detail, fix }
 
     static func ok(_ check: String, _ detail: String) -> Finding {
         Finding(check: check, result: .ok, detail: detail, fix: nil, code: 0)
