@@ -164,7 +164,7 @@ extension Dashboard {
     /// The server's message names what was expected and what came; it never has SQL.
     private static func problem(for error: PostgresError) -> Problem {
         let state = error.sqlState ?? ""
-        let hint = error.hint.map { " \($0)" } ?? ""
+        let hint = error.hint.map { ". \($0)" } ?? ""
         switch state {
         case "42501":
             return Problem(

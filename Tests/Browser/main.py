@@ -14,7 +14,33 @@ import walks
 from browser import Browser
 from shop import PASSWORD, Shop
 
+SHAPES = [("light", "light", 1280), ("dark", "dark", 1280), ("phone", "light", 375)]
 PAGES = ["/", "/jobs", "/failures", "/schedules", "/workers", "/limits", "/audit"]
+
+
+def check_page(browser, address, name, screenshots):
+    """A page in light, dark and phone width, and its pictures."""
+    for shape, scheme, width in SHAPES:
+        browser.display(scheme, width, 812 if width < 600 else 900)
+        browser.open(address)
+        found = browser.violations()
+        assert found == [], f"{name} {shape}: " + "\n".join(found)
+        assert browser.overflow() <= 0, f"{name} {shape} is {browser.overflow()} px too wide"
+        if screenshots:
+            browser.shoot(screenshots / f"{name}-{shape}.webp")
+
+
+def check_cells(shop, screenshots):
+    """Several databases: which one is away, and the pages of each behind one log-in."""
+    with Browser() as browser:
+        browser.log_in(shop.cells_site, "alice", PASSWORD)
+        check_page(browser, shop.cells_site + "/", "cells", screenshots)
+        browser.display()
+        walks.cells(shop, browser)
+        for page in PAGES:
+            browser.open(shop.cells_site + "/cells/2" + page)
+            assert browser.violations() == [], (page, browser.violations())
+        assert browser.complaints == [], browser.complaints
 
 
 def check_pages(shop, screenshots):
@@ -35,14 +61,7 @@ def check_pages(shop, screenshots):
         for page in pages:
             name = page.split("?")[0].strip("/").replace("/", "-") or "overview"
             name = "job" if name.startswith("jobs-") else name
-            for shape, scheme, width in [("light", "light", 1280), ("dark", "dark", 1280), ("phone", "light", 375)]:
-                browser.display(scheme, width, 812 if width < 600 else 900)
-                browser.open(shop.site + page)
-                found = browser.violations()
-                assert found == [], f"{page} {shape}: " + "\n".join(found)
-                assert browser.overflow() <= 0, f"{page} {shape} is {browser.overflow()} px too wide"
-                if screenshots:
-                    browser.shoot(screenshots / f"{name}-{shape}.webp")
+            check_page(browser, shop.site + page, name, screenshots)
         browser.display("dark", 375, 812)
         for page in pages:
             browser.open(shop.site + page)
@@ -60,6 +79,8 @@ def main():
         walks.warm_up(shop)
         print(f"{check_pages(shop, screenshots)} pages in light, dark and phone width: "
               "0 violations, 0 complaints of the console, nothing too wide")
+        check_cells(shop, screenshots)
+        print("several cells, one of them away: each has its pages, and what is done reaches it alone")
         for scripts in (True, False):
             with Browser(scripts=scripts) as browser:
                 walks.everything(shop, browser)

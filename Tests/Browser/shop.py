@@ -1,4 +1,7 @@
-"""A running Errand to look at: a database, a worker, a scheduler and two web processes, one of them with a log-in."""
+"""A running Errand to look at: a database, a worker, a scheduler and three web processes.
+
+One needs a log-in, one is open and read-only, and one shows three databases as cells, of which one is away.
+"""
 
 import os
 import socket
@@ -28,23 +31,32 @@ class Shop:
         self.folder.mkdir(parents=True, exist_ok=True)
         self.server_url = server_url
         self.url = server_url.replace("/errand?", "/page?")
+        self.second_url = server_url.replace("/errand?", "/second?")
         self.processes = []
 
     def __enter__(self):
-        self.psql("drop database if exists page with (force)", url=self.server_url)
-        self.psql("create database page", url=self.server_url)
+        for name in ("page", "second"):
+            self.psql(f"drop database if exists {name} with (force)", url=self.server_url)
+            self.psql(f"create database {name}", url=self.server_url)
         self.errand("migrate")
+        self.errand("migrate", "--cell", "1", DATABASE_URL=self.second_url, ERRAND_APPS="none")
         self.password_setting = self.errand("web", "password", "alice", given=PASSWORD + "\n").strip()
         self.psql(file=ROOT / "Tests/Browser/seed.sql")
         self.worker = self.start("worker", ERRAND_QUEUES="default=8,images=2", ERRAND_APPS="none")
         self.scheduler = self.start("scheduler", ERRAND_APPS="none")
-        self.port, self.open_port = free_port(), free_port()
+        self.port, self.open_port, self.cells_port = free_port(), free_port(), free_port()
         self.start("web", ERRAND_WEB_ADDRESS=f"127.0.0.1:{self.port}", ERRAND_WEB_PASSWORDS=self.password_setting,
                    ERRAND_WEB_TOKENS=f"ci={TOKEN}", ERRAND_LOG_LEVEL="debug")
         self.start("web", name="open", ERRAND_WEB_ADDRESS=f"127.0.0.1:{self.open_port}")
+        self.start("web", name="cells", ERRAND_WEB_ADDRESS=f"127.0.0.1:{self.cells_port}",
+                   ERRAND_WEB_PASSWORDS=self.password_setting,
+                   ERRAND_APPS="none",
+                   DATABASE_URL=f"{self.url} {self.second_url} postgresql://127.0.0.1:1/away")
         self.site = f"http://127.0.0.1:{self.port}"
         self.open_site = f"http://127.0.0.1:{self.open_port}"
-        self.wait(lambda: self.replies(self.site) and self.replies(self.open_site), "the web processes reply")
+        self.cells_site = f"http://127.0.0.1:{self.cells_port}"
+        sites = (self.site, self.open_site, self.cells_site)
+        self.wait(lambda: all(self.replies(site) for site in sites), "the web processes reply")
         self.wait(lambda: self.psql("select count(*) from errand.worker") == "1", "the worker is registered")
         return self
 
@@ -68,9 +80,9 @@ class Shop:
         self.processes.append(process)
         return process
 
-    def errand(self, *arguments, given=None):
+    def errand(self, *arguments, given=None, **settings):
         return subprocess.run(
-            [self.program, *arguments], env=self.environment(), input=given, capture_output=True, text=True,
+            [self.program, *arguments], env=self.environment(**settings), input=given, capture_output=True, text=True,
             check=True, cwd=self.folder).stdout
 
     def psql(self, query=None, file=None, url=None):

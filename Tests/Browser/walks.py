@@ -150,6 +150,32 @@ def limit_and_pause(shop, browser):
                        "set_rate: a new disk, pause_kind: its text is wrong, resume_kind: the text is right"), reasons
 
 
+def cells(shop, browser):
+    """One of three databases is away; what is done in the second reaches it alone, by the name of who did it."""
+    browser.open(shop.cells_site + "/")
+    browser.see("127.0.0.1:1/away", "down", "The other cells go on")
+    link = next(link for link in browser.all("main tbody a") if link.text.endswith("/second"))
+    link.click()
+    browser.see("Queues")
+    assert browser.driver.current_url == shop.cells_site + "/cells/2/", browser.driver.current_url
+    browser.press("Limits", within="header")
+    browser.press("Set a limit…")
+    fill(browser, "name", "customer/8")
+    fill(browser, "allowed", "3")
+    fill(browser, "reason", "only here")
+    browser.press("Set the limit")
+    browser.see("The limit is set", "customer/8")
+    assert "/cells/2/" in browser.driver.current_url, browser.driver.current_url
+    done = "select string_agg(person || ': ' || reason, ',') from errand.audit where action = 'set_limit'"
+    assert shop.psql(done, url=shop.second_url) == "alice: only here"
+    assert shop.psql(done) == "", shop.psql(done)
+    browser.open(shop.cells_site + "/cells/3/")
+    browser.see("127.0.0.1:1/away")
+    browser.complaints = [one for one in browser.complaints if "/cells/3/" not in one]
+    browser.press("Cells", within="header")
+    browser.see("The other cells go on")
+
+
 def act(browser, name):
     """Opens the actions in the row of that name."""
     row = next(row for row in browser.all("main tbody tr") if row.find_element(By.TAG_NAME, "th").text == name)
