@@ -49,7 +49,7 @@ def check(receiver, ids):
         values = attributes(span)
         assert values["messaging.system"] == "errand" and values["messaging.destination.name"] == "default", values
         by_job.setdefault(values["messaging.message.id"], []).append((values["errand.attempt"], span, values))
-    assert len(spans) == JOBS + 4, f"expected {JOBS + 4} spans, got {len(spans)}"
+    assert len(spans) == JOBS + 5, f"expected {JOBS + 5} spans, got {len(spans)}"
 
     (_, span, values), = by_job[ids["traced"]]
     assert span.trace_id.hex() == TRACE and span.parent_span_id.hex() == PARENT, span
@@ -62,8 +62,13 @@ def check(receiver, ids):
 
     (_, span, values), = by_job[ids["failed"]]
     assert values["errand.outcome"] == "failed" and span.status.code == Status.STATUS_CODE_ERROR, span
+    assert span.status.message == "reported by its handler" and not span.events, span
+
+    (_, span, values), = by_job[ids["thrown"]]
+    assert values["errand.outcome"] == "failed" and span.status.code == Status.STATUS_CODE_ERROR, span
     event, = span.events
     assert event.name == "exception" and attributes(event)["exception.type"], event
+    assert not any("a-private-text" in str(request) for request in receiver.requests)
     return len(spans), len(receiver.requests)
 
 
@@ -83,6 +88,8 @@ def main(program, folder):
         "retried": sql(url, "select job_id from errand.enqueue('noop', '{\"fail\": \"transient\"}', max_attempts => 2,"
                             f" traceparent => '{traceparent}')"),
         "failed": sql(url, "select job_id from errand.enqueue('noop', '{\"fail\": \"permanent\"}')"),
+        "thrown": sql(url, "select job_id from errand.enqueue('noop', '{\"fail\": \"a-private-text\"}',"
+                           " max_attempts => 1)"),
     }
     sql(url, f"select errand.enqueue('noop') from generate_series(1, {JOBS})")
     with (Path(folder) / "worker.log").open("w") as log:

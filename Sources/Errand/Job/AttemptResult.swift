@@ -15,8 +15,11 @@ package struct AttemptResult: Sendable {
     private(set) var dependency: String?
     /// Nil unless the handler committed the outcome in its own transaction.
     private(set) var commit: HandlerCommit?
-    /// The type of the thrown error, for logs: an error's text may hold private data. Nil if nothing was thrown.
+    /// The type of the thrown error. Nil if nothing was thrown.
     private(set) var cause: String?
+
+    /// What logs and traces say of a failure, without its text, which may hold private data.
+    var shownCause: String { cause ?? "reported by its handler" }
 }
 
 /// A completion that was committed together with the handler's writes.

@@ -30,7 +30,7 @@ struct AttemptSpan: Sendable {
     func around(_ body: (AttemptSpan) async -> AttemptResult) async -> AttemptResult {
         let result = await InstrumentationContext.withValue(span.context) { await body(self) }
         span.updateAttributes { $0["errand.outcome"] = result.outcome.rawValue }
-        if result.outcome.isFailure { span.setStatus(SpanStatus(code: .error, message: result.error)) }
+        if result.outcome.isFailure { span.setStatus(SpanStatus(code: .error, message: result.shownCause)) }
         span.end()
         return result
     }

@@ -19,7 +19,7 @@ final class FailureLog: Sendable {
                     "job_id": .stringConvertible(job.id), "kind": "\(job.kind)", "queue": "\(job.queue)",
                     "attempt": .stringConvertible(job.attempt), "max_attempts": .stringConvertible(job.maxAttempts),
                     "outcome": "\(completion.outcome)",
-                    "error": "\(completion.result.cause ?? "reported by its handler")",
+                    "error": "\(completion.result.shownCause)",
                 ])
         }
     }
