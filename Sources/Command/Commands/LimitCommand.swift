@@ -20,7 +20,7 @@ struct LimitCommand: AsyncParsableCommand {
 struct ListLimits: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Show the limits in use and the rates of queues: how many run, and how many jobs wait.",
+        abstract: "Show the limits and the rates of queues: how many jobs run, and how many wait.",
         discussion: "Reads the view errand.limit_status. Parked jobs are counted up to 10,000.")
 
     @Flag(help: "Print a JSON array.")

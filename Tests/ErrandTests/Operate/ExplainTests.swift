@@ -90,8 +90,8 @@ import Testing
             #expect(
                 try await database.text("select name, state, parked from errand.dependency_status") == "apns|down|0")
             #expect(
-                try await database.text("select name, allowed, running, is_full from errand.limit_status")
-                    == "tenant/4|2|2|true")
+                try await database.text("select name, allowed, running, is_full from errand.limit_status order by name")
+                    == "tenant/*|2|0|false\ntenant/4|2|2|true")
             try await database.execute("insert into errand.rate (queue, per, allowed) values ('default', '1 min', 5)")
             try await database.execute(
                 "insert into errand.rate_log values ('default', array[now()], array[now()], '{5}')")

@@ -1,4 +1,6 @@
--- limit_status: the limits in use, with their running and parked jobs, and the rates of queues.
+-- limit_status: the limits that are set or in use, with their running and parked jobs, and the rates of queues.
+--
+-- A pattern's own row says that it is set. The keys that it bounds have rows of their own while they are in use.
 create or replace view errand.limit_status as
 select
     'limit' as what,
@@ -21,8 +23,7 @@ from (
     union
     select limit_key, 0, null
     from errand.limit as fixed
-    where right(limit_key, 1) <> '*'
-        and not exists (select from errand.limit_slot as slot where slot.limit_key = fixed.limit_key)
+    where not exists (select from errand.limit_slot as slot where slot.limit_key = fixed.limit_key)
 ) as used
 left join lateral (
     select fits.limit_key, fits.max_running
@@ -49,7 +50,7 @@ cross join lateral (
 comment on view errand.limit_status is
     'Limits: running jobs under each key and parked ones (counted up to 10,000). Rates: jobs started within the span';
 comment on column errand.limit_status.what is 'limit, or rate';
-comment on column errand.limit_status.name is 'the limit''s key, or the rate''s queue';
+comment on column errand.limit_status.name is 'the limit''s key or pattern, or the rate''s queue';
 comment on column errand.limit_status.set_as is 'the key or pattern that was set';
 comment on column errand.limit_status.allowed is 'jobs that may run at once, or start within per';
 comment on column errand.limit_status.per is 'the span of the rate';
