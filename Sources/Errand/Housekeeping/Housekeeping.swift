@@ -46,6 +46,8 @@ public struct Housekeeping: Service {
         let (release, isolation, bulk) = (others[0], others[1], others[2])
         let loops = [promotion] + others
         turn?.onBegin { for loop in loops { loop.wake() } }
+        // The loops ask the turn, and would keep each other.
+        defer { turn?.onBegin {} }
         await withTaskGroup { group in
             group.addTask { await release.run(Release(database: own)) }
             group.addTask { await isolation.run(Isolation(database: own)) }

@@ -114,7 +114,7 @@ import Testing
             let before = census.now.ended
             #expect(await waits { zip(census.now.ended, before).allSatisfy { $0 >= $1 + 40 } })
             let ended = zip(census.now.ended, before).map { $0 - $1 }
-            #expect(ended.allSatisfy { $0 <= 160 }, "none waited for the other's end: \(ended)")
+            #expect(ended.allSatisfy { $0 < 500 }, "none waited for the other's end: \(ended)")
             #expect(census.now.mostTogether == 1)
             for database in databases { #expect(try await database.drains(within: .seconds(60))) }
         }
