@@ -110,15 +110,19 @@ def retry_a_group(shop, browser):
     shop.psql("select errand.cancel_where('{\"kind\": \"noop\", \"state\": \"scheduled\"}', 'cleared', dry_run => false)")
 
 
-def limit_and_pause(shop, browser):
-    """A limit and a rate are set and removed, a kind is paused and resumed, each with a reason."""
+def set_limit(browser, key, reason):
     browser.press("Limits", within="header")
     browser.press("Set a limit…")
-    fill(browser, "name", "customer/7")
+    fill(browser, "name", key)
     fill(browser, "allowed", "3")
-    fill(browser, "reason", "their contract")
+    fill(browser, "reason", reason)
     browser.press("Set the limit")
-    browser.see("The limit is set", "customer/7", "3 at once")
+    browser.see("The limit is set", key, "3 at once")
+
+
+def limit_and_pause(shop, browser):
+    """A limit and a rate are set and removed, a kind is paused and resumed, each with a reason."""
+    set_limit(browser, "customer/7", "their contract")
     act(browser, "customer/7")
     fill(browser, "reason", "it has ended")
     browser.press("Remove the limit")
@@ -158,13 +162,7 @@ def cells(shop, browser):
     link.click()
     browser.see("Queues")
     assert browser.driver.current_url == shop.cells_site + "/cells/2/", browser.driver.current_url
-    browser.press("Limits", within="header")
-    browser.press("Set a limit…")
-    fill(browser, "name", "customer/8")
-    fill(browser, "allowed", "3")
-    fill(browser, "reason", "only here")
-    browser.press("Set the limit")
-    browser.see("The limit is set", "customer/8")
+    set_limit(browser, "customer/8", "only here")
     assert "/cells/2/" in browser.driver.current_url, browser.driver.current_url
     done = "select string_agg(person || ': ' || reason, ',') from errand.audit where action = 'set_limit'"
     assert shop.psql(done, url=shop.second_url) == "alice: only here"
