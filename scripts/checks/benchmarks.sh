@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # benchmarks.sh: builds the package of the benchmarks, runs its tests, and lists its scenarios.
 #
-# It is built in the folder of Errand's own tests: what both need is not compiled again.
+# The build folder .build-benchmarks stays, so only the first build takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/environment.sh
 
-build=(--package-path Benchmarks --scratch-path .build)
+build=(--package-path Benchmarks --scratch-path .build-benchmarks)
 swift build "${build[@]}" --build-tests --quiet
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

@@ -3,14 +3,14 @@
 #
 # Retry creates its schema in an empty database. The other examples use the program's schema.
 #
-# It is built in the folder of Errand's own tests: what both need is not compiled again.
+# The build folder .build-examples stays, so only the first build takes minutes.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/environment.sh
 
 if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
     swift build --product errand --quiet
-    swift build --package-path Examples --scratch-path .build --build-tests --quiet
+    swift build --package-path Examples --scratch-path .build-examples --build-tests --quiet
     exec scripts/cluster.sh with .errand/test scripts/checks/examples.sh
 fi
 
@@ -35,10 +35,10 @@ trap finish EXIT
 "$(swift build --show-bin-path)/errand" migrate > /dev/null
 
 ERRAND_TEST_DATABASE_URL=$ERRAND_CLUSTER_URL \
-    swift test --package-path Examples --scratch-path .build --skip-build --quiet > "$work/tests" 2>&1 \
+    swift test --package-path Examples --scratch-path .build-examples --skip-build --quiet > "$work/tests" 2>&1 \
     || { cat "$work/tests"; exit 1; }
 
-programs=$(swift build --package-path Examples --scratch-path .build --show-bin-path)
+programs=$(swift build --package-path Examples --scratch-path .build-examples --show-bin-path)
 
 # begins NAME QUERY [ARGUMENT...]: starts the program, and waits until the query returns t.
 begins() {
