@@ -40,7 +40,7 @@ fi
 
 # Up to three failed suites run again alone. A suite that passes then failed because the machine was busy: it is
 # reported and fails nothing. A suite is named like its file; an issue that was recorded in another file names no suite.
-mapfile -t files < <(sed -n 's/.* recorded an issue at \([^:]*\):.*/\1/p' "$log" | sort -u)
+mapfile -t files < <(grep -oP 'recorded an issue .*?\bat \K[^: ]+(?=:\d+:\d+: )' "$log" | sort -u)
 [ ${#files[@]} -ge 1 ] && [ ${#files[@]} -le 3 ] || exit 1
 for file in "${files[@]}"; do [[ $file == *Tests.swift ]] || exit 1; done
 suites=$(IFS='|' && echo "${files[*]%.swift}")
