@@ -5,9 +5,15 @@ import Waiting
 /// A maintenance task that is repeated.
 protocol MaintenanceTask: Sendable {
     var name: String { get }
+    /// The delay before the first run.
+    var firstDelay: Duration { get }
     /// Runs the task once, and returns the delay until its next run.
     mutating func once() async throws -> MaintenanceDelay
     mutating func failed()
+}
+
+extension MaintenanceTask {
+    var firstDelay: Duration { .zero }
 }
 
 /// Repeats a maintenance task until it is stopped; after a failure it backs off.
@@ -36,6 +42,7 @@ final class MaintenanceLoop: Sendable {
         var task = task
         var backoff = Backoff()
         var throttle = LogThrottle()
+        await rest(.after(task.firstDelay))
         while !isStopped.load(ordering: .acquiring) {
             guard mayRun() else {
                 await signal.wait(atMost: MaintenanceDelay.longest)

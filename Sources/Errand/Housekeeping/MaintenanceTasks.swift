@@ -112,6 +112,7 @@ struct Isolation: MaintenanceTask {
 struct Statistics: MaintenanceTask {
     let database: Database
     let name = "statistics"
+    let firstDelay = StatisticsPlan.interval
 
     mutating func once() async throws -> MaintenanceDelay {
         let called = ContinuousClock.now
@@ -176,6 +177,7 @@ struct Pruning: MaintenanceTask {
     let database: Database
     let logger: Logger
     let name = "prune"
+    let firstDelay = MaintainPlan.prunesAfter
     private var isMore = false
 
     init(database: Database, logger: Logger) {

@@ -103,6 +103,7 @@ enum IsolationPlan {
 
 /// When statistics for the operators' views are refreshed.
 enum StatisticsPlan {
+    /// Between two refreshes, and before the first one: at its start a worker has jobs to claim.
     static let interval: Duration = .seconds(5)
 
     /// The delay after a refresh that took this long. A refresh is bounded to some 100 ms, however many jobs there are.
@@ -120,6 +121,8 @@ enum MaintainPlan {
     static let interval: Duration = .seconds(3600)
     /// The days after today that have partitions. Completions go on for as long if maintenance fails.
     static let daysAhead = 3
+    /// The delay before a worker first prunes. At its start it has jobs to claim.
+    static let prunesAfter: Duration = .seconds(5)
     /// While there is more to prune than one call takes.
     static let more: Duration = .seconds(1)
     /// The most records of one sort that a call prunes.

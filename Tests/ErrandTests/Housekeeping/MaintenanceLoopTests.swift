@@ -9,6 +9,7 @@ import Waiting
     /// A task that returns `delay`, and raises `ran` at each run.
     private struct Counting: MaintenanceTask {
         let name = "counting"
+        var firstDelay = Duration.zero
         let delay: MaintenanceDelay
         let runs: Runs
 
@@ -40,6 +41,25 @@ import Waiting
         #expect(await runs.ran.wait(atMost: .seconds(10)))
         loop.stop()
         await running.value
+    }
+
+    @Test("a task runs first after its first delay, and not at all if it is stopped before", .timeLimit(.minutes(1)))
+    func first() async {
+        let loops = (0..<2).map { _ in MaintenanceLoop(Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }) }
+        let runs = [Runs(), Runs()]
+        let delays: [Duration] = [.milliseconds(300), .seconds(3600)]
+        let running = zip(loops, zip(runs, delays)).map { loop, counted in
+            Task {
+                await loop.run(Counting(firstDelay: counted.1, delay: .after(.seconds(60)), runs: counted.0))
+            }
+        }
+        #expect(await !runs[0].ran.wait(atMost: .milliseconds(100)))
+        // Something that is found meanwhile changes nothing.
+        loops[0].wake()
+        #expect(await runs[0].ran.wait(atMost: .seconds(10)))
+        for loop in loops { loop.stop() }
+        for task in running { await task.value }
+        #expect(runs.map { $0.count.load(ordering: .relaxed) } == [1, 0])
     }
 
     private func withLoop(_ delay: MaintenanceDelay, _ body: (MaintenanceLoop, Runs) async -> Void) async {
