@@ -20,7 +20,7 @@ extension Migrator {
         let hashes = try await readHashes(on: connection)
         try checkEdits(applied, hashes: hashes)
         guard let newer = newer(applied, hashes: hashes) else {
-            return SchemaFit(lacks: try await pending(applied, on: connection))
+            return SchemaFit(lacks: try await pending(applied, on: connection, hashes: hashes))
         }
         if let oldest = applied.upgrades.map(\.oldestProgram).max(), version < oldest {
             throw PostgresError(

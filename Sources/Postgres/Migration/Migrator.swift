@@ -53,9 +53,10 @@ extension Migrator {
     /// - Throws: ``PostgresError`` with code `schema` if a migration was edited after it was applied, if a newer
     ///   program has migrated the database, or if another program has one of the schemas.
     package func plan(on connection: Connection) async throws -> [Step] {
-        let applied = try await state(on: connection).applied
+        let hashes = try await readHashes(on: connection)
+        let applied = try await readApplied(on: connection, hashes: hashes)
         try await checkSchemas(applied, on: connection)
-        return try await pending(applied, on: connection)
+        return try await pending(applied, on: connection, hashes: hashes)
     }
 
     /// Takes the steps. A concurrent run waits, and then finds nothing left to do.
@@ -69,19 +70,20 @@ extension Migrator {
         on connection: Connection, onStep: @Sendable (Step) -> Void = { _ in },
         onWarning: @Sendable (String) -> Void = { _ in }
     ) async throws -> [Step] {
+        let hashes = try await readHashes(on: connection)
         // Another run may be creating the first tables.
         try await retried(after: Self.statesOfWaits.union(Self.statesOfDuplicates)) {
-            try await locked(connection) { try await prepare($0, on: connection) }
+            try await locked(connection) { try await prepare($0, on: connection, hashes: hashes) }
         }
         var done: [Step] = []
         for migration in migrations {
-            let isApplied = try await retried { try await apply(migration, on: connection) }
+            let isApplied = try await retried { try await apply(migration, on: connection, hashes: hashes) }
             if isApplied {
                 done.append(.migration(migration.name))
                 onStep(.migration(migration.name))
             }
         }
-        let scripts = try await retried { try await applyReplaceable(on: connection) }
+        let scripts = try await retried { try await applyReplaceable(on: connection, hashes: hashes) }
         scripts.forEach(onStep)
         for statement in completion {
             // A worker's housekeeping may be creating the same partition.
@@ -96,18 +98,22 @@ extension Migrator {
 
 // MARK: - Helpers
 extension Migrator {
-    private func prepare(_ transaction: Transaction, on connection: Connection) async throws {
+    private func prepare(
+        _ transaction: Transaction, on connection: Connection, hashes: [String: String]
+    ) async throws {
         // All checks follow the lock, because another run may be creating the schema. A refusal rolls back.
         try await Self.makeTables(on: connection)
         try await lock(connection)
-        try await checkSchemas(state(on: connection).applied, on: connection)
+        try await checkSchemas(readApplied(on: connection, hashes: hashes), on: connection)
         try await recordUpgrade(in: transaction)
     }
 
-    private func apply(_ migration: Script, on connection: Connection) async throws -> Bool {
+    private func apply(
+        _ migration: Script, on connection: Connection, hashes: [String: String]
+    ) async throws -> Bool {
         let runsAlone = migration.sql.hasPrefix("-- errand: no-transaction")
         let isDue = try await locked(connection) { transaction in
-            let applied = try await state(on: connection).applied
+            let applied = try await readApplied(on: connection, hashes: hashes)
             guard applied.migrations[migration.name] == nil else { return false }
             if !runsAlone {
                 try await run(migration, on: connection)
@@ -161,9 +167,9 @@ extension Migrator {
                 """, [migration.name, migration.sql])) == 1
     }
 
-    private func applyReplaceable(on connection: Connection) async throws -> [Step] {
+    private func applyReplaceable(on connection: Connection, hashes: [String: String]) async throws -> [Step] {
         try await locked(connection) { transaction in
-            let (applied, hashes) = try await state(on: connection)
+            let applied = try await readApplied(on: connection, hashes: hashes)
             let missing = try await missingFunctions(of: replaceable, on: connection)
             let changed = replaceable.filter {
                 applied.scripts[$0.name] != hashes[$0.name] || missing.contains(.script($0.name))
@@ -183,25 +189,22 @@ extension Migrator {
         }
     }
 
-    /// The state of the database, and the hashes of this program's scripts. Throws if this program may not change the
-    /// database.
-    private func state(on connection: Connection) async throws -> (applied: Applied, hashes: [String: String]) {
+    /// What was applied to the database. Throws if this program may not change the database.
+    private func readApplied(on connection: Connection, hashes: [String: String]) async throws -> Applied {
         let applied = try await Applied.read(from: connection)
-        let hashes = try await readHashes(on: connection)
         try checkEdits(applied, hashes: hashes)
         try checkNotNewer(applied, hashes: hashes)
-        return (applied, hashes)
+        return applied
     }
 
-    func pending(_ applied: Applied, on connection: Connection) async throws -> [Step] {
-        let hashes = try await readHashes(on: connection)
+    func pending(_ applied: Applied, on connection: Connection, hashes: [String: String]) async throws -> [Step] {
         let missing = try await missingFunctions(of: replaceable, on: connection)
         return migrations.filter { applied.migrations[$0.name] == nil }.map { .migration($0.name) }
             + replaceable.map { ($0.name, Step.script($0.name)) }
             .filter { applied.scripts[$0.0] != hashes[$0.0] || missing.contains($0.1) }.map(\.1)
     }
 
-    /// The scripts' hashes, by name. The server computes them.
+    /// The hashes of this program's scripts, by name. The server computes them.
     func readHashes(on connection: Connection) async throws -> [String: String] {
         let scripts = migrations + replaceable
         let rows = try await connection.query(
