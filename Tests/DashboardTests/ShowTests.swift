@@ -33,6 +33,28 @@ import Testing
         #expect(!page.contains("\"\u{301}") && page.unicodeScalars.contains("\u{301}"))
     }
 
+    @Test("a view's fields are read with those of its parts, and nil is no field")
+    func views() throws {
+        struct Part {
+            let name: String
+            let link: String?
+        }
+        struct View {
+            let part: Part
+            let parts: [Part?]
+            let count: Int?
+            let isEmpty = false
+        }
+        let part = Part(name: "a", link: nil)
+        let view = View(part: part, parts: [part, nil, Part(name: "b", link: "/b")], count: 3)
+        let fields = try #require(Templates.fields(of: view) as? [String: Any])
+        #expect(fields.keys.sorted() == ["count", "isEmpty", "part", "parts"])
+        #expect(fields["part"] as? [String: String] == ["name": "a"])
+        #expect(fields["parts"] as? [[String: String]] == [["name": "a"], ["name": "b", "link": "/b"]])
+        #expect(fields["count"] as? Int == 3 && fields["isEmpty"] as? Bool == false)
+        #expect(Templates.fields(of: Part?.none as Any) == nil)
+    }
+
     @Test(
         "a time is relative to the database's time, and exact in its title",
         arguments: [
