@@ -30,7 +30,8 @@ extension Migrator {
         }
         let unapplied = migrations.filter { applied.migrations[$0.name] == nil }
         // Functions with a version in their name: this program calls them, and newer programs keep them.
-        let versioned = replaceable.filter { $0.name.wholeMatch(of: /(\w+\/)?functions\/.*_v[0-9]+/) != nil }
+        let name = /(\w+\/)?functions\/.*_v[0-9]+/
+        let versioned = replaceable.filter { $0.name.wholeMatch(of: name) != nil }
         return SchemaFit(
             lacks: try await unapplied.map { .migration($0.name) } + missingFunctions(of: versioned, on: connection),
             newer: newer)
@@ -82,9 +83,12 @@ extension Migrator {
     /// The scripts with a function that the database lacks.
     func missingFunctions(of scripts: [Script], on connection: Connection) async throws -> [Step] {
         var made: [(script: String, function: String)] = []
+        let creation = "create or replace function ".utf8
         for script in scripts {
-            for found in script.sql.matches(of: /create or replace function (?:\w+\.)?(\w+)\(/) {
-                made.append((script.name, String(found.1)))
+            // Bytes: scripts have megabytes, and a regular expression takes 0.1 s for them.
+            for line in script.sql.utf8.split(separator: UInt8(ascii: "\n")) where line.starts(with: creation) {
+                let name = Substring(line.dropFirst(creation.count).prefix { $0 != UInt8(ascii: "(") })
+                made.append((script.name, String(name.split(separator: ".").last ?? name)))
             }
         }
         let rows = try await connection.query(

@@ -13,9 +13,11 @@ extension Migrator {
     func checkSchemas(_ applied: Applied, on connection: Connection) async throws {
         var mustBeNew: [String] = []
         var mayBeEmpty: [String] = []
+        // A literal within the loop would be compiled for each line.
+        let creation = /create schema (if not exists )?(\w+);/
         for migration in migrations where applied.migrations[migration.name] == nil {
             for line in migration.sql.split(separator: "\n") {
-                guard let found = line.wholeMatch(of: /create schema (if not exists )?(\w+);/) else { continue }
+                guard let found = line.wholeMatch(of: creation) else { continue }
                 if found.1 == nil { mustBeNew.append(String(found.2)) } else { mayBeEmpty.append(String(found.2)) }
             }
         }
