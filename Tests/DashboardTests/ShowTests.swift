@@ -74,6 +74,18 @@ import Testing
         #expect(moments.map { $0.date?.timeIntervalSince1970 } == [1_709_251_199.5, -86_400, nil, 1_795_568_523])
     }
 
+    @Test(
+        "what is no time of the database is refused",
+        arguments: [
+            "", "T", "T.Z", "2026-11-25T.Z", "2026-11-25T01:02:03", "2026-11-25T01:02Z", "2026-11-25T01:02:+3Z",
+            "2026-11-T01:02:03Z", "2026-11-25T01:02:03.x+00:00", "2026-11-25T01:02:03+01:00",
+        ])
+    func noMoments(text: String) throws {
+        #expect(throws: DecodingError.self) {
+            try JSONDecoder().decode([Moment].self, from: JSONEncoder().encode([text]))
+        }
+    }
+
     @Test("numbers have thousands apart, and durations one unit")
     func amounts() {
         #expect(Amount.count(1_234_567) == "1\u{202F}234\u{202F}567" && Amount.count(-999) == "−999")

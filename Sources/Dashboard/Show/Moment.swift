@@ -25,7 +25,7 @@ struct Moment: Decodable, Sendable, Equatable {
         let parts = text.utf8.dropLast(zone.utf8.count).split(separator: UInt8(ascii: "T"))
         guard parts.count == 2, let day = wholes(parts[0], by: "-") else { return nil }
         let seconds = parts[1].split(separator: UInt8(ascii: "."), maxSplits: 1)
-        guard let clock = wholes(seconds[0], by: ":") else { return nil }
+        guard let clock = seconds.first.flatMap({ wholes($0, by: ":") }) else { return nil }
         var fraction = 0.0
         if seconds.count == 2 {
             guard let digits = whole(seconds[1]) else { return nil }
