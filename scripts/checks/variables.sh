@@ -16,6 +16,9 @@ make test FILTER='TestDatabaseTests|MigrateTests'
 # The steps of `make run`, without the release build.
 ERRAND_BIN=$(swift build --show-bin-path)
 export ERRAND_BIN
+# A store belongs to one database, so this database has one of its own, beside it. Both are new.
+scripts/cluster.sh drop .errand/check
+export STORAGE_URL=file://$PWD/.errand/check/storage
 mkdir -p .errand/run
 said=$(mktemp)
 scripts/cluster.sh with .errand/check scripts/run.sh > "$said" 2>&1 &
