@@ -19,7 +19,7 @@ struct Moment: Decodable, Sendable, Equatable {
         }
     }
 
-    /// A page has hundreds of times. A regular expression would take half of its time.
+    /// Reads the text by hand: a page shows hundreds of moments, and a regular expression took half of its duration.
     private static func parse(_ text: String) -> Date? {
         guard let zone = ["+00:00", "Z"].first(where: text.hasSuffix) else { return nil }
         let parts = text.utf8.dropLast(zone.utf8.count).split(separator: UInt8(ascii: "T"))

@@ -51,8 +51,9 @@ struct Templates: Sendable {
         library.render(Self.fields(of: view) ?? view, withTemplate: name) ?? ""
     }
 
-    /// The fields of structs by name, also within structs and arrays; nil for nil. The library would read all fields of
-    /// a struct each time that a template names one: a third of a page's time.
+    /// Returns the fields of a struct by name, also of structs within it and in arrays. A nil field is left out.
+    ///
+    /// The library would read all fields of a struct each time that a template names one, a third of a page's duration.
     static func fields(of value: Any) -> Any? {
         let mirror = Mirror(reflecting: value)
         return switch mirror.displayStyle {

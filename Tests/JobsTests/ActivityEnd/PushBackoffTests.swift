@@ -50,7 +50,7 @@ import Testing
         let delay = try #require(wait(90, left: 3600))
         #expect(delay >= .seconds(90) && delay <= .seconds(108))
         #expect(try #require(wait(1, left: 3600, attempt: 9)) > .seconds(200), "it grows beyond what was asked")
-        // Of the jitter there is only what fits.
+        // A jitter of less than a second still fits; a longer one is left out.
         let last = try #require(wait(90, left: 92))
         #expect(last >= .seconds(90) && last < .seconds(91))
         #expect(wait(90, left: 90) == nil)

@@ -6,6 +6,8 @@
 -- minutes and kinds, not of jobs. Percentiles are interpolated in a histogram with steps of 1.4.
 --
 -- Histograms are summed by bucket, in as many columns as there are buckets: unnested they take three times as long.
+-- errand.compute_throughput computes its percentiles in the same way. A function of one histogram takes 0.1 ms a call,
+-- which is 3 s there at 5,000 queues.
 create or replace function errand.kind_times(since timestamptz, until timestamptz default now())
 returns table (
     kind text, succeeded bigint, failed bigint, retried bigint, cancelled bigint, wait_p95_ms double precision,
