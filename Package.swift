@@ -47,7 +47,6 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
-        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     ],
     targets: [
         // How tasks wait for each other.
@@ -101,6 +100,10 @@ let package = Package(
         .executableTarget(
             name: "ImageProcess", dependencies: ["CSandbox", "CVips", "ErrandImages"], swiftSettings: strict),
 
+        // Hashes and signatures, by the OpenSSL that libpq brings.
+        .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),
+        .target(name: "Cryptography", dependencies: ["COpenSSL"], swiftSettings: strict),
+
         // The world outside the database.
         .target(
             name: "Outbound",
@@ -114,9 +117,8 @@ let package = Package(
         .target(
             name: "ErrandStorage",
             dependencies: [
-                "Outbound",
+                "Cryptography", "Outbound",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
@@ -126,10 +128,8 @@ let package = Package(
         .target(
             name: "ErrandPush",
             dependencies: [
-                "Outbound",
+                "Cryptography", "Outbound",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Metrics", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"),
@@ -191,9 +191,7 @@ let package = Package(
         .target(
             name: "Dashboard",
             dependencies: [
-                "Errand", "Postgres", "Waiting", "Web",
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
+                "Cryptography", "Errand", "Postgres", "Waiting", "Web",
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Web"])),
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Mustache", package: "swift-mustache", condition: .when(traits: ["Web"])),
@@ -236,6 +234,7 @@ let package = Package(
             name: "SchemaTests",
             dependencies: ["AppSchemas", "EmbedText", "EngineSchema", "ErrandTestKit", "Postgres"],
             swiftSettings: strict),
+        .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: strict),
         .testTarget(
             name: "ErrandImagesTests",
             dependencies: ["ErrandImages", "ImageProcess", .product(name: "MetricsTestKit", package: "swift-metrics")],
@@ -263,8 +262,7 @@ let package = Package(
         .target(
             name: "PushKit",
             dependencies: [
-                .product(name: "Crypto", package: "swift-crypto"),
-                .product(name: "CryptoExtras", package: "swift-crypto"),
+                "Cryptography",
                 .product(name: "NIOCore", package: "swift-nio"),
                 .product(name: "NIOHTTP1", package: "swift-nio"),
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
@@ -278,7 +276,6 @@ let package = Package(
             dependencies: [
                 "ErrandStorage", "Outbound", "StorageKit",
                 .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Crypto", package: "swift-crypto"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
                 .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
             ],
@@ -286,7 +283,7 @@ let package = Package(
         .testTarget(
             name: "ErrandPushTests",
             dependencies: [
-                "ErrandPush", "Outbound", "PushKit", .product(name: "Crypto", package: "swift-crypto"),
+                "Cryptography", "ErrandPush", "Outbound", "PushKit",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "MetricsTestKit", package: "swift-metrics"),
             ],

@@ -17,7 +17,7 @@ set -euo pipefail
 packages=()
 for group in "$@"; do
     case $group in
-        build) packages+=(pkg-config libarchive-dev libpng-dev libpq-dev libqrencode-dev libvips-dev) ;;
+        build) packages+=(pkg-config libarchive-dev libpng-dev libpq-dev libqrencode-dev libssl-dev libvips-dev) ;;
         database) packages+=(postgresql) ;;
         test)
             # PL/Proxy for the server that is there, or for the one that `postgresql` installs.
@@ -37,7 +37,7 @@ for group in "$@"; do
             packages+=(patroni etcd-server haproxy python3-etcd python3-psycopg2 python3-dnspython iproute2 nftables) ;;
         dist)
             packages+=(binutils dpkg-dev lintian debootstrap)
-            packages+=(libarchive-dev libpng-dev libpq-dev libqrencode-dev libvips-dev) ;;
+            packages+=(libarchive-dev libpng-dev libpq-dev libqrencode-dev libssl-dev libvips-dev) ;;
         web) packages+=(chromium chromium-driver fonts-dejavu-core python3 python3-venv) ;;
         *) echo "need.sh: no group is named $group" >&2; exit 64 ;;
     esac

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 
 /// The SHA-256 of an object's bytes.
 public struct ContentHash: Hashable, Sendable {
@@ -6,9 +6,9 @@ public struct ContentHash: Hashable, Sendable {
     public let bytes: [UInt8]
 
     /// Hashes the bytes.
-    public init(of bytes: some Collection<UInt8>) { self.bytes = Array(SHA256.hash(data: Array(bytes))) }
+    public init(of bytes: some Collection<UInt8>) { self.bytes = SHA256.hash(Array(bytes)) }
 
-    init(_ digest: SHA256.Digest) { bytes = Array(digest) }
+    fileprivate init(_ hash: consuming SHA256) { bytes = hash.finalize() }
 
     /// Reads 64 hexadecimal digits. Nil for any other text.
     public init?(hex: some StringProtocol) {
@@ -20,12 +20,12 @@ public struct ContentHash: Hashable, Sendable {
 
 extension ContentHash {
     /// Hashes what comes in pieces.
-    struct Hasher {
+    struct Hasher: ~Copyable {
         private var state = SHA256()
 
-        mutating func update(_ bytes: [UInt8]) { state.update(data: bytes) }
+        mutating func update(_ bytes: [UInt8]) { state.update(bytes) }
 
-        func finish() -> ContentHash { ContentHash(state.finalize()) }
+        consuming func finish() -> ContentHash { ContentHash(state) }
     }
 }
 

@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 import Testing
 
@@ -6,13 +6,13 @@ import Testing
 
 @Suite("Provider tokens") struct ProviderTokensTests {
     private let key: APNsKey
-    private let publicKey: P256.Signing.PublicKey
+    private let publicKey: VerifyingKey
     private let pem: String
 
     init() throws {
-        let made = P256.Signing.PrivateKey()
-        pem = made.pemRepresentation
-        publicKey = made.publicKey
+        let made = try SigningKey(generating: .es256)
+        pem = try made.pem()
+        publicKey = made.verifyingKey
         key = try APNsKey(pem: pem, id: "ABC123DEFG", team: "TEAM123456")
     }
 
@@ -24,8 +24,7 @@ import Testing
         #expect(String(decoding: texts[0], as: UTF8.self) == #"{"alg":"ES256","kid":"ABC123DEFG"}"#)
         #expect(String(decoding: texts[1], as: UTF8.self) == #"{"iss":"TEAM123456","iat":1795233919}"#)
         #expect(texts[2].count == 64)
-        let signature = try P256.Signing.ECDSASignature(rawRepresentation: texts[2])
-        #expect(publicKey.isValidSignature(signature, for: Data("\(parts[0]).\(parts[1])".utf8)))
+        #expect(publicKey.isValid(Array(texts[2]), of: Array("\(parts[0]).\(parts[1])".utf8)))
     }
 
     @Test("four workers and 1,000 pushes in two hours: a token each 45 to 50 minutes, none older than that")

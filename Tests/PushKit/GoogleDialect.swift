@@ -1,4 +1,4 @@
-import CryptoExtras
+import Cryptography
 import Foundation
 import Synchronization
 
@@ -13,7 +13,7 @@ package final class GoogleDialect: PushDialect {
     static let project = "moments-1"
     static let email = "errand@moments-1.iam.gserviceaccount.com"
     static let keyID = "0123456789abcdef"
-    private static let key = Result { try _RSA.Signing.PrivateKey(keySize: .bits2048) }
+    private static let key = Result { try SigningKey(generating: .rs256) }
 
     let protocols: [String]
     /// How long an access token is valid, in seconds.
@@ -38,7 +38,7 @@ package final class GoogleDialect: PushDialect {
     package func account(at url: String) throws -> String {
         let fields = [
             "type": "service_account", "project_id": Self.project, "client_email": Self.email,
-            "private_key_id": Self.keyID, "private_key": try Self.key.get().pemRepresentation,
+            "private_key_id": Self.keyID, "private_key": try Self.key.get().pem(),
             "token_uri": "\(url)/token",
         ]
         return String(decoding: try JSONEncoder().encode(fields), as: UTF8.self)
@@ -89,8 +89,6 @@ package final class GoogleDialect: PushDialect {
             && claims["iss"] as? String == Self.email && (claims["aud"] as? String)?.hasSuffix("/token") == true
             && claims["scope"] as? String == "https://www.googleapis.com/auth/firebase.messaging"
             && expires - issued <= 3600
-            && key.publicKey.isValidSignature(
-                .init(rawRepresentation: signature), for: Data("\(parts[0]).\(parts[1])".utf8),
-                padding: .insecurePKCS1v1_5)
+            && key.verifyingKey.isValid(Array(signature), of: Array("\(parts[0]).\(parts[1])".utf8))
     }
 }

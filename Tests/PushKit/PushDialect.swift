@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 
 /// What Apple's and Google's servers do differently: whom they let in, and what their responses look like.
@@ -22,13 +22,19 @@ struct PushReply: Sendable {
 
 /// Apple's: each request has a provider token of its own key.
 struct AppleDialect: PushDialect {
-    let key = P256.Signing.PrivateKey()
+    /// The text of the key that signs provider tokens.
+    let pem: String
     let protocols = ["h2"]
+    private let key: VerifyingKey
 
-    var pem: String { key.pemRepresentation }
+    init() throws {
+        let made = try SigningKey(generating: .es256)
+        pem = try made.pem()
+        key = made.verifyingKey
+    }
 
     func response(to request: PushRequest) -> PushResponse? {
-        request.isSigned(by: key.publicKey, id: PushServer.keyID, team: PushServer.team)
+        request.isSigned(by: key, id: PushServer.keyID, team: PushServer.team)
             ? nil : .status(403, "InvalidProviderToken")
     }
 

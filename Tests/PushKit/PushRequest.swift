@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 
 /// A push's request at the stub.
@@ -38,14 +38,13 @@ package struct PushRequest: Sendable {
     package var timestamp: Int { aps("timestamp") as? Int ?? 0 }
 
     /// Whether Apple would accept the provider token: ES256, raw signature, the names of key and team.
-    func isSigned(by key: P256.Signing.PublicKey, id: String, team: String) -> Bool {
+    func isSigned(by key: VerifyingKey, id: String, team: String) -> Bool {
         let parts = bearer.split(separator: ".").map(String.init)
         guard parts.count == 3, let signature = Self.data(parts[2]), signature.count == 64,
-            let signed = try? P256.Signing.ECDSASignature(rawRepresentation: signature),
             let head = Self.object(parts[0])
         else { return false }
         return head["alg"] as? String == "ES256" && head["kid"] as? String == id && claims["iss"] as? String == team
-            && key.isValidSignature(signed, for: Data("\(parts[0]).\(parts[1])".utf8))
+            && key.isValid(Array(signature), of: Array("\(parts[0]).\(parts[1])".utf8))
     }
 
     private var claims: [String: Any] {

@@ -58,7 +58,7 @@ package final class PushServer: Sendable {
         google: GoogleDialect? = nil, options: Options = Options(),
         _ script: @escaping @Sendable (PushRequest) -> PushResponse = { _ in .accepted }
     ) async throws {
-        apple = AppleDialect()
+        apple = try AppleDialect()
         dialect = google ?? apple
         self.options = options
         self.script = script

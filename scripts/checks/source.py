@@ -25,13 +25,14 @@ MODULES = {
     "Sources/ErrandImages": {"CPNG", "CQREncode", "Waiting"},
     "Sources/ImageProcess": {"CSandbox", "CVips", "ErrandImages"},
     "Sources/Archives": {"CArchive"},
+    "Sources/Cryptography": {"COpenSSL"},
     "Sources/Outbound": set(),
-    "Sources/ErrandStorage": {"Outbound"},
-    "Sources/ErrandPush": {"Outbound"},
+    "Sources/ErrandStorage": {"Cryptography", "Outbound"},
+    "Sources/ErrandPush": {"Cryptography", "Outbound"},
     "Sources/Errand": {"EngineSchema", "Postgres", "Waiting"},
     "Sources/TraceExport": {"Waiting"},
     "Sources/Web": {"Errand", "Postgres"},
-    "Sources/Dashboard": {"Errand", "Postgres", "Waiting", "Web"},
+    "Sources/Dashboard": {"Cryptography", "Errand", "Postgres", "Waiting", "Web"},
     "Sources/ErrandTestKit": {"AppSchemas", "EngineSchema", "Errand", "Postgres", "Waiting"},
     "jobs": {"Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres"},
     "Sources/Command": {
@@ -39,9 +40,10 @@ MODULES = {
         "FrontSchema", "Jobs", "Outbound", "Postgres", "TraceExport", "Web"},
 }
 OURS = {
-    "AppSchemas", "Archives", "CArchive", "CLibpq", "CPNG", "CProcess", "CQREncode", "CSandbox", "CVips", "CVipsSystem",
-    "Command", "Dashboard", "EmbedText", "EngineSchema", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage",
-    "ErrandTestKit", "FrontSchema", "ImageProcess", "Jobs", "Outbound", "Postgres", "TraceExport", "Waiting", "Web"}
+    "AppSchemas", "Archives", "CArchive", "CLibpq", "COpenSSL", "CPNG", "CProcess", "CQREncode", "CSandbox", "CVips",
+    "CVipsSystem", "Command", "Cryptography", "Dashboard", "EmbedText", "EngineSchema", "Errand", "ErrandImages",
+    "ErrandPush", "ErrandStorage", "ErrandTestKit", "FrontSchema", "ImageProcess", "Jobs", "Outbound", "Postgres",
+    "TraceExport", "Waiting", "Web"}
 
 # The folders of the engine, lowest first, each with the folders below it that it may use.
 ENGINE = Path("Sources/Errand")
@@ -56,7 +58,7 @@ LAYERS = {
 }
 
 # The folders whose code may use C types, and those whose code may read the environment.
-C_FOLDERS = ("Sources/Archives/", "Sources/Postgres/", "Sources/ImageProcess/")
+C_FOLDERS = ("Sources/Archives/", "Sources/Cryptography/", "Sources/Postgres/", "Sources/ImageProcess/")
 ENVIRONMENT_FOLDERS = ("Sources/Command/", "Sources/ErrandTestKit/")
 
 
@@ -153,9 +155,10 @@ def environment():
 
 
 def ctypes():
-    """Types of libarchive, libpq and libvips stay in the module that owns them."""
+    """Types of libarchive, libpq, libvips and OpenSSL stay in the module that owns them."""
     pattern = re.compile(
-        r"\bOpaquePointer\b|\bPG(conn|result|notify|cancel)\b|\bPQ[a-z]\w*|\bVips[A-Z]\w*|\bc?vips_\w+|\barchive_[a-z]+_[a-z_]+\(")
+        r"\bOpaquePointer\b|\bPG(conn|result|notify|cancel)\b|\bPQ[a-z]\w*|\bVips[A-Z]\w*|\bc?vips_\w+|\barchive_[a-z]+_[a-z_]+\("
+        r"|\b(BIO|BN|CRYPTO|ECDSA|ERR|EVP|OSSL|PEM|RSA)_\w+")
     for path in files("Sources/*.swift", "jobs/*.swift", "sql/*.swift"):
         if not str(path).startswith(C_FOLDERS):
             for number, line in code_lines(path):

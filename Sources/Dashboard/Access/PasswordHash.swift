@@ -1,6 +1,4 @@
-import Crypto
-import CryptoExtras
-import Foundation
+import Cryptography
 
 /// The scrypt hash of a password, as a setting holds it: `scrypt:15:8:3:SALT:KEY`, salt and key in hexadecimal digits.
 ///
@@ -50,14 +48,13 @@ package struct PasswordHash: Sendable, Equatable, CustomStringConvertible {
     /// Whether it is the hash of this password. Takes the time of its cost, right or wrong.
     package func matches(_ password: String) -> Bool {
         guard let derived = try? derive(from: password) else { return false }
-        return zip(derived, key).reduce(UInt8(derived.count == key.count ? 0 : 1)) { $0 | ($1.0 ^ $1.1) } == 0
+        return derived.equalsInConstantTime(key)
     }
 
     private func derive(from password: String) throws -> [UInt8] {
-        let derived = try KDF.Scrypt.deriveKey(
-            from: Data(password.utf8), salt: Data(salt), outputByteCount: 32, rounds: 1 << logRounds,
-            blockSize: blockSize, parallelism: parallelism)
-        return derived.withUnsafeBytes(Array.init)
+        try Scrypt.key(
+            from: Array(password.utf8), salt: salt, size: 32, rounds: 1 << logRounds, blockSize: blockSize,
+            parallelism: parallelism)
     }
 }
 

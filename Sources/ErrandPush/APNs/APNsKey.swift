@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 
 /// A team's signing key for APNs. Printed, it shows its id and team, and never the key.
@@ -7,7 +7,7 @@ public struct APNsKey: Sendable {
     public let id: String
     /// The team's id, ten capital letters and digits.
     public let team: String
-    private let key: P256.Signing.PrivateKey
+    private let key: SigningKey
 
     /// - Parameters:
     ///   - pem: the text of the `.p8` file. Its line ends may be written as `\n`.
@@ -16,7 +16,7 @@ public struct APNsKey: Sendable {
     /// - Throws: ``MalformedPushKey``, which shows nothing of the text.
     public init(pem: String, id: String, team: String) throws(MalformedPushKey) {
         let text = pem.replacing("\\n", with: "\n").trimmingCharacters(in: .whitespacesAndNewlines)
-        guard let key = try? P256.Signing.PrivateKey(pemRepresentation: text) else {
+        guard let key = try? SigningKey(pem: text, for: .es256) else {
             throw MalformedPushKey("expected the text of a .p8 file: a private key of the curve P-256 as PEM")
         }
         self.key = key
@@ -30,10 +30,10 @@ public struct APNsKey: Sendable {
     func token(issuedAt time: Int64) throws(PushError) -> String {
         let head = Data(#"{"alg":"ES256","kid":"\#(id)"}"#.utf8).base64URL
         let claims = Data(#"{"iss":"\#(team)","iat":\#(time)}"#.utf8).base64URL
-        guard let signature = try? key.signature(for: Data("\(head).\(claims)".utf8)) else {
+        guard let signature = try? key.signature(of: Array("\(head).\(claims)".utf8)) else {
             throw PushError(.misconfigured, reason: "the push key can't sign")
         }
-        return "\(head).\(claims).\(signature.rawRepresentation.base64URL)"
+        return "\(head).\(claims).\(Data(signature).base64URL)"
     }
 }
 

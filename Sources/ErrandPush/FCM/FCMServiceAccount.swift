@@ -1,4 +1,4 @@
-import CryptoExtras
+import Cryptography
 import Foundation
 
 /// A service account of Google, from its JSON file. Printed, it shows its project and address, and never the key.
@@ -10,7 +10,7 @@ public struct FCMServiceAccount: Sendable {
     /// Where access tokens come from.
     let tokenServer: URL
     private let keyID: String
-    private let key: _RSA.Signing.PrivateKey
+    private let key: SigningKey
 
     /// - Parameter json: the text of the service account's file.
     /// - Throws: ``MalformedServiceAccount``, which shows nothing of the key.
@@ -27,7 +27,7 @@ public struct FCMServiceAccount: Sendable {
                 "expected the JSON of a service account, with project_id, client_email, private_key_id, private_key and "
                     + "token_uri")
         }
-        guard let key = try? _RSA.Signing.PrivateKey(pemRepresentation: file.private_key) else {
+        guard let key = try? SigningKey(pem: file.private_key, for: .rs256) else {
             throw MalformedServiceAccount("private_key: expected a private RSA key as PEM")
         }
         guard let server = URL(string: file.token_uri), server.scheme == "https", server.host?.isEmpty == false else {
@@ -54,11 +54,10 @@ public struct FCMServiceAccount: Sendable {
             "aud":\#(JSONText.quoted(tokenServer.absoluteString)),"iat":\#(time),"exp":\#(time + 3600)}
             """#.utf8
         ).base64URL
-        let signed = Data("\(head).\(claims)".utf8)
-        guard let signature = try? key.signature(for: signed, padding: .insecurePKCS1v1_5) else {
+        guard let signature = try? key.signature(of: Array("\(head).\(claims)".utf8)) else {
             throw PushError(.misconfigured, reason: "the service account's key can't sign")
         }
-        return "\(head).\(claims).\(signature.rawRepresentation.base64URL)"
+        return "\(head).\(claims).\(Data(signature).base64URL)"
     }
 }
 

@@ -1,5 +1,5 @@
 import AsyncHTTPClient
-import Crypto
+import Cryptography
 import Foundation
 import NIOCore
 
@@ -22,19 +22,21 @@ struct S3Body: Sendable {
     init(_ bytes: [UInt8]) {
         source = .bytes(bytes)
         size = bytes.count
-        hash = SHA256.hash(data: bytes).hex
-        md5 = Data(Insecure.MD5.hash(data: bytes)).base64EncodedString()
+        hash = SHA256.hash(bytes).hex
+        md5 = Data(MD5.hash(bytes)).base64EncodedString()
     }
 
     /// Reads the file once for its hashes; it is read again when it is sent. Call it where blocking is allowed.
     init(file path: String) throws(StorageError) {
         let file = try OpenFile(reading: path)
-        var (sha256, md5, size) = (SHA256(), Insecure.MD5(), 0)
+        var sha256 = SHA256()
+        var md5 = MD5()
+        var size = 0
         while true {
             let piece = try file.piece()
             if piece.isEmpty { break }
-            sha256.update(data: piece)
-            md5.update(data: piece)
+            sha256.update(piece)
+            md5.update(piece)
             size += piece.count
         }
         source = .file(path: path)

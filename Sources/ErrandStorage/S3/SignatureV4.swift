@@ -1,4 +1,4 @@
-import Crypto
+import Cryptography
 import Foundation
 
 /// AWS Signature Version 4: proves to a server that the sender of a request knows the secret key.
@@ -31,7 +31,7 @@ package struct SignatureV4: Sendable {
     /// Replaces the hash of a body that isn't signed.
     package static let unsignedPayload = "UNSIGNED-PAYLOAD"
     /// The hash of no body.
-    package static let emptyPayload = SHA256.hash(data: [UInt8]()).hex
+    package static let emptyPayload = SHA256.hash([]).hex
 
     /// The value of the header `authorization`.
     package func authorization(of request: Request, at time: Date) -> String {
@@ -133,13 +133,13 @@ extension SignatureV4 {
     private func scope(_ stamp: Stamp) -> String { "\(stamp.day)/\(region)/\(service)/aws4_request" }
 
     private func signature(of canonical: String, _ stamp: Stamp) -> String {
-        let hash = SHA256.hash(data: Array(canonical.utf8)).hex
+        let hash = SHA256.hash(Array(canonical.utf8)).hex
         let text = ["AWS4-HMAC-SHA256", stamp.time, scope(stamp), hash].joined(separator: "\n")
-        var key = SymmetricKey(data: Array("AWS4\(credentials.secretKey)".utf8))
+        var key = Array("AWS4\(credentials.secretKey)".utf8)
         for part in [stamp.day, region, service, "aws4_request"] {
-            key = SymmetricKey(data: HMAC<SHA256>.authenticationCode(for: Array(part.utf8), using: key))
+            key = HMAC.sha256(Array(part.utf8), key: key)
         }
-        return HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: key).hex
+        return HMAC.sha256(Array(text.utf8), key: key).hex
     }
 }
 
