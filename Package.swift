@@ -10,11 +10,32 @@ let strict: [SwiftSetting] = [
     .treatAllWarnings(as: .error),
 ]
 
+/// The examples compile as a reader's package does.
+let plain: [SwiftSetting] = [.swiftLanguageMode(.v6)]
+
 /// The READMEs of a folder that is a target: they are for people, and no source.
 func readmes(in folder: String) -> [String] {
     let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent(folder)
     let files = FileManager.default.enumerator(atPath: root.path)?.compactMap { $0 as? String } ?? []
     return files.filter { $0.hasSuffix(".md") }.sorted()
+}
+
+/// The products of other packages that several targets use.
+extension Target.Dependency {
+    static let argumentParser = product(name: "ArgumentParser", package: "swift-argument-parser")
+    static let asyncHTTPClient = product(name: "AsyncHTTPClient", package: "async-http-client")
+    static let coreMetrics = product(name: "CoreMetrics", package: "swift-metrics")
+    static let logging = product(name: "Logging", package: "swift-log")
+    static let metrics = product(name: "Metrics", package: "swift-metrics")
+    static let metricsTestKit = product(name: "MetricsTestKit", package: "swift-metrics")
+    static let nioCore = product(name: "NIOCore", package: "swift-nio")
+    static let nioHTTP1 = product(name: "NIOHTTP1", package: "swift-nio")
+    static let nioPosix = product(name: "NIOPosix", package: "swift-nio")
+    static let nioSSL = product(name: "NIOSSL", package: "swift-nio-ssl")
+    static let serviceLifecycle = product(name: "ServiceLifecycle", package: "swift-service-lifecycle")
+    static let subprocess = product(name: "Subprocess", package: "swift-subprocess")
+    static let systemPackage = product(name: "SystemPackage", package: "swift-system")
+    static let tracing = product(name: "Tracing", package: "swift-distributed-tracing")
 }
 
 let package = Package(
@@ -47,6 +68,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
     ],
     targets: [
         // How tasks wait for each other.
@@ -56,11 +78,7 @@ let package = Package(
         .systemLibrary(name: "CLibpq", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
         .target(
             name: "Postgres",
-            dependencies: [
-                "CLibpq", "Waiting",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-            ],
+            dependencies: ["CLibpq", "Waiting", .logging, .metrics],
             swiftSettings: strict),
 
         // The schemas: a folder of SQL is a module. The same step embeds the files of the page.
@@ -88,13 +106,7 @@ let package = Package(
             linkerSettings: [.linkedLibrary("jpeg")]),
         .target(
             name: "ErrandImages",
-            dependencies: [
-                "CPNG", "CQREncode", "Waiting",
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-            ],
+            dependencies: ["CPNG", "CQREncode", "Waiting", .subprocess, .systemPackage, .logging, .coreMetrics],
             swiftSettings: strict),
         .target(name: "CSandbox"),
         .executableTarget(
@@ -107,34 +119,18 @@ let package = Package(
         // The world outside the database.
         .target(
             name: "Outbound",
-            dependencies: [
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
-            ],
+            dependencies: [.asyncHTTPClient, .nioCore, .nioPosix, .nioSSL],
             swiftSettings: strict),
         .target(
             name: "ErrandStorage",
             dependencies: [
-                "Cryptography", "Outbound",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "Cryptography", "Outbound", .asyncHTTPClient, .metrics, .nioCore, .nioHTTP1, .nioSSL,
             ],
             swiftSettings: strict),
         .target(
             name: "ErrandPush",
             dependencies: [
-                "Cryptography", "Outbound",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "Metrics", package: "swift-metrics"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                "Cryptography", "Outbound", .asyncHTTPClient, .logging, .metrics, .nioCore, .nioHTTP1, .nioSSL,
             ],
             swiftSettings: strict),
 
@@ -146,19 +142,12 @@ let package = Package(
         .target(
             name: "Errand",
             dependencies: [
-                "EngineSchema", "Postgres", "Waiting",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                "EngineSchema", "Postgres", "Waiting", .coreMetrics, .logging, .serviceLifecycle, .tracing,
             ],
             swiftSettings: strict),
         .target(
             name: "ErrandTestKit",
-            dependencies: [
-                "AppSchemas", "EngineSchema", "Errand", "Postgres", "Waiting",
-                .product(name: "Logging", package: "swift-log"),
-            ],
+            dependencies: ["AppSchemas", "EngineSchema", "Errand", "Postgres", "Waiting", .logging],
             swiftSettings: strict),
 
         // What a process says of itself by HTTP.
@@ -166,26 +155,18 @@ let package = Package(
             name: "Web",
             dependencies: [
                 "Errand", "Postgres",
-                .product(name: "CoreMetrics", package: "swift-metrics"),
+                .coreMetrics,
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Web"])),
                 .product(name: "HummingbirdCore", package: "hummingbird", condition: .when(traits: ["Web"])),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+                .logging,
+                .serviceLifecycle,
             ],
             swiftSettings: strict),
 
         // Where spans go.
         .target(
             name: "TraceExport",
-            dependencies: [
-                "Waiting",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
-            ],
+            dependencies: ["Waiting", .asyncHTTPClient, .coreMetrics, .logging, .nioCore, .nioHTTP1, .tracing],
             swiftSettings: strict),
         // The operators' page, which the web server of a process serves too.
         .target(
@@ -193,9 +174,9 @@ let package = Package(
             dependencies: [
                 "Cryptography", "Errand", "Postgres", "Waiting", "Web",
                 .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["Web"])),
-                .product(name: "Logging", package: "swift-log"),
+                .logging,
                 .product(name: "Mustache", package: "swift-mustache", condition: .when(traits: ["Web"])),
-                .product(name: "NIOCore", package: "swift-nio"),
+                .nioCore,
             ],
             swiftSettings: strict, plugins: ["EmbedTextPlugin"]),
 
@@ -205,7 +186,7 @@ let package = Package(
             name: "Jobs",
             dependencies: [
                 "Archives", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound", "Postgres",
-                .product(name: "Logging", package: "swift-log"),
+                .logging,
             ],
             path: "jobs", exclude: readmes(in: "jobs"), swiftSettings: strict),
         .executableTarget(
@@ -213,12 +194,12 @@ let package = Package(
             dependencies: [
                 "AppSchemas", "CProcess", "Dashboard", "EngineSchema", "Errand", "ErrandImages", "ErrandPush",
                 "ErrandStorage", "FrontSchema", "Jobs", "Outbound", "Postgres", "TraceExport", "Web",
-                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .argumentParser,
                 .product(name: "Configuration", package: "swift-configuration"),
-                .product(name: "CoreMetrics", package: "swift-metrics"),
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
+                .coreMetrics,
+                .logging,
+                .serviceLifecycle,
+                .tracing,
             ],
             swiftSettings: strict),
 
@@ -226,9 +207,7 @@ let package = Package(
         .testTarget(name: "WaitingTests", dependencies: ["Waiting"], swiftSettings: strict),
         .testTarget(
             name: "PostgresTests",
-            dependencies: [
-                "Postgres", "ErrandTestKit", .product(name: "MetricsTestKit", package: "swift-metrics"),
-            ],
+            dependencies: ["Postgres", "ErrandTestKit", .metricsTestKit],
             swiftSettings: strict),
         .testTarget(
             name: "SchemaTests",
@@ -237,91 +216,126 @@ let package = Package(
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: strict),
         .testTarget(
             name: "ErrandImagesTests",
-            dependencies: ["ErrandImages", "ImageProcess", .product(name: "MetricsTestKit", package: "swift-metrics")],
+            dependencies: ["ErrandImages", "ImageProcess", .metricsTestKit],
             swiftSettings: strict),
         .testTarget(name: "WebTests", dependencies: ["Web", "ErrandTestKit", "Postgres"], swiftSettings: strict),
         .testTarget(
             name: "TraceExportTests",
-            dependencies: [
-                "TraceExport",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "Tracing", package: "swift-distributed-tracing"),
-            ],
+            dependencies: ["TraceExport", .logging, .metricsTestKit, .nioCore, .nioHTTP1, .nioPosix, .tracing],
             swiftSettings: strict),
         .testTarget(
             name: "DashboardTests",
-            dependencies: [
-                "Dashboard", "Web", "ErrandTestKit", "Postgres", .product(name: "Logging", package: "swift-log"),
-            ],
+            dependencies: ["Dashboard", "Web", "ErrandTestKit", "Postgres", .logging],
             swiftSettings: strict),
         .target(name: "StorageKit", path: "Tests/StorageKit", swiftSettings: strict),
         .target(
             name: "PushKit",
             dependencies: [
                 "Cryptography",
-                .product(name: "NIOCore", package: "swift-nio"),
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .nioCore,
+                .nioHTTP1,
                 .product(name: "NIOHPACK", package: "swift-nio-http2"),
                 .product(name: "NIOHTTP2", package: "swift-nio-http2"),
-                .product(name: "NIOPosix", package: "swift-nio"),
-                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .nioPosix,
+                .nioSSL,
             ],
             path: "Tests/PushKit", swiftSettings: strict),
         .testTarget(
             name: "ErrandStorageTests",
             dependencies: [
-                "ErrandStorage", "Outbound", "StorageKit",
-                .product(name: "AsyncHTTPClient", package: "async-http-client"),
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
-                .product(name: "NIOCore", package: "swift-nio"), .product(name: "NIOHTTP1", package: "swift-nio"),
+                "ErrandStorage", "Outbound", "StorageKit", .asyncHTTPClient, .metricsTestKit, .nioCore, .nioHTTP1,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "ErrandPushTests",
-            dependencies: [
-                "Cryptography", "ErrandPush", "Outbound", "PushKit",
-                .product(name: "Logging", package: "swift-log"),
-                .product(name: "MetricsTestKit", package: "swift-metrics"),
-            ],
+            dependencies: ["Cryptography", "ErrandPush", "Outbound", "PushKit", .logging, .metricsTestKit],
             swiftSettings: strict),
         .testTarget(
             name: "ErrandTests",
             dependencies: [
-                "Errand", "ErrandTestKit", .product(name: "MetricsTestKit", package: "swift-metrics"),
+                "Errand", "ErrandTestKit", .metricsTestKit,
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
             ],
             swiftSettings: strict),
         .testTarget(
             name: "ErrandTestKitTests",
-            dependencies: ["ErrandTestKit", "Errand", .product(name: "Logging", package: "swift-log")],
+            dependencies: ["ErrandTestKit", "Errand", .logging],
             swiftSettings: strict),
         .testTarget(
             name: "JobsTests",
             dependencies: [
                 "Jobs", "ErrandTestKit", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound",
-                "Postgres",
-                "PushKit", "StorageKit",
-                .product(name: "NIOHTTP1", package: "swift-nio"),
+                "Postgres", "PushKit", "StorageKit", .nioHTTP1,
             ],
             swiftSettings: strict),
         .testTarget(
             name: "CommandTests",
-            dependencies: [
-                "Command", "ErrandTestKit", "ImageProcess", "Postgres", .product(name: "Logging", package: "swift-log"),
-            ],
+            dependencies: ["Command", "ErrandTestKit", "ImageProcess", "Postgres", .logging],
             swiftSettings: strict),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "ErrandPush", "ErrandStorage", "ErrandTestKit", "Postgres", "PushKit", "StorageKit",
-                .product(name: "NIOHTTP1", package: "swift-nio"),
-                .product(name: "Subprocess", package: "swift-subprocess"),
-                .product(name: "SystemPackage", package: "swift-system"),
+                "ErrandPush", "ErrandStorage", "ErrandTestKit", "Postgres", "PushKit", "StorageKit", .nioHTTP1,
+                .subprocess, .systemPackage,
             ],
+            swiftSettings: strict),
+
+        // The examples: a program or handler for each product. The guides show parts of them.
+        .executableTarget(
+            name: "Retry", dependencies: ["Errand"], path: "Examples/Sources/Retry", swiftSettings: plain),
+        .executableTarget(
+            name: "Greeter",
+            dependencies: ["Errand", .logging, .serviceLifecycle],
+            path: "Examples/Sources/Greeter", swiftSettings: plain),
+        .target(
+            name: "Shop", dependencies: ["Errand", .logging],
+            path: "Examples/Sources/Shop", swiftSettings: plain),
+        .executableTarget(
+            name: "ShopServer",
+            dependencies: ["Errand", "Shop", .logging, .serviceLifecycle],
+            path: "Examples/Sources/ShopServer", swiftSettings: plain),
+        .executableTarget(
+            name: "Shrink",
+            // The program ImageProcess is the child process: it has to lie beside Shrink.
+            dependencies: ["ErrandImages", "ImageProcess", .logging],
+            path: "Examples/Sources/Shrink", swiftSettings: plain),
+        .target(
+            name: "Archive", dependencies: ["Errand", "ErrandStorage"], path: "Examples/Sources/Archive",
+            swiftSettings: plain),
+        .target(
+            name: "Notify", dependencies: ["Errand", "ErrandPush"], path: "Examples/Sources/Notify",
+            swiftSettings: plain),
+        .testTarget(
+            name: "ShopTests", dependencies: ["Errand", "ErrandTestKit", "Shop"], path: "Examples/Tests/ShopTests",
+            swiftSettings: plain),
+
+        // The benchmark. What was measured and what follows from it: no clock, no process, no database.
+        .target(
+            name: "Benchmark", dependencies: [.product(name: "Histogram", package: "hdrhistogram-swift")],
+            path: "Benchmarks/Sources/Benchmark", swiftSettings: strict),
+        // What runs the contenders and measures them.
+        .executableTarget(
+            name: "Harness",
+            dependencies: ["Benchmark", "Errand", .argumentParser, .logging, .subprocess, .systemPackage],
+            path: "Benchmarks/Sources/Harness", swiftSettings: strict),
+        // Errand, as an application uses it, and bare tables beside it.
+        .executableTarget(
+            name: "ErrandContender",
+            dependencies: [
+                "Errand",
+                .argumentParser,
+                .logging,
+                .serviceLifecycle,
+                .subprocess,
+                .systemPackage,
+                .product(name: "UnixSignals", package: "swift-service-lifecycle"),
+            ],
+            path: "Benchmarks/Sources/ErrandContender", swiftSettings: strict),
+        .testTarget(
+            name: "BenchmarkTests", dependencies: ["Benchmark"], path: "Benchmarks/Tests/BenchmarkTests",
+            swiftSettings: strict),
+        .testTarget(
+            name: "HarnessTests", dependencies: ["Benchmark", "Harness"], path: "Benchmarks/Tests/HarnessTests",
             swiftSettings: strict),
     ]
 )

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/.."
 
 if [ -z "${ERRAND:-}" ]; then
     scripts/need.sh build database test
-    ERRAND=$(scripts/release.sh --quiet)/errand
+    ERRAND=$(scripts/release.sh)/errand
 fi
 folders=(.errand/cells/0 .errand/cells/1 .errand/cells/2)
 stop() { for folder in "${folders[@]}"; do scripts/cluster.sh drop "$folder"; done; }

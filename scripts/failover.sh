@@ -13,7 +13,7 @@ scripts/need.sh database failover
 errand=${ERRAND:-}
 if [ -z "$errand" ]; then
     scripts/need.sh build
-    errand=$(scripts/release.sh --quiet)/errand
+    errand=$(scripts/release.sh)/errand
 fi
 # Readable by postgres, unlike a checkout in a home folder.
 folder=$(mktemp -d /tmp/errand-failover-XXXXXX)

@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 workers=${1:-200}
 if [ -z "${ERRAND:-}" ]; then
     scripts/need.sh build database test
-    ERRAND=$(scripts/release.sh --quiet)/errand
+    ERRAND=$(scripts/release.sh)/errand
 fi
 export ERRAND
 if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then

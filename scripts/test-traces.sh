@@ -10,10 +10,6 @@ folder=.errand/traces
 mkdir -p "$folder"
 if [ ! -x "$folder/venv/bin/python" ]; then python3 -m venv "$folder/venv"; fi
 "$folder/venv/bin/pip" install --quiet --disable-pip-version-check opentelemetry-proto==1.45.2
-program=${ERRAND_BIN:-}
-if [ -z "$program" ]; then
-    swift build --product errand --quiet
-    program=$(swift build --show-bin-path)
-fi
+program=${ERRAND_BIN:-$(scripts/build.sh debug --product errand)}
 export PYTHONDONTWRITEBYTECODE=1
 scripts/cluster.sh with "$folder/cluster" "$folder/venv/bin/python" Tests/Traces/main.py "$program/errand" "$folder"

@@ -12,11 +12,7 @@ if [ ! -x "$folder/venv/bin/python" ]; then python3 -m venv "$folder/venv"; fi
 "$folder/venv/bin/pip" install --quiet --disable-pip-version-check selenium==4.27.1
 # Only its copy of axe-core is used, so nothing that it depends on is installed.
 "$folder/venv/bin/pip" install --quiet --disable-pip-version-check --no-deps axe-playwright-python==0.1.8
-program=${ERRAND_BIN:-}
-if [ -z "$program" ]; then
-    swift build --product errand --quiet
-    program=$(swift build --show-bin-path)
-fi
+program=${ERRAND_BIN:-$(scripts/build.sh debug --product errand)}
 export PYTHONDONTWRITEBYTECODE=1
 if [ "${FULL:-}" = 1 ]; then
     scripts/cluster.sh with "$folder/cluster" "$folder/venv/bin/python" Tests/Browser/speed.py "$program/errand" \

@@ -21,10 +21,7 @@ for waiting in "$@"; do
     if [ -z "$(psql "$admin" -c "select 1 from pg_database where datname = '$database'")" ]; then
         psql "$admin" -c "drop database if exists ${database}_draft" -c "create database ${database}_draft"
         draft=$(scripts/cluster.sh url "$cluster" "${database}_draft")
-        if [ -z "${ERRAND_BIN:-}" ]; then
-            swift build --product errand --quiet
-            ERRAND_BIN=$(swift build --show-bin-path)
-        fi
+        ERRAND_BIN=${ERRAND_BIN:-$(scripts/build.sh debug --product errand)}
         DATABASE_URL=$draft "$ERRAND_BIN/errand" migrate > /dev/null
         echo "Filling $database"
         psql "$draft" -v waiting="$waiting" -f Benchmarks/Backlog/fill.sql

@@ -12,7 +12,7 @@ due=${1:-1000000}
 rate=${RATE:-200}
 cluster=.errand/invites
 scripts/need.sh build database
-errand=$(scripts/release.sh --quiet)/errand
+errand=$(scripts/release.sh)/errand
 scripts/cluster.sh start "$cluster"
 work=$(mktemp -d)
 children=()

@@ -5,7 +5,7 @@
 # compiled when it is missing or older than its source.
 set -euo pipefail
 here=$(cd "$(dirname "$0")" && pwd)
-built=$here/../../.build-benchmarks/qbench
+built=$here/../../.errand/bench-tools/qbench
 batch=500
 
 if [ ! -x "$built" ] || [ "$here/qbench.c" -nt "$built" ]; then

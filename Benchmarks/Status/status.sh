@@ -20,8 +20,8 @@ psql() { command psql --no-psqlrc --quiet --tuples-only --no-align --set ON_ERRO
 if [ -z "$(psql "$(scripts/cluster.sh url "$cluster" postgres)" -c "select 1 from pg_database where datname = '$database'")" ]; then
     psql "$(scripts/cluster.sh url "$cluster" postgres)" -c "create database ${database}_draft"
     draft=$(scripts/cluster.sh url "$cluster" "${database}_draft")
-    swift build --product errand --quiet
-    DATABASE_URL=$draft "$(swift build --show-bin-path)/errand" migrate > /dev/null
+    programs=$(scripts/build.sh debug --product errand)
+    DATABASE_URL=$draft "$programs/errand" migrate > /dev/null
     echo "Filling $database: $history ended, $waiting waiting, $failed failed"
     psql "$draft" -v history="$history" -v waiting="$waiting" -v failed="$failed" -f Benchmarks/Status/fill.sql
     psql "$(scripts/cluster.sh url "$cluster" postgres)" -c "alter database ${database}_draft rename to $database"

@@ -1,18 +1,10 @@
 #!/usr/bin/env bash
-# examples.sh: builds the package of the examples, runs its tests, and starts and stops its programs.
-#
-# Retry creates its schema in an empty database. The other examples use the program's schema.
-#
-# The build folder .build-examples stays, so only the first build takes minutes.
+# examples.sh: starts and stops the programs of the examples, on the program's schema. `make test` runs their tests.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/environment.sh
 
-if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
-    swift build --product errand --quiet
-    swift build --package-path Examples --scratch-path .build-examples --build-tests --quiet
-    exec scripts/cluster.sh with .errand/test scripts/checks/examples.sh
-fi
+[ -n "${ERRAND_CLUSTER_URL:-}" ] || exec scripts/cluster.sh with --no-sync .errand/test scripts/checks/examples.sh
 
 admin=$(scripts/cluster.sh url .errand/test postgres)
 DATABASE_URL=$(scripts/cluster.sh url .errand/test check_examples)
@@ -24,25 +16,15 @@ program=
 finish() {
     [ -z "$program" ] || kill -KILL "$program" 2> /dev/null || true
     rm -rf "$work"
-    for database in check_examples check_retry; do
-        psql "$admin" -c "drop database if exists $database with (force)" 2> /dev/null
-    done
+    psql "$admin" -c "drop database if exists check_examples with (force)" 2> /dev/null
 }
-for database in check_examples check_retry; do
-    psql "$admin" -c "drop database if exists $database" -c "create database $database" 2> /dev/null
-done
+psql "$admin" -c "drop database if exists check_examples" -c "create database check_examples" 2> /dev/null
 trap finish EXIT
-"$(swift build --show-bin-path)/errand" migrate > /dev/null
+"$ERRAND_BIN/errand" migrate > /dev/null
 
-ERRAND_TEST_DATABASE_URL=$ERRAND_CLUSTER_URL \
-    swift test --package-path Examples --scratch-path .build-examples --skip-build --quiet > "$work/tests" 2>&1 \
-    || { cat "$work/tests"; exit 1; }
-
-programs=$(swift build --package-path Examples --scratch-path .build-examples --show-bin-path)
-
-# begins NAME QUERY [ARGUMENT...]: starts the program, and waits until the query returns t.
-begins() {
-    "$programs/$1" "${@:3}" > "$work/$1" 2>&1 &
+# runs NAME QUERY: starts the program, waits until the query returns t, and stops it; it must exit within 5 s.
+runs() {
+    "$ERRAND_BIN/$1" > "$work/$1" 2>&1 &
     program=$!
     for _ in $(seq 100); do
         [ "$(psql "$DATABASE_URL" -c "$2" 2> /dev/null || true)" != t ] || break
@@ -53,11 +35,6 @@ begins() {
         tail -n 20 "$work/$1"
         exit 1
     fi
-}
-
-# runs NAME QUERY: the same, and stops the program, which must exit within 5 s.
-runs() {
-    begins "$@"
     kill -TERM "$program"
     timeout 5 tail --pid="$program" -f /dev/null || { echo "$1 did not stop within 5 s"; exit 1; }
     code=0
@@ -68,14 +45,3 @@ runs() {
 runs Greeter "select exists (select from errand.job_status where kind = 'greet' and state = 'succeeded')"
 grep -q 'Hello, world!' "$work/Greeter"
 runs ShopServer "select count(*) >= 2 from public.orders where paid_at is not null"
-
-DATABASE_URL=$(scripts/cluster.sh url .errand/test check_retry)
-begins Retry "select exists (select from errand.job_status where kind = 'greet' and state = 'succeeded' and attempt = 2)" \
-    "$DATABASE_URL"
-# This program handles no signal.
-kill -KILL "$program"
-wait "$program" 2> /dev/null || true
-program=
-schemas=$(psql "$DATABASE_URL" -c "select nspname from pg_namespace where nspname !~ '^(pg_|information_schema|public)'")
-[ "$schemas" = errand ] || { echo "Retry has made other schemas than errand: $schemas"; exit 1; }
-[ -x "$programs/errand-image" ] || { echo "errand-image does not lie beside Shrink"; exit 1; }

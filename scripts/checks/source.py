@@ -9,6 +9,7 @@ snippets.
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 from words import house_words
@@ -176,6 +177,7 @@ def tests():
     """
     texts = {path: lines(path) for path in files("Tests/*.swift", "Benchmarks/Tests/*.swift")}
     everything = "\n".join(line for numbered in texts.values() for _, line in numbered)
+    uses = Counter(re.findall(r"`[^`\n]+`|\w+", everything))
     declaration = re.compile(r"^(\s*)((?:[@\w()]+\s+)*)func\s+(`[^`]+`|\w+)\s*(?:<[^>]*>)?\(\s*(\)?)")
     for path, numbered in texts.items():
         in_suite = False
@@ -188,7 +190,7 @@ def tests():
             if found and "@Test" not in head + line:
                 indent, modifiers, name, no_parameters = found.groups()
                 is_helper = re.search(r"\b(private|fileprivate|static|override)\b", modifiers)
-                is_used = len(re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", everything)) > 1
+                is_used = uses[name] > 1
                 is_member = in_suite and len(indent) == 4
                 if (not is_used and (is_member or not indent)) or (is_member and no_parameters and not is_helper):
                     yield path, number, f"{name} has no @Test, so it never runs; a helper is private"

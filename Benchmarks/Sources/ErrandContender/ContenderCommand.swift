@@ -6,7 +6,7 @@ import Logging
 /// Errand as a contender of the bench, on what its library offers to everybody; the contract is in ../../README.md.
 @main struct ContenderCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "errand-contender",
+        commandName: "ErrandContender",
         abstract: "Errand as a contender of the bench.",
         subcommands: [Describe.self, Setup.self, EnqueueJobs.self, Produce.self, Work.self])
 
@@ -50,7 +50,7 @@ struct Target: ParsableArguments {
     static func queueName(_ number: Int) -> String { "bench-\(number)" }
 
     static var logger: Logger {
-        var logger = Logger(label: "errand-contender")
+        var logger = Logger(label: "ErrandContender")
         logger.logLevel = .warning
         return logger
     }

@@ -7,12 +7,12 @@ struct Field: Sendable {
 
     /// - Parameters:
     ///   - root: the checkout.
-    ///   - programs: the folder of `errand-contender`.
-    ///   - before: the folder of `errand-contender` and `errand` as another commit has them, if one is to be compared
+    ///   - programs: the folder of `ErrandContender`.
+    ///   - before: the folder of `ErrandContender` and `errand` as another commit has them, if one is to be compared
     ///     with.
     ///   - log: where standard error of all goes.
     init(root: FilePath, programs: FilePath, before: FilePath?, log: FilePath) {
-        let errand = programs.appending("errand-contender").string
+        let errand = programs.appending("ErrandContender").string
         var all = [
             Contender(name: "errand", command: [errand], log: log),
             Contender(name: "c", command: [root.appending("Benchmarks/Queue/contender.sh").string], log: log),
@@ -20,12 +20,12 @@ struct Field: Sendable {
             Contender(name: "untriggered", command: [errand], options: ["--variant", "untriggered"], log: log),
         ]
         if let before {
-            let program = before.appending("errand-contender").string
+            let program = before.appending("ErrandContender").string
             let command = ["/usr/bin/env", "ERRAND_BIN=\(before)", program]
             all.append(Contender(name: Self.before, command: command, log: log))
         }
         let peers = root.appending("Benchmarks/Peers").string
-        let python = root.appending(".build-benchmarks/venv/bin/python").string
+        let python = root.appending(".errand/bench-tools/venv/bin/python").string
         for file in ((try? FileManager.default.contentsOfDirectory(atPath: peers)) ?? []).sorted() {
             let path = FilePath(peers).appending(file)
             guard path.extension == "py", let stem = path.stem, stem.hasPrefix("peer_") else { continue }

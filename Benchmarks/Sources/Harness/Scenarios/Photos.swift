@@ -31,7 +31,7 @@ extension RunContext {
     @discardableResult
     func python(_ program: String, _ arguments: [String]) async throws -> String {
         let result = try await Subprocess.run(
-            .path(root.appending(".build-benchmarks/venv/bin/python")),
+            .path(root.appending(".errand/bench-tools/venv/bin/python")),
             arguments: Arguments([root.appending("Benchmarks/Images/\(program)").string] + arguments),
             output: .string(limit: 1 << 20), error: .string(limit: 1 << 20))
         guard result.terminationStatus.isSuccess else { throw BenchError("\(program): \(result.standardError)") }
