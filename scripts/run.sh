@@ -2,6 +2,7 @@
 # run.sh: builds the service, starts a private PostgreSQL below .errand/run, migrates it, starts `errand run`, runs the
 # demo of its jobs, and serves until Ctrl-C.
 #
+# The programs are those of the debug build, which `make test` uses too: it takes half the time of a release build.
 # Photos are stored below .errand/storage, or in STORAGE_URL. The database stays for the next run; `make clean` deletes
 # it.
 set -euo pipefail
@@ -16,11 +17,14 @@ step() {
     "$@"
     echo "    took $((EPOCHSECONDS - began)) s"
 }
-build() { ERRAND_BIN=$(scripts/release.sh); }
+build() {
+    scripts/build.sh debug --product errand-image > /dev/null
+    ERRAND_BIN=$(scripts/build.sh debug --product errand)
+}
 
 if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
     step "1 of 5: installing what is missing from Debian" scripts/need.sh build database demo
-    step "2 of 5: building the programs; the first time 10 to 20 minutes on two cores, then seconds" build
+    step "2 of 5: building the programs; the first time 5 to 10 minutes on two cores, then seconds" build
     echo "3 of 5: starting a private PostgreSQL below .errand/run; some seconds"
     export ERRAND_BIN ERRAND_RUN_BEGAN=$EPOCHSECONDS
     exec scripts/cluster.sh with .errand/run scripts/run.sh
@@ -34,6 +38,17 @@ export ERRAND_STORAGE=$PWD/.errand/storage
 # Without a key of Apple's, pushes are logged, so that the demo shows them as sent.
 [ -n "${APNS_KEY:-}${FCM_SERVICE_ACCOUNT:-}" ] || export ERRAND_PUSH=log
 PATH=$ERRAND_BIN:$PATH
+# A log-in for the page, which is read-only without one. The page is served on this machine alone.
+if [ -z "${ERRAND_WEB_PASSWORDS:-}${ERRAND_WEB_TOKENS:-}" ]; then
+    [ -s .errand/run/token ] || (umask 077 && od -An -N 12 -tx1 /dev/urandom | tr -d ' \n' > .errand/run/token)
+    ERRAND_WEB_TOKENS=demo=$(< .errand/run/token)
+    export ERRAND_WEB_TOKENS
+    log_in="Log in as demo, with ${ERRAND_WEB_TOKENS#*=} in place of a password."
+fi
+# At the default address, or at a free port where another program has that.
+if [ -z "${ERRAND_WEB_ADDRESS:-}" ] && (: < /dev/tcp/127.0.0.1/8080) 2> /dev/null; then
+    export ERRAND_WEB_ADDRESS=127.0.0.1:0
+fi
 log=.errand/run/errand.log
 
 step "4 of 5: creating or upgrading the schema; some seconds" errand migrate
@@ -59,6 +74,8 @@ Errand is running, and what it stored lies in ${STORAGE_URL:-$ERRAND_STORAGE}. E
 
     psql '$DATABASE_URL' -c "select * from errand.enqueue('noop')"
     DATABASE_URL='$DATABASE_URL' $ERRAND_BIN/errand status
+
+Its page is at http://$(grep -o 'listening .*address=[^ ]*' "$log" | sed 's/.*=//; 1q'). ${log_in:-}
 
 Its log is $log. Ctrl-C stops it, and PostgreSQL with it.
 END
