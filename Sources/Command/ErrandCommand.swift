@@ -7,7 +7,7 @@ import Postgres
 /// The program: each subcommand is a file in Commands/.
 @main
 struct ErrandCommand: AsyncParsableCommand {
-    static let version = EngineSchema.version
+    static let version = StandIn.isOn ? StandIn.version : EngineSchema.version
 
     static let configuration = CommandConfiguration(
         commandName: "errand",

@@ -7,7 +7,10 @@ extension Environment {
     /// The migrator of this version's schema: the engine and the apps of ERRAND_APPS.
     ///
     /// - Throws: ``ConfigurationError`` for unknown apps, and if an app lacks one that it needs.
-    func migrator() throws -> Migrator { EngineSchema.migrator(with: try settings.apps()) }
+    func migrator() throws -> Migrator {
+        let migrator = EngineSchema.migrator(with: try settings.apps())
+        return StandIn.isOn ? migrator.rewritten(for: StandIn.version) : migrator
+    }
 }
 
 extension Environment {

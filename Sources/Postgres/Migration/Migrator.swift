@@ -33,6 +33,15 @@ package struct Migrator: Sendable {
         self.lockTimeout = lockTimeout
     }
 
+    /// The same schema as a program of another version has it. Its functions and views have other hashes, so each of
+    /// the two migrators replaces those of the other.
+    package func rewritten(for version: String) -> Migrator {
+        Migrator(
+            version: version, migrations: migrations,
+            replaceable: replaceable.map { ($0.name, $0.sql + "\n-- of version \(version)\n") }, completion: completion,
+            lockTimeout: lockTimeout)
+    }
+
     /// A step that a run would take, or took.
     package enum Step: Sendable, Hashable {
         case migration(String)
