@@ -1,17 +1,34 @@
 #!/usr/bin/env bash
 # checks.sh [NAME...]: checks the rules of CONTRIBUTING.md that no test covers.
 #
-# Prints one line per check: `ok NAME`, or `FAILED NAME` and why. Runs all by default, the quick ones first. The exit
-# code is 1 if a check failed.
+# NAME is a check, `text` for all that only read files, or `built` for all that need the build; without one, all run.
+# Prints one line per check with its seconds: `ok NAME`, or `FAILED NAME` and why. The exit code is 1 if one failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
 
+text=(
+    layout imports folders layers environment ctypes tests jobs words columns objects length links snippets peers logs
+    monitoring released)
+built=(benchmarks comments twice interface deploy examples package docc variables checkout)
+names=()
+[ $# -gt 0 ] || set -- text built
+for name in "$@"; do
+    case $name in
+        text) names+=("${text[@]}") ;;
+        built) names+=("${built[@]}") ;;
+        *) names+=("$name") ;;
+    esac
+done
+
 scripts/need.sh build database demo checks deploy || exit
-names=("$@")
-[ ${#names[@]} -gt 0 ] || names=(
-    layout imports folders layers environment ctypes tests jobs words columns objects length links snippets peers logs monitoring
-    released comments twice interface docc deploy variables examples benchmarks checkout)
+for name in "${names[@]}"; do
+    [[ " ${built[*]} " == *" $name "* ]] || continue
+    # Once for all checks.
+    ERRAND_BIN=$(scripts/build.sh debug --build-tests) || exit
+    export ERRAND_BIN
+    break
+done
 
 run() {
     case $1 in
@@ -21,18 +38,18 @@ run() {
         logs) python3 scripts/checks/logs.py ;;
         peers) python3 -m unittest discover --start-directory Benchmarks/Peers ;;
         released) scripts/released.sh check ;;
-        docc | deploy | variables | examples | benchmarks | checkout) "scripts/checks/$1.sh" ;;
-        *) python3 scripts/checks/source.py "$1" ;;
+        *) if [ -x "scripts/checks/$1.sh" ]; then "scripts/checks/$1.sh"; else python3 scripts/checks/source.py "$1"; fi ;;
     esac
 }
 
 failed=0
 for name in "${names[@]}"; do
+    began=$SECONDS
     if output=$(run "$name" 2>&1 < /dev/null); then
-        echo "ok $name"
+        echo "ok $name, $((SECONDS - began)) s"
     else
         failed=1
-        echo "FAILED $name"
+        echo "FAILED $name after $((SECONDS - began)) s"
         printf '%s\n' "$output" | sed 's/^/    /'
     fi
 done

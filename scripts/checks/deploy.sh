@@ -4,8 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-swift build --product errand --quiet
-errand=$(swift build --show-bin-path)/errand
+errand=$ERRAND_BIN/errand
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0

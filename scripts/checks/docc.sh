@@ -3,9 +3,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-swift build --quiet
 swift package dump-symbol-graph --minimum-access-level public --skip-synthesized-members > /dev/null
-graphs=$(swift build --show-bin-path)/../symbolgraph
+graphs=$ERRAND_BIN/../symbolgraph
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir -p .build/docc

@@ -9,15 +9,14 @@ cd "$(dirname "$0")/../.."
 . scripts/environment.sh
 
 if [ -z "${ERRAND_CLUSTER_URL:-}" ]; then
-    swift build --product errand --quiet
-    exec scripts/cluster.sh with .errand/test "scripts/checks/schema.sh" "$@"
+    exec scripts/cluster.sh with --no-sync .errand/test "scripts/checks/schema.sh" "$@"
 fi
 
 database=check_$1
 admin=$(scripts/cluster.sh url .errand/test postgres)
 DATABASE_URL=$(scripts/cluster.sh url .errand/test "$database")
 export DATABASE_URL
-errand=$(swift build --show-bin-path)/errand
+errand=$ERRAND_BIN/errand
 psql() { command psql --no-psqlrc --quiet --tuples-only --no-align --set ON_ERROR_STOP=1 "$@"; }
 
 work=$(mktemp -d)
@@ -55,8 +54,9 @@ twice() {
     same second "a second errand migrate"
     # Applies every script again that `errand migrate` applies when its text changes. The order does not matter: each
     # script's dependencies exist already. A front of cells has a database of its own.
-    find sql/engine sql/apps -name '*.sql' -not -path '*/migrations/*' | sort > "$work/scripts"
-    while read -r script; do psql "$DATABASE_URL" -f "$script" > /dev/null; done < "$work/scripts"
+    local scripts
+    mapfile -t scripts < <(find sql/engine sql/apps -name '*.sql' -not -path '*/migrations/*' | sort)
+    psql "$DATABASE_URL" "${scripts[@]/#/--file=}" > /dev/null
     dump third
     same third "applying every script again"
 }

@@ -3,7 +3,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-for product in errand errand-image; do swift build --product "$product" --quiet; done
 for variable in PGHOST PGHOSTADDR PGPORT PGDATABASE PGUSER PGPASSWORD PGPASSFILE PGSERVICE PGSERVICEFILE PGSYSCONFDIR \
     PGREQUIREAUTH PGCHANNELBINDING PGOPTIONS PGAPPNAME PGSSLMODE PGREQUIRESSL PGSSLNEGOTIATION PGSSLCERT PGSSLKEY \
     PGSSLCOMPRESSION PGSSLCERTMODE PGSSLROOTCERT PGSSLCRL PGSSLCRLDIR PGSSLSNI PGSSLMINPROTOCOLVERSION \
@@ -13,9 +12,7 @@ for variable in PGHOST PGHOSTADDR PGPORT PGDATABASE PGUSER PGPASSWORD PGPASSFILE
 done
 make test FILTER='TestDatabaseTests|MigrateTests'
 
-# The steps of `make run`, without the release build.
-ERRAND_BIN=$(swift build --show-bin-path)
-export ERRAND_BIN
+# The steps of `make run`, without the build.
 # A store belongs to one database, so this database has one of its own, beside it. Both are new.
 scripts/cluster.sh drop .errand/check
 export STORAGE_URL=file://$PWD/.errand/check/storage
