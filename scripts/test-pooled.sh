@@ -1,6 +1,5 @@
 #!/usr/bin/env bash
-# test-pooled.sh [ARGUMENT...]: runs the tests of engine and program behind PgBouncer in transaction mode, and of the jobs
-# those that write most: photos, moments, notifications and purges.
+# test-pooled.sh [ARGUMENT...]: runs tests behind PgBouncer in transaction mode, by default those of Tests/pooled.txt.
 #
 # The arguments are those of `swift test`. No test is skipped. A test that depends on settings of a session connects
 # without the pooler, and its comment says why.
@@ -8,10 +7,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . scripts/environment.sh
 
-scripts/need.sh build database test
-tests='^(ErrandTests|ErrandTestKitTests|CommandTests|EndToEndTests)\.|^JobsTests\.(Upload|Moment|Notification|EventPurge)'
-[ $# -gt 0 ] || set -- --filter "$tests"
-if [ -n "${ERRAND_TEST_DATABASE_URL:-}" ]; then
-    exec scripts/pooler.sh scripts/test.sh "$@"
-fi
-exec scripts/cluster.sh with .errand/test scripts/pooler.sh scripts/test.sh "$@"
+[ $# -gt 0 ] || set -- --filter "\.($(sed -n 's/ .*//p' Tests/pooled.txt | paste -sd '|'))/"
+scripts/need.sh database test
+[ -z "${ERRAND_TEST_DATABASE_URL:-}" ] || exec scripts/pooler.sh scripts/test.sh "$@"
+exec scripts/cluster.sh with --no-sync .errand/test scripts/pooler.sh scripts/test.sh "$@"
