@@ -1,7 +1,7 @@
 # Each target installs what it lacks through apt, and says so; where nothing is missing, it says nothing.
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test test-pooled test-previous test-web test-alerts test-traces \
+.PHONY: help build run ci test test-pooled test-previous test-web test-alerts test-traces \
 	bench questions swarm cells faults failover checks dist dist-test release format clean
 
 help:    ## this list
@@ -13,10 +13,13 @@ build:   ## builds the release programs errand and errand-image
 run:     ## starts PostgreSQL and Errand, shows the jobs of all apps at work, serves until Ctrl-C
 	@scripts/run.sh
 
+ci:      ## what has to hold before a change lands, cheapest first: all of the checks and tests below it
+	@scripts/ci.sh
+
 test:    ## runs the tests; FILTER=Claim runs those whose name holds it
 	@scripts/test.sh $(if $(FILTER),--filter '$(FILTER)')
 
-test-pooled: ## runs the tests of the engine again, behind PgBouncer in transaction mode
+test-pooled: ## runs the tests that depend on sessions again, behind PgBouncer in transaction mode
 	@scripts/test-pooled.sh $(if $(FILTER),--filter '$(FILTER)')
 
 test-previous: ## runs the last released program beside this one, on one database, under load
@@ -38,7 +41,7 @@ test-alerts: ## causes the fault of each alert, and waits until a real Prometheu
 	@scripts/alerts.sh $(ALERT)
 
 faults:  ## kills, stops and starves the program, and counts what was lost, for more than an hour; FILTER as with test
-	@export ERRAND_TEST_PROGRAM=$$(scripts/release.sh --quiet)/errand && \
+	@export ERRAND_TEST_PROGRAM=$$(scripts/release.sh)/errand && \
 		ERRAND_FAULTS=full scripts/test.sh --filter 'EndToEndTests.*$(FILTER)'
 
 swarm:   ## measures 200 idle worker processes on one database, directly and behind PgBouncer; WORKERS=50
