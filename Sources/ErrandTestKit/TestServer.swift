@@ -90,14 +90,18 @@ extension TestServer {
     }
 
     private func findOrMake(_ schema: [String]) async throws -> String {
+        // Before the lock, which it takes too.
+        let plain = schema.isEmpty ? nil : try await template(of: [])
         let connection = try await maintenance.makeConnection()
         do {
-            // One at a time over all test processes. The lock ends with the connection.
+            // One at a time over all test processes. The lock ends with the connection. On a busy machine the wait for
+            // the others takes longer than a statement may.
+            try await connection.execute("set statement_timeout = 0")
             try await connection.execute("select pg_advisory_lock(hashtext('errand.test'))")
             let name = try await name(of: schema, on: connection)
             let found = try await connection.query(
                 Statement("select exists (select from pg_database where datname = $1)", [name]))
-            if try !found.scalar(Bool.self) { try await make(name, schema, on: connection) }
+            if try !found.scalar(Bool.self) { try await make(name, schema, from: plain, on: connection) }
             try await sweep(besides: name, on: connection)
             await connection.close()
             return name
@@ -114,13 +118,20 @@ extension TestServer {
         return "errand_template_\(try rows.scalar(String.self).prefix(16))"
     }
 
-    private func make(_ name: String, _ schema: [String], on connection: Connection) async throws {
+    /// - Parameter plain: the template with Errand's schema alone, to which the scripts are added; nil to create that.
+    private func make(
+        _ name: String, _ schema: [String], from plain: String?, on connection: Connection
+    ) async throws {
         let draft = name + "_draft"
         try await connection.execute(Statement("drop database if exists \(draft) with (force)"))
-        try await connection.execute(Statement("create database \(draft)"))
+        if let plain {
+            try await copy(plain, to: draft)
+        } else {
+            try await connection.execute(Statement("create database \(draft)"))
+        }
         let inside = try await Connection.connect(configuration.with(database: draft), logger: logger)
         do {
-            try await Migrator.errand.run(on: inside)
+            if plain == nil { try await Migrator.errand.run(on: inside) }
             for script in schema { try await inside.script(script) }
         } catch {
             await inside.close()

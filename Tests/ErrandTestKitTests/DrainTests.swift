@@ -105,7 +105,7 @@ import Testing
             try await test.queue.enqueue(Letter(to: "quick"))
             try await test.queue.enqueue(Letter(to: "slow"))
             let error = await #expect(throws: NotDrained.self) {
-                try await test.drain(limit: .seconds(5))
+                try await test.drain(limit: .seconds(2))
             }
             #expect(error?.done.outcomes.contains(.succeeded) == true)
             #expect(error?.done.left.count == 1)
