@@ -79,24 +79,25 @@ import Testing
         }
     }
 
-    @Test(
-        "addresses that climb, break lines or are no numbers find nothing",
-        arguments: [
-            "/assets/../Templates/head.mustache", "/assets/..%2f..%2fetc%2fpasswd", "/assets/%2e%2e",
-            "/assets/head.mustache",
-            "/jobs/%0d%0aSet-Cookie:a=b", "/jobs/99999999999999999999", "/jobs/1%27%20or%201=1", "/jobs/%00",
-            "/nowhere",
-            "/jobs?before=%27", "/jobs?created_after=%27;drop%20table", "/log-in?next=%0d%0aSet-Cookie:%20a=b",
-        ])
-    func addresses(path: String) async throws {
+    @Test("addresses that climb, break lines or are no numbers find nothing")
+    func addresses() async throws {
         try await withPage(AccessRules()) { page in
-            let reply = try await page.send("GET", path)
-            #expect([200, 303, 404, 422].contains(reply.status), "\(reply.status)")
-            #expect(reply.headers["set-cookie"] == nil)
-            #expect(!reply.text.contains("{{") && !reply.text.contains("root:"))
-            // An empty page would be the browser's own.
-            #expect(reply.status == 303 || reply.text.contains("</html>") || path.hasPrefix("/assets"))
-            if reply.status == 303 { #expect(reply.headers["location"] == "/") }
+            for path in [
+                "/assets/../Templates/head.mustache", "/assets/..%2f..%2fetc%2fpasswd", "/assets/%2e%2e",
+                "/assets/head.mustache",
+                "/jobs/%0d%0aSet-Cookie:a=b", "/jobs/99999999999999999999", "/jobs/1%27%20or%201=1", "/jobs/%00",
+                "/nowhere",
+                "/jobs?before=%27", "/jobs?created_after=%27;drop%20table", "/log-in?next=%0d%0aSet-Cookie:%20a=b",
+            ] {
+                let reply = try await page.send("GET", path)
+                #expect([200, 303, 404, 422].contains(reply.status), "\(path): \(reply.status)")
+                #expect(reply.headers["set-cookie"] == nil, "\(path)")
+                #expect(!reply.text.contains("{{") && !reply.text.contains("root:"), "\(path)")
+                // An empty page would be the browser's own.
+                let isPage = reply.status == 303 || reply.text.contains("</html>") || path.hasPrefix("/assets")
+                #expect(isPage, "\(path)")
+                if reply.status == 303 { #expect(reply.headers["location"] == "/", "\(path)") }
+            }
         }
     }
 

@@ -55,32 +55,35 @@ import Testing
         }
     }
 
-    @Test(
-        "what could not be stored or run is refused, with what was expected and what came",
-        arguments: [
-            (
-                "errand.enqueue('Image')", "ER422",
-                "enqueue: kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got 'Image'"
-            ),
-            (
-                "errand.enqueue('noop', priority => 5)", "ER422",
-                "enqueue: priority: expected 1 (first) to 4 (last), got 5"
-            ),
-            ("errand.enqueue('noop', max_attempts => 0)", "ER422", "enqueue: max_attempts: expected 1 to 1000, got 0"),
-            ("errand.enqueue('noop', null)", "ER422", "enqueue: payload: expected JSON, got null"),
-            ("errand.enqueue_many('{}')", "ER422", "enqueue_many: jobs: expected a JSON array, got object"),
-            (
-                #"errand.enqueue_many('[{"kind": "noop"}, 7]')"#, "ER422",
-                "enqueue_many: jobs[2]: expected an object, got number"
-            ),
-        ])
-    func refusals(call: String, state: String, message: String) async throws {
+    @Test("what could not be stored or run is refused, with what was expected and what came")
+    func refusals() async throws {
         try await withTestDatabase { database, _ in
-            let error = await #expect(throws: PostgresError.self) {
-                try await database.execute(Statement("select \(call)"))
+            for (call, state, message) in [
+                (
+                    "errand.enqueue('Image')", "ER422",
+                    "enqueue: kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got 'Image'"
+                ),
+                (
+                    "errand.enqueue('noop', priority => 5)", "ER422",
+                    "enqueue: priority: expected 1 (first) to 4 (last), got 5"
+                ),
+                (
+                    "errand.enqueue('noop', max_attempts => 0)", "ER422",
+                    "enqueue: max_attempts: expected 1 to 1000, got 0"
+                ),
+                ("errand.enqueue('noop', null)", "ER422", "enqueue: payload: expected JSON, got null"),
+                ("errand.enqueue_many('{}')", "ER422", "enqueue_many: jobs: expected a JSON array, got object"),
+                (
+                    #"errand.enqueue_many('[{"kind": "noop"}, 7]')"#, "ER422",
+                    "enqueue_many: jobs[2]: expected an object, got number"
+                ),
+            ] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.execute(Statement("select \(call)"))
+                }
+                #expect(error?.sqlState == state, "\(call)")
+                #expect(error?.detail == message)
             }
-            #expect(error?.sqlState == state)
-            #expect(error?.detail == message)
             let stored = try await database.count("from errand.job")
             #expect(stored == 0)
         }
@@ -115,48 +118,8 @@ import Testing
         }
     }
 
-    @Test(
-        "what is out of bounds is refused in one of many as in one alone, and what is just within them is not",
-        arguments: [
-            (#"{"priority": 4}"#, #"{"priority": 5}"#, "priority: expected 1 (first) to 4 (last), got 5"),
-            (#"{"priority": 1}"#, #"{"priority": 0}"#, "priority: expected 1 (first) to 4 (last), got 0"),
-            (#"{"max_attempts": 1000}"#, #"{"max_attempts": 1001}"#, "max_attempts: expected 1 to 1000, got 1001"),
-            (#"{"max_attempts": 1}"#, #"{"max_attempts": 0}"#, "max_attempts: expected 1 to 1000, got 0"),
-            (#"{"unique_key": "1"}"#, #"{"unique_key": ""}"#, "unique_key: expected 1 to 500 characters, got 0"),
-            (
-                #"{"unique_key": "\#(String(repeating: "é", count: 500))"}"#,
-                #"{"unique_key": "\#(String(repeating: "é", count: 501))"}"#,
-                "unique_key: expected 1 to 500 characters, got 501"
-            ),
-            (
-                #"{"queue": "\#(String(repeating: "q", count: 100))"}"#,
-                #"{"queue": "\#(String(repeating: "q", count: 101))"}"#,
-                "queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got '\(String(repeating: "q", count: 101))'"
-            ),
-            (
-                #"{"kind": "\#(String(repeating: "k", count: 100))"}"#,
-                #"{"kind": "\#(String(repeating: "k", count: 101))"}"#,
-                "kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got '\(String(repeating: "k", count: 101))'"
-            ),
-            (#"{"kind": "a"}"#, #"{"kind": ""}"#, "kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got ''"),
-            (
-                #"{"kind": "a-_.9"}"#, #"{"kind": "a\n"}"#,
-                // An error is one line.
-                "kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got 'a; '"
-            ),
-            (#"{"queue": null}"#, #"{"kind": null}"#, "kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got null"),
-            (#"{"queue": "a"}"#, #"{"queue": "A"}"#, "queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got 'A'"),
-            (
-                #"{"limit_key": "\#(String(repeating: "l", count: 500))"}"#, #"{"limit_key": ""}"#,
-                "limit_key: expected 1 to 500 characters without an asterisk at the end, got ''"
-            ),
-            (
-                #"{"payload": "\#(String(repeating: "p", count: 262_142))"}"#,
-                #"{"payload": "\#(String(repeating: "p", count: 262_143))"}"#,
-                "payload: expected at most 262144 bytes as text, got 262145"
-            ),
-        ])
-    func bounds(good: String, bad: String, message: String) async throws {
+    @Test("what is out of bounds is refused in one of many as in one alone, and what is just within them is not")
+    func bounds() async throws {
         try await withTestDatabase { database, _ in
             func enqueue(_ element: String) async throws {
                 try await database.execute(
@@ -166,12 +129,56 @@ import Testing
                             jsonb_build_array('{"kind": "noop"}'::jsonb, '{"kind": "noop"}'::jsonb || $1::jsonb))
                         """, [element]))
             }
-            try await enqueue(good)
-            let error = await #expect(throws: PostgresError.self) { try await enqueue(bad) }
-            #expect(error?.detail == "enqueue_many: jobs[2]: \(message)")
-            #expect(try await database.count("from errand.job") == 2)
+            for (good, bad, message) in Self.bounds {
+                try await enqueue(good)
+                let error = await #expect(throws: PostgresError.self) { try await enqueue(bad) }
+                #expect(error?.detail == "enqueue_many: jobs[2]: \(message)")
+                #expect(try await database.count("from errand.job") == 2, "\(message)")
+                try await database.execute("delete from errand.job")
+            }
         }
     }
+
+    /// An element of `enqueue_many` just within a bound, one beyond it, and its error.
+    private static let bounds = [
+        (#"{"priority": 4}"#, #"{"priority": 5}"#, "priority: expected 1 (first) to 4 (last), got 5"),
+        (#"{"priority": 1}"#, #"{"priority": 0}"#, "priority: expected 1 (first) to 4 (last), got 0"),
+        (#"{"max_attempts": 1000}"#, #"{"max_attempts": 1001}"#, "max_attempts: expected 1 to 1000, got 1001"),
+        (#"{"max_attempts": 1}"#, #"{"max_attempts": 0}"#, "max_attempts: expected 1 to 1000, got 0"),
+        (#"{"unique_key": "1"}"#, #"{"unique_key": ""}"#, "unique_key: expected 1 to 500 characters, got 0"),
+        (
+            #"{"unique_key": "\#(String(repeating: "é", count: 500))"}"#,
+            #"{"unique_key": "\#(String(repeating: "é", count: 501))"}"#,
+            "unique_key: expected 1 to 500 characters, got 501"
+        ),
+        (
+            #"{"queue": "\#(String(repeating: "q", count: 100))"}"#,
+            #"{"queue": "\#(String(repeating: "q", count: 101))"}"#,
+            "queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got '\(String(repeating: "q", count: 101))'"
+        ),
+        (
+            #"{"kind": "\#(String(repeating: "k", count: 100))"}"#,
+            #"{"kind": "\#(String(repeating: "k", count: 101))"}"#,
+            "kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got '\(String(repeating: "k", count: 101))'"
+        ),
+        (#"{"kind": "a"}"#, #"{"kind": ""}"#, "kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got ''"),
+        (
+            #"{"kind": "a-_.9"}"#, #"{"kind": "a\n"}"#,
+            // An error is one line.
+            "kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got 'a; '"
+        ),
+        (#"{"queue": null}"#, #"{"kind": null}"#, "kind: expected a-z, then up to 99 of a-z 0-9 _ . -, got null"),
+        (#"{"queue": "a"}"#, #"{"queue": "A"}"#, "queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got 'A'"),
+        (
+            #"{"limit_key": "\#(String(repeating: "l", count: 500))"}"#, #"{"limit_key": ""}"#,
+            "limit_key: expected 1 to 500 characters without an asterisk at the end, got ''"
+        ),
+        (
+            #"{"payload": "\#(String(repeating: "p", count: 262_142))"}"#,
+            #"{"payload": "\#(String(repeating: "p", count: 262_143))"}"#,
+            "payload: expected at most 262144 bytes as text, got 262145"
+        ),
+    ]
 
     @Test("each row of the result names the job of its element, with keys in any order and with defaults of kinds")
     func order() async throws {

@@ -47,8 +47,8 @@ import Testing
         }
     }
 
-    @Test("eight concurrent migrations of an empty database succeed, and apply each script once", arguments: 1...5)
-    func atOnce(round: Int) async throws {
+    @Test("eight concurrent migrations of an empty database succeed, and apply each script once")
+    func atOnce() async throws {
         try await withEmptyDatabase { database, configuration in
             let applied = try await withThrowingTaskGroup(of: [String].self) { group in
                 for _ in 0..<8 {
