@@ -5,7 +5,7 @@ import Testing
 @testable import Errand
 
 @Suite("Attacks through SQL") struct AttackTests {
-    @Test("no argument is ever executed: 200 strings in each argument of the calls of people")
+    @Test("no argument is ever executed: many strings in each argument of the calls of people")
     func injection() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("create table public.canary (n int)")
@@ -123,7 +123,8 @@ import Testing
         "select activity.end_now(id, $1, why => $1) from activity.activity_status order by id limit 1",
     ]
 
-    /// 200 combinations of an escape from a literal, a name, a comment or a dollar quote, and a command after it.
+    /// An escape from a literal, a name, a comment or a dollar quote, and a command after it: each of both once, and
+    /// all 200 combinations in the full mode.
     private static let strings: [String] = {
         let ways = [
             "'", "\"", "';", "')", "'); ", "\\'", "$$", "$$;", "}'", "'::text", "';--", "0;", "*/", "%", "{",
@@ -135,7 +136,8 @@ import Testing
             "alter role current_user superuser", "select pg_sleep(30)", "create table public.mallory ()",
             "copy public.canary to program 'touch /tmp/mallory'", "or 1=1", "union select rolname from pg_roles",
         ]
-        return ways.flatMap { way in deeds.map { "x\(way) \($0);--" } }
+        if Hardness.isFull { return ways.flatMap { way in deeds.map { "x\(way) \($0);--" } } }
+        return ways.enumerated().map { "x\($1) \(deeds[$0 % deeds.count]);--" }
     }()
 
     @Test("objects that shadow names are never called with the owner's rights")
@@ -244,7 +246,7 @@ import Testing
         }
     }
 
-    @Test("2,000 garbage rows written past all constraints break no view and no normal job")
+    @Test("500 garbage rows written past all constraints break no view and no normal job")
     func garbage() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
@@ -276,7 +278,7 @@ import Testing
                     (array[null, 'infinity', '-infinity']::timestamptz[])[1 + n % 3],
                     (array[null, '', '%'])[1 + n % 3], (array[null, 'none'])[1 + n % 2], (array[null, '{}', '{""}']::text[][])[1 + n % 3][1:1],
                     (array[null, 'limit:', 'dependency:', 'x'])[1 + n % 4]
-                from generate_series(1, 2000) as n
+                from generate_series(1, 500) as n
                 on conflict do nothing
                 """)
             for view in [
@@ -294,7 +296,7 @@ import Testing
                 select explain.*
                 from errand.job
                 cross join errand.explain(id)
-                where unique_key like 'key %' and substr(unique_key, 5)::int <= 504
+                where unique_key like 'key %' and substr(unique_key, 5)::int <= 168
                 """
             #expect(try await database.refusal(of: explained) == nil)
             try await database.execute("select errand.enqueue('normal', queue => 'normal')")

@@ -48,6 +48,8 @@ import Testing
         "select errand.leave_v1((select id from errand.worker order by random() limit 1), true)",
     ]
 
+    private static let rounds = Hardness.isFull ? 40 : 2
+
     @Test("no two functions deadlock: concurrent people, applications and workers on the same jobs")
     func none() async throws {
         try await withTestDatabase(connections: 14) { database, _ in
@@ -59,20 +61,23 @@ import Testing
             }
             let states = Shared<[String: Int]>([:])
             let ended = Shared(0)
-            let start = ContinuousClock.now
+            let isEnded = Shared(false)
+            let rounds = Self.rounds
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for seed in 0..<7 {
                     group.addTask {
                         var random = SeededGenerator(seed: UInt64(seed))
-                        while .now - start < .seconds(12) {
-                            let call = Self.calls.randomElement(using: &random)!
-                            await note(states) { try await run(call, on: database) }
+                        for _ in 0..<rounds {
+                            // Each call once a round, in another order in each session.
+                            for call in Self.calls.shuffled(using: &random) {
+                                await note(states) { try await run(call, on: database) }
+                            }
                         }
                     }
                 }
                 for _ in 0..<4 {
                     group.addTask {
-                        while .now - start < .seconds(12) {
+                        while !isEnded.with({ $0 }) {
                             await note(states) {
                                 let count = try await work(on: database)
                                 ended.with { $0 += count }
@@ -80,6 +85,8 @@ import Testing
                         }
                     }
                 }
+                for _ in 0..<7 { try await group.next() }
+                isEnded.with { $0 = true }
                 try await group.waitForAll()
             }
             let seen = states.with { $0 }

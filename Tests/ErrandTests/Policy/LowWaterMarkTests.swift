@@ -4,7 +4,8 @@ import Testing
 
 @Suite("Low-water mark") struct LowWaterMarkTests {
     @Test(
-        "no job is ever left below the mark, in any order of commits, and if a worker is replaced", arguments: 0..<100
+        "no job is ever left below the mark, in any order of commits, and if a worker is replaced",
+        arguments: 0..<(Hardness.isFull ? 100 : 8) as Range<UInt64>
     )
     func isExact(seed: UInt64) {
         let mark = LowWaterMark(stride: seed.isMultiple(of: 2) ? LowWaterMark.stride : 30)
@@ -15,58 +16,52 @@ import Testing
 
     @Test("the model can tell: a mark that jumps to the newest seen job loses jobs")
     func modelFindsNaiveMark() {
-        let results = (0..<20).map { MarkModel.run(seed: $0, mark: NaiveMark()) }
-        #expect(results.reduce(0) { $0 + $1.broken } > 0)
-        #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
+        let results = (0..<20).lazy.map { MarkModel.run(seed: $0, mark: NaiveMark()) }
+        #expect(results.contains { $0.broken > 0 })
+        #expect(results.contains { $0.leftBehind > 0 })
     }
 
     @Test("the model can tell: a mark that trusts a full batch beyond its last position loses jobs")
     func modelFindsTrustingMark() {
-        let results = (0..<20).map { MarkModel.run(seed: $0, mark: TrustingMark()) }
-        #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
+        #expect((0..<20).contains { MarkModel.run(seed: $0, mark: TrustingMark()).leftBehind > 0 })
     }
 
     @Test("the model can tell: a mark that trusts the snapshot's xmax loses jobs of the newest transactions")
     func modelFindsSnapshotMark() {
-        let results = (0..<20).map { MarkModel.run(seed: $0, mark: SnapshotMark()) }
-        #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
+        #expect((0..<20).contains { MarkModel.run(seed: $0, mark: SnapshotMark()).leftBehind > 0 })
     }
 
     @Test("the model can tell: scans that count the positions of a writer that is set aside as read leave jobs behind")
     func modelFindsRashMark() {
-        let results = (0..<100).map { MarkModel.run(seed: $0, mark: RashMark()) }
-        #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
+        #expect((0..<100).contains { MarkModel.run(seed: $0, mark: RashMark()).leftBehind > 0 })
     }
 
     @Test("the model can tell: a job that keeps its position when it moves is left behind")
     func modelFindsMovedPositions() {
-        let results = (0..<20).map { MarkModel.run(seed: $0, mark: LowWaterMark(), movesKeepPositions: true) }
-        #expect(results.reduce(0) { $0 + $1.broken } > 0)
-        #expect(results.reduce(0) { $0 + $1.leftBehind } > 0)
+        let results = (0..<20).lazy.map { MarkModel.run(seed: $0, mark: LowWaterMark(), movesKeepPositions: true) }
+        #expect(results.contains { $0.broken > 0 })
+        #expect(results.contains { $0.leftBehind > 0 })
     }
 
     @Test("the model can tell: with a snapshot from after an empty scan, jobs wait below the mark")
     func modelFindsLateSnapshot() {
-        let results = (0..<100).map { MarkModel.run(seed: $0, mark: LowWaterMark(), shown: .fromAfterTheScan) }
-        #expect(results.reduce(0) { $0 + $1.broken } > 0)
+        #expect(
+            (0..<100).contains { MarkModel.run(seed: $0, mark: LowWaterMark(), shown: .fromAfterTheScan).broken > 0 })
     }
 
     @Test("the model can tell: a job that is handed back with its position is hidden at its old position")
     func modelFindsHandedBackInOrder() {
-        let results = (0..<20).map { MarkModel.run(seed: $0, mark: LowWaterMark(), handBack: .inOrder) }
-        #expect(results.reduce(0) { $0 + $1.broken } > 0)
+        #expect((0..<20).contains { MarkModel.run(seed: $0, mark: LowWaterMark(), handBack: .inOrder).broken > 0 })
     }
 
     @Test("the model can tell: a claim that concludes something from a position that was handed back loses jobs")
     func modelFindsConclusiveHandBack() {
-        let results = (0..<100).map { MarkModel.run(seed: $0, mark: LowWaterMark(), handBack: .conclusive) }
-        #expect(results.reduce(0) { $0 + $1.broken } > 0)
+        #expect((0..<100).contains { MarkModel.run(seed: $0, mark: LowWaterMark(), handBack: .conclusive).broken > 0 })
     }
 
     @Test("the model can tell: a scan ahead that is assumed to have read to the end loses jobs")
     func modelFindsAssumedScan() {
-        let results = (0..<20).map { MarkModel.run(seed: $0, mark: LowWaterMark(), trustsScans: true) }
-        #expect(results.reduce(0) { $0 + $1.broken } > 0)
+        #expect((0..<20).contains { MarkModel.run(seed: $0, mark: LowWaterMark(), trustsScans: true).broken > 0 })
     }
 
     @Test("a scan ahead moves each mark to the last position read, or before a job that it found")

@@ -1,4 +1,5 @@
 import ErrandTestKit
+import Foundation
 import Logging
 import Postgres
 
@@ -30,6 +31,11 @@ func withWorker<T: Sendable>(
     }
 }
 
+/// How long the random tests are: `ERRAND_FAULTS=full scripts/test.sh --filter Deadlock` runs many seeds.
+enum Hardness {
+    static let isFull = ProcessInfo.processInfo.environment["ERRAND_FAULTS"] == "full"
+}
+
 extension WorkerConfiguration {
     /// For tests that call the parts of housekeeping by hand.
     static var withoutHousekeeping: WorkerConfiguration {
@@ -53,7 +59,7 @@ extension Database {
         while ContinuousClock.now - start < limit {
             try await step()
             if try await query(Statement("select \(sql)")).scalar(Bool.self) { return true }
-            try await Task.sleep(for: .milliseconds(5))
+            try await Task.sleep(for: .milliseconds(20))
         }
         return false
     }
