@@ -19,8 +19,9 @@ import Testing
             let log = CapturedLog()
             let worker = Worker(database: database, logger: Logger(label: "worker") { _ in log }) {}
             let running = Task { try await worker.run() }
-            // Ten heartbeats a second would have failed twenty times.
-            try await Task.sleep(for: .seconds(2))
+            try await log.has("heartbeat failed")
+            // Ten heartbeats a second fail six times more.
+            try await Task.sleep(for: .milliseconds(600))
             #expect(try await database.count("from errand.job where state = 'available'") == 1)
             #expect(try await database.count("from errand.worker") == 0)
             let lines = log.lines.all("heartbeat failed")
@@ -39,9 +40,12 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.schedule_put('often', 'every 1 s', 'noop')")
             try await makeCopy(database)
-            let quiet = Logger(label: "scheduler") { _ in SwiftLogNoOpLogHandler() }
-            let running = Task { try await Scheduler(database: database, logger: quiet).run() }
-            try await Task.sleep(for: .seconds(3))
+            let log = CapturedLog()
+            let logger = Logger(label: "scheduler") { _ in log }
+            let running = Task { try await Scheduler(database: database, logger: logger).run() }
+            // The schedule ticks each second.
+            try await Task.sleep(for: .seconds(1))
+            try await log.has("scheduling is interrupted")
             #expect(try await database.count("from errand.tick") == 0)
             #expect(try await database.count("from errand.job") == 0)
             let tick = "select errand.record_ticks_v1('{often}', '{1}', array[now()], '{enqueued}', '{null}', '{null}')"
@@ -91,5 +95,14 @@ import Testing
             #expect(try await database.text(home) == "true")
             #expect(try await database.text("select coalesce(errand.copy_of(), 'none')") == "none")
         }
+    }
+}
+
+extension CapturedLog {
+    /// Waits until it has a line with this message.
+    fileprivate func has(_ message: String) async throws {
+        let start = ContinuousClock.now
+        while lines.all(message).isEmpty, .now - start < .seconds(60) { try await Task.sleep(for: .milliseconds(20)) }
+        #expect(!lines.all(message).isEmpty)
     }
 }

@@ -33,12 +33,15 @@ import Testing
         }
     }
 
-    @Test("scheduled jobs become available within 1 s of their time beside 500 limits that jobs wait for")
+    @Test("scheduled jobs become available soon after their time beside 500 limits that jobs wait for")
     func besideLimits() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('k/*', 1)")
             try await database.execute(
-                "select errand.enqueue('noop', limit_key => 'k/' || n % 500) from generate_series(0, 999) as n")
+                """
+                select errand.enqueue_many(jsonb_agg(jsonb_build_object('kind', 'noop', 'limit_key', 'k/' || n % 500)))
+                from generate_series(0, 999) as n
+                """)
             let worker = try await ManualWorker(database)
             // The claims park the other jobs.
             #expect(
@@ -46,7 +49,7 @@ import Testing
                     "count(*) filter (where state = 'running') = 500 and count(*) filter (where state = 'parked') = 500 from errand.job",
                     after: { _ = try await worker.claim(1000) }))
             try await database.execute(
-                "select errand.enqueue('noop', run_at => now() + n * interval '250 ms') from generate_series(1, 16) as n"
+                "select errand.enqueue('noop', run_at => now() + n * interval '250 ms') from generate_series(1, 8) as n"
             )
             let service = Housekeeping(database: database, logger: logger)
             let running = Task { try await service.run() }
@@ -55,11 +58,11 @@ import Testing
                 "select (extract(epoch from clock_timestamp() - min(run_at)) * 1000)::bigint from errand.job where state = 'scheduled'"
             ).scalar(Int64?.self) {
                 latest = max(latest, .milliseconds(late))
-                try await Task.sleep(for: .milliseconds(10))
+                try await Task.sleep(for: .milliseconds(20))
             }
             running.cancel()
             try await running.value
-            #expect(latest <= .seconds(1))
+            #expect(latest <= .seconds(Hardness.isFull ? 1 : 10))
         }
     }
 
@@ -117,32 +120,31 @@ import Testing
         }
     }
 
-    @Test(
-        "housekeeping that had nothing to do releases a job that is parked later",
-        arguments: [
-            "errand.set_limit('k', 0), errand.enqueue('noop', limit_key => 'k'), errand.set_limit('k', 1)",
-            "errand.enqueue('noop')",
-        ])
-    func releasesLater(job: String) async throws {
+    @Test("housekeeping that had nothing to do releases jobs that are parked later")
+    func releasesLater() async throws {
         try await withTestDatabase { database, _ in
             let service = Housekeeping(database: database, logger: logger)
             let running = Task { try await service.run() }
-            // By then it has found nothing, and only looks for what comes.
-            #expect(
-                try await database.becomes("exists (select from errand.maintenance_task where name = 'statistics')"))
-            try await Task.sleep(for: .milliseconds(200))
+            // It promotes the job with the second run of promotion at the earliest. The other tasks, which begin with
+            // the first one, have found nothing by then, and only look for what comes.
+            #expect(try await database.becomes("exists (select from errand.maintenance_task where name = 'rescue')"))
+            try await database.execute("select errand.enqueue('noop', run_at => now() + interval '1 s')")
+            #expect(try await database.becomes("exists (select from errand.job where state = 'available')"))
+            try await database.execute("delete from errand.job")
             try await database.transaction { transaction in
-                try await transaction.execute(Statement("select \(job)"))
-                guard !job.contains("limit") else { return }
+                try await transaction.execute("select errand.enqueue('noop')")
                 try await transaction.execute(
                     """
                     update errand.job set state = 'parked', queue_position = null, parked_for = 'crash', crashes = 2,
                         attempt = 1, run_at = now() - interval '2 minutes'
                     """)
+                try await transaction.execute(
+                    "select errand.set_limit('k', 0), errand.enqueue('noop', limit_key => 'k'), errand.set_limit('k', 1)"
+                )
             }
-            // Long before the task itself would look again.
-            let isReleased = "exists (select from errand.job where state = 'available')"
-            #expect(try await database.becomes(isReleased, within: .seconds(15)))
+            // Long before the tasks themselves would look again.
+            let areReleased = "count(*) = 2 from errand.job where state = 'available'"
+            #expect(try await database.becomes(areReleased, within: .seconds(15)))
             running.cancel()
             try await running.value
         }

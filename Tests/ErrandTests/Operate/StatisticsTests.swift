@@ -134,11 +134,11 @@ import Testing
                 return .now - start
             }
             try await database.execute("select errand.refresh_statistics_v1('0 s')")
-            // 1 s and 0.1 s on a quiet machine of two cores; joined by nested loops they took 9 s and 10 s.
+            // 1 s and 0.1 s on a quiet machine of two cores; joined by nested loops they took 9 s and 10 s there.
             let counted = try await time("select errand.refresh_statistics_v1('0 s')")
-            #expect(counted < .seconds(5))
+            #expect(counted < .seconds(8))
             let asked = try await time("select count(*) from errand.metrics()")
-            #expect(asked < .seconds(2))
+            #expect(asked < .seconds(8))
             let value = "select value from errand.metrics() where name = 'errand_overdue'"
             #expect(try await database.text(value) == "5050")
         }

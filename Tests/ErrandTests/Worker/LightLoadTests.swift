@@ -6,31 +6,6 @@ import Testing
 @testable import Errand
 
 @Suite("A worker with little to do") struct LightLoadTests {
-    private let queues = ["a": 2, "b": 2, "c": 2, "d": 2, "e": 2]
-
-    @Test("five queues share connections for their claims")
-    func connections() async throws {
-        try await withWorker(configure: { $0.queues = queues }) { database, _ in
-            #expect(try await database.becomes("exists (select from errand.worker)"))
-            func work() async throws {
-                for queue in queues.keys.sorted() {
-                    try await Task.sleep(for: .milliseconds(150))
-                    try await database.execute(Statement("select errand.enqueue('noop', queue => $1)", [queue]))
-                    #expect(try await database.drains())
-                }
-            }
-            try await work()
-            // Two on a quiet machine. Where claims take their time there are more: without sharing, one for each queue
-            // and more.
-            let areFew = try await database.becomes(
-                """
-                count(*) between 1 and 4 from pg_stat_activity
-                where datname = current_database() and query like '%errand.claim%' and pid <> pg_backend_pid()
-                """, within: .seconds(120), after: work)
-            #expect(areFew)
-        }
-    }
-
     @Test(
         "at 20 jobs a second a job takes few transactions: its enqueue, a claim, and its completion",
         .enabled(if: !TestServer.isPooled, "behind a pooler in transaction mode there are no wake-ups"))
@@ -45,12 +20,12 @@ import Testing
             }
             // A session reports its transactions once a second.
             let commits = "xact_commit from pg_stat_database where datname = current_database()"
-            try await work(jobs: 40)
+            try await work(jobs: 20)
             let before = try await database.query(Statement("select \(commits)")).scalar(Int64.self)
-            try await work(jobs: 100)
+            try await work(jobs: 40)
             let after = try await database.query(Statement("select \(commits)")).scalar(Int64.self)
             // It was 10 and more when each wake-up lowered the flag, and probes raised it again.
-            #expect(after - before <= 600)
+            #expect(after - before <= 240)
         }
     }
 
@@ -69,7 +44,7 @@ import Testing
             #expect(try await database.becomes("last_value = 2 from errand.wake_flag"))
             let before = trips.withLock(\.self)
             for _ in 1...10 {
-                try await Task.sleep(for: .milliseconds(100))
+                try await Task.sleep(for: .milliseconds(20))
                 try await database.execute("select errand.enqueue('noop', queue => 'q7')")
                 #expect(try await database.drains())
             }
@@ -89,25 +64,23 @@ import Testing
                 where datname = current_database() and pid <> pg_backend_pid()
                     and (query like '%errand.claim_v1%' or query like '%errand.probe_v1%')
                 """
-            for _ in 1...3 {
-                try await database.execute(
-                    """
-                    select errand.enqueue_many(jsonb_agg(jsonb_build_object('kind', 'noop', 'queue', queue)))
-                    from (
-                        select 'q1' as queue from generate_series(1, 5000)
-                        union all
-                        select 'q' || number from generate_series(2, 40) as number) as job
-                    """)
-                let isDrained = try await database.becomes(
-                    "not exists (select from errand.job)", within: .seconds(240),
-                    after: {
-                        let open = try await database.count(connections)
-                        most.withLock { $0 = max($0, open) }
-                    })
-                #expect(isDrained)
-                let areFirst = "max(finished_at) filter (where queue <> 'q1') < max(finished_at) from errand.history"
-                #expect(try await database.query(Statement("select \(areFirst)")).scalar(Bool.self))
-            }
+            try await database.execute(
+                """
+                select errand.enqueue_many(jsonb_agg(jsonb_build_object('kind', 'noop', 'queue', queue)))
+                from (
+                    select 'q1' as queue from generate_series(1, 5000)
+                    union all
+                    select 'q' || number from generate_series(2, 40) as number) as job
+                """)
+            let isDrained = try await database.becomes(
+                "not exists (select from errand.job)", within: .seconds(240),
+                after: {
+                    let open = try await database.count(connections)
+                    most.withLock { $0 = max($0, open) }
+                })
+            #expect(isDrained)
+            let areFirst = "max(finished_at) filter (where queue <> 'q1') < max(finished_at) from errand.history"
+            #expect(try await database.query(Statement("select \(areFirst)")).scalar(Bool.self))
             #expect((1...6).contains(most.withLock(\.self)))
         }
     }
@@ -122,9 +95,10 @@ import Testing
             #expect(try await database.becomes("exists (select from errand.worker)"))
             let before = claims.withLock(\.self)
             let start = ContinuousClock.now
-            while ContinuousClock.now - start < .seconds(3) {
+            while ContinuousClock.now - start < .seconds(1) {
                 try await database.execute(
                     "select pg_notify('errand_wake', i::text) from generate_series(1, 20) as i")
+                try await Task.sleep(for: .milliseconds(5))
             }
             let took = ContinuousClock.now - start
             #expect(claims.withLock(\.self) - before <= 30 * Int(took / .seconds(1) + 1))

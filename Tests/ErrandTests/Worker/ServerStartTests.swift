@@ -1,5 +1,6 @@
 import ErrandTestKit
 import Postgres
+import Synchronization
 import Testing
 
 @testable import Errand
@@ -93,20 +94,28 @@ import Testing
 
     @Test("a lock on the jobs ends no lease")
     func locked() async throws {
-        try await withWorker(configure: {
-            $0.heartbeatInterval = .milliseconds(300)
-            $0.lease = .seconds(4)
-        }) { database, queue in
-            try await queue.enqueue(Noop(sleepMilliseconds: 9000))
-            #expect(try await database.becomes("exists (select from errand.job where state = 'running')"))
-            let heartbeats = try await database.transaction { transaction in
-                try await transaction.execute("lock table errand.job in access exclusive mode")
-                try await Task.sleep(for: .seconds(7))
-                // On another connection, which sees only committed rows.
-                return try await database.count(
-                    "from errand.worker where heartbeat_at > clock_timestamp() - interval '3 seconds'")
+        let isOpen = Mutex(false)
+        let handler = SlowHandler { _ in
+            while !isOpen.withLock(\.self) { try await Task.sleep(for: .milliseconds(20)) }
+        }
+        try await withWorker(
+            [handler],
+            configure: {
+                $0.heartbeatInterval = .milliseconds(300)
+                $0.lease = .seconds(4)
             }
-            #expect(heartbeats == 1)
+        ) { database, queue in
+            try await queue.enqueue(Slow())
+            #expect(try await database.becomes("exists (select from errand.job where state = 'running')"))
+            try await database.transaction { transaction in
+                try await transaction.execute("lock table errand.job in access exclusive mode")
+                // Each is committed: another connection sees it.
+                for _ in 1...3 {
+                    let last = try await database.word("select heartbeat_at from errand.worker") ?? ""
+                    #expect(try await database.becomes("heartbeat_at > '\(last)' from errand.worker"))
+                }
+            }
+            isOpen.withLock { $0 = true }
             #expect(try await database.drains())
             #expect(try await database.count("from errand.history where attempt = 1 and crashes = 0") == 1)
         }

@@ -5,10 +5,11 @@ import Logging
 import Postgres
 import Synchronization
 import Testing
+import Waiting
 
 @testable import Errand
 
-@Suite("A worker that hangs", .serialized) struct StandstillTests {
+@Suite("A worker that hangs") struct StandstillTests {
     // Separate processes: other tests block this process's threads for longer than these leases.
     @Test("a claim loop that is stuck is reported after the lease, though heartbeats go on")
     func stuckLoop() async throws {
@@ -22,8 +23,8 @@ import Testing
                 let gate = DispatchSemaphore(value: 0)
                 let isStuck = Mutex(false)
                 var configuration = WorkerConfiguration.withoutHousekeeping
-                configuration.lease = .seconds(4)
-                configuration.heartbeatInterval = .milliseconds(500)
+                configuration.lease = .milliseconds(2500)
+                configuration.heartbeatInterval = .milliseconds(250)
                 // Within the loop: blocks its only thread.
                 configuration.onRoundTrip = { _ in
                     guard
@@ -44,7 +45,7 @@ import Testing
                     handlers: Handlers([NoopHandler()])
                 ).run()
             }
-            let wentOn = "from errand.worker where heartbeat_at - started_at > interval '2 s'"
+            let wentOn = "from errand.worker where heartbeat_at - started_at > interval '1 s'"
             #expect(try await database.count(wentOn) == 1)
         }
     }
@@ -59,16 +60,22 @@ import Testing
                     configuration: try PostgresConfiguration(url: url), maximumConnections: 2,
                     logger: Logger(label: "test"))
                 var configuration = WorkerConfiguration.withoutHousekeeping
-                configuration.lease = .seconds(4)
-                configuration.heartbeatInterval = .seconds(1)
+                configuration.lease = .seconds(2)
+                configuration.heartbeatInterval = .milliseconds(500)
                 configuration.onStandstill = { _ in _exit(71) }
+                let isOver = Signal()
                 let worker = Worker(
                     database: database, configuration: configuration, logger: Logger(label: "test"),
-                    handlers: Handlers([SlowHandler { _ in StandstillTests.block(for: 7) }]))
+                    handlers: Handlers([
+                        SlowHandler { _ in
+                            StandstillTests.block(for: 2.7)
+                            isOver.raise()
+                        }
+                    ]))
                 Task { try await worker.run() }
-                try await Task.sleep(for: .seconds(9))
+                await isOver.wait()
                 try await database.execute("alter table errand.worker rename to hidden")
-                try await Task.sleep(for: .seconds(6))
+                try await Task.sleep(for: .milliseconds(2700))
                 try await database.execute("alter table errand.hidden rename to worker")
                 _exit(0)
             }
@@ -101,5 +108,5 @@ import Testing
         }
     }
 
-    fileprivate static func block(for seconds: Int) { Thread.sleep(forTimeInterval: Double(seconds)) }
+    fileprivate static func block(for seconds: Double) { Thread.sleep(forTimeInterval: seconds) }
 }
