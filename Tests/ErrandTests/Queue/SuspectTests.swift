@@ -53,9 +53,9 @@ import Testing
         }
         try await withWorker([handler], configure: { $0.queues = ["default": 3] }) { database, queue in
             // Jobs that take no time are prefetched.
-            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 500))
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 100))
             #expect(try await database.drains())
-            try await queue.enqueue(all: [Slow](repeating: Slow(), count: 200), .maxAttempts(1))
+            try await queue.enqueue(all: [Slow](repeating: Slow(), count: 20), .maxAttempts(1))
             #expect(try await database.becomes("(select count(*) from errand.job where state = 'running') = 3"))
             try await Task.sleep(for: .milliseconds(300))
             #expect(try await database.count("from errand.job where state = 'running'") == 3)
@@ -124,14 +124,14 @@ import Testing
             for name in ["default", "other"] {
                 try await database.execute(Statement("select errand.pause($1, 'test', force => true)", [name]))
             }
-            try await queue.enqueue(all: [Slow](repeating: Slow(), count: 60))
-            try await queue.enqueue(all: [Slow](repeating: Slow(), count: 60), .queue("other"))
-            try await database.execute("update errand.job set crashes = 2 where id % 40 = 7")
+            try await queue.enqueue(all: [Slow](repeating: Slow(), count: 20))
+            try await queue.enqueue(all: [Slow](repeating: Slow(), count: 20), .queue("other"))
+            try await database.execute("update errand.job set crashes = 2 where id % 20 = 7")
             for name in ["default", "other"] {
                 try await database.execute(Statement("select errand.resume($1)", [name]))
             }
             #expect(try await database.drains())
-            #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 120)
+            #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 40)
         }
         #expect(running.withLock(\.beside) == 1)
     }

@@ -69,7 +69,7 @@ import Testing
     @Test("a claim that times out is followed by smaller ones")
     func tooSlow() async throws {
         try await withTestDatabase { database, configuration in
-            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 30))
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 12))
             // A claim of ten jobs or more times out.
             try await database.execute(
                 """
@@ -91,7 +91,7 @@ import Testing
                 database: own, configuration: .withoutHousekeeping, logger: Logger(label: "worker"),
                 handlers: Handlers([]))
             let running = Task { try await worker.run() }
-            #expect(try await database.becomes("(select count(*) from errand.history) = 30", within: .seconds(30)))
+            #expect(try await database.becomes("(select count(*) from errand.history) = 12", within: .seconds(30)))
             worker.stop()
             try await running.value
             await own.close()

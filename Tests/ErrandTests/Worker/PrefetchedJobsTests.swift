@@ -28,9 +28,9 @@ private struct Mixed: Job {
             configuration.queues = ["default": 3]
             configuration.onRoundTrip = { trip in largest.withLock { $0 = max($0, trip.claimed) } }
         } _: { database, queue in
-            try await queue.enqueue(all: [Mixed](repeating: Mixed(), count: 3000))
+            try await queue.enqueue(all: [Mixed](repeating: Mixed(), count: 1000))
             #expect(try await database.drains())
-            #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 3000)
+            #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 1000)
         }
         #expect(running.withLock(\.most) <= 3)
         #expect(largest.withLock(\.self) > 3)
@@ -51,10 +51,10 @@ private struct Mixed: Job {
         let begun = Mutex<[Int64]>([])
         let handler = MixedHandler { job, id in
             begun.withLock { $0.append(id) }
-            if job.waits { try await Task.sleep(for: .milliseconds(400)) }
+            if job.waits { try await Task.sleep(for: .milliseconds(200)) }
         }
         try await withWorker([handler]) { database, queue in
-            try await queue.enqueue(all: (0..<1500).map { Mixed(waits: $0 % 10 == 9) })
+            try await queue.enqueue(all: (0..<800).map { Mixed(waits: $0 % 10 == 9) })
             #expect(try await database.drains(within: .seconds(120)))
         }
         let places = begun.withLock { begun in begun.enumerated().map { ($0.offset, $0.element) } }
