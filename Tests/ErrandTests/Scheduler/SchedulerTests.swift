@@ -16,13 +16,13 @@ import Testing
         try await database.query(Statement(sql)).scalar(Int.self)
     }
 
-    @Test("five concurrent schedulers record each of 10,000 ticks once, with one job each")
+    @Test("five concurrent schedulers record each of 2,000 ticks once, with one job each")
     func fiveAtOnce() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute(
                 "select errand.schedule_put('fast', 'every 1 s', 'noop', missed => 'all', max_catch_up => 20000)")
             try await database.execute(
-                "update errand.schedule set last_tick = date_trunc('second', now()) - interval '10000 s'")
+                "update errand.schedule set last_tick = date_trunc('second', now()) - interval '2000 s'")
             try await withThrowingTaskGroup { group in
                 for _ in 0..<5 {
                     group.addTask {
@@ -34,7 +34,7 @@ import Testing
             }
             let ticks = try await count(
                 "select count(*) from errand.tick where outcome in ('enqueued', 'late')", in: database)
-            #expect(ticks >= 10_000)
+            #expect(ticks >= 2000)
             #expect(try await count("select count(*) from errand.job", in: database) == ticks)
             #expect(try await count("select count(distinct run_at) from errand.job", in: database) == ticks)
             #expect(

@@ -54,7 +54,7 @@ private struct Mixed: Job {
             if job.waits { try await Task.sleep(for: .milliseconds(200)) }
         }
         try await withWorker([handler]) { database, queue in
-            try await queue.enqueue(all: (0..<800).map { Mixed(waits: $0 % 10 == 9) })
+            try await queue.enqueue(all: (0..<700).map { Mixed(waits: $0 % 10 == 9) })
             #expect(try await database.drains(within: .seconds(120)))
         }
         let places = begun.withLock { begun in begun.enumerated().map { ($0.offset, $0.element) } }
