@@ -143,12 +143,12 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.set_limit('a', 2)")
             try await Queue(database: database).enqueue(
-                all: [Noop](repeating: Noop(), count: 350), .limited(by: "a"))
+                all: [Noop](repeating: Noop(), count: 250), .limited(by: "a"))
             let worker = try await ManualWorker(database, kinds: Self.noop)
             let reader = try await database.makeConnection()
             try await reader.execute("begin isolation level repeatable read")
             try await reader.execute("select count(*) from errand.job")
-            for _ in 1...150 { try await worker.end(worker.claim(2)) }
+            for _ in 1...110 { try await worker.end(worker.claim(2)) }
             // Including the unreported reads of the connection.
             let counted: Statement = """
                 select sum(pg_stat_get_xact_tuples_returned(indexrelid))::bigint

@@ -14,11 +14,11 @@ import Testing
             try await Task.sleep(for: .milliseconds(job.step % 3))
             return .done
         }
-        let count = 3000
+        let count = 1500
         try await withWorker([handler], configure: { $0.queues = ["default": 40] }) { database, queue in
             try await queue.enqueue(all: (0..<count).map(Probe.init))
             let server = try await database.makeConnection()
-            for _ in 0..<15 {
+            for _ in 0..<10 {
                 try await Task.sleep(for: .milliseconds(60))
                 // All other connections: claims, heartbeats and the listener.
                 try await server.execute(
