@@ -53,8 +53,8 @@ import Testing
     func removed() async throws {
         try await withWorker(configure: { $0.heartbeatInterval = .milliseconds(100) }) { database, queue in
             let slow = try await queue.enqueue(Noop(sleepMilliseconds: 120_000)).id
-            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 2000))
-            #expect(try await database.becomes("count(*) = 2000 from errand.history"))
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 500))
+            #expect(try await database.becomes("count(*) = 500 from errand.history"))
             let isNamed = "coalesce(bool_or(\(slow) = any (job_ids)), false) from errand.claim"
             #expect(try await database.query(Statement("select \(isNamed)")).scalar(Bool.self))
             try await database.execute(Statement("select errand.cancel(array[\(slow)], 'it has been seen')"))

@@ -64,14 +64,14 @@ struct ProbeHandler: JobHandler {
         }) { database, queue in
             #expect(try await database.becomes("exists (select from errand.worker)"))
             var took: [Duration] = []
-            for _ in 0..<5 {
+            // The best of five, because other tests load the machine.
+            for _ in 0..<5 where took.allSatisfy({ $0 > .milliseconds(200) }) {
                 try await Task.sleep(for: .milliseconds(200))
                 let start = ContinuousClock.now
                 try await queue.enqueue(Noop())
                 #expect(try await database.drains())
                 took.append(.now - start)
             }
-            // The best of five, because other tests load the machine.
             #expect(took.min()! <= .milliseconds(200), "\(took)")
         }
     }
