@@ -41,8 +41,7 @@ test-alerts: ## causes the fault of each alert, and waits until a real Prometheu
 	@scripts/alerts.sh $(ALERT)
 
 faults:  ## kills, stops and starves the program, and counts what was lost, for more than an hour; FILTER as with test
-	@export ERRAND_TEST_PROGRAM=$$(scripts/release.sh)/errand && \
-		ERRAND_FAULTS=full scripts/test.sh --filter 'EndToEndTests.*$(FILTER)'
+	@scripts/faults.sh '$(FILTER)'
 
 swarm:   ## measures 200 idle worker processes on one database, directly and behind PgBouncer; WORKERS=50
 	@scripts/swarm.sh $(WORKERS)

@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# faults.sh [FILTER]: runs the end-to-end tests in their long form, with the release program; without a filter, then the
+# other tests that have a long form, such as random ones with many seeds.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+ERRAND_TEST_PROGRAM=$(scripts/release.sh)/errand
+export ERRAND_TEST_PROGRAM ERRAND_FAULTS=full
+code=0
+scripts/test.sh --filter "EndToEndTests.*${1:-}" || code=$?
+if [ -z "${1:-}" ]; then
+    # A suite is named like its file.
+    suites=$(grep -rl --include='*Tests.swift' 'Hardness\.isFull' Tests | grep -v '^Tests/EndToEndTests/' | sed 's|.*/||; s|\.swift$||' | paste -sd '|')
+    scripts/test.sh --filter "\.($suites)/" || code=$?
+fi
+exit "$code"
