@@ -23,6 +23,7 @@ import Testing
                 try await waitForResults(moreThan: before, below: root)
                 victim.send(SIGKILL)
                 #expect(try await victim.exit() == -SIGKILL)
+                try await database.rescueJobs(of: victim)
                 #expect(try await database.count("from media.photo_status where state <> 'delivered'") > 0)
             }
             let successor = try Program(["worker"], database: url, settings: settings)
@@ -45,13 +46,15 @@ import Testing
         }
     }
 
-    /// Real photographs, from Debian's package mate-backgrounds.
+    /// Photographs, the same one each.
     private func submit(_ count: Int, below root: URL, to database: Database) async throws {
-        let photograph = URL(fileURLWithPath: "/usr/share/backgrounds/mate/abstract/Elephants_5640x3172.jpg")
+        let photo = Data(
+            try Hardness.isFull
+                ? photograph(width: 5640, height: 3172) : photograph(width: 800, height: 600, isSmall: true))
         let uploads = root.appendingPathComponent("uploads")
         try FileManager.default.createDirectory(at: uploads, withIntermediateDirectories: true)
         for number in 1...count {
-            try FileManager.default.copyItem(at: photograph, to: uploads.appendingPathComponent("\(number).jpg"))
+            try photo.write(to: uploads.appendingPathComponent("\(number).jpg"))
             try await database.execute(Statement("select media.submit($1)", ["uploads/\(number).jpg"]))
         }
     }

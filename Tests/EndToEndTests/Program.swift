@@ -58,6 +58,9 @@ final class Program {
         return line?.split(whereSeparator: \.isWhitespace).dropFirst().first.flatMap { Int($0) }.map { $0 << 10 }
     }
 
+    /// A worker's name in the database ends with it.
+    var id: Int32 { process.processIdentifier }
+
     func send(_ signal: Int32) { kill(process.processIdentifier, signal) }
 
     /// Waits until the program exits. Returns its exit code, or a signal's negative number; nil after `limit`.
@@ -92,7 +95,53 @@ extension Database {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < limit {
             if try await query(Statement("select \(sql)")).scalar(Bool.self) { return true }
-            try await Task.sleep(for: .milliseconds(10))
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        return false
+    }
+
+    /// Ends the lease of a worker that was killed or stopped, and rescues its jobs, instead of waiting for both. With the
+    /// full numbers the time passes.
+    func rescueJobs(of worker: Program) async throws {
+        guard !Hardness.isFull else { return }
+        let name = "%:\(worker.id)"
+        let start = ContinuousClock.now
+        var lost: Set<Int64> = []
+        repeat {
+            // Each time, because a heartbeat of the dead process may still have been on its way.
+            lost.formUnion(
+                try await query(
+                    Statement(
+                        """
+                        update errand.worker set heartbeat_at = heartbeat_at - interval '1 hour'
+                        where name like $1
+                        returning id
+                        """, [name])
+                ).column(0, as: Int64.self))
+            try await execute("select errand.rescue_v1()")
+            let isDone = Statement(
+                """
+                select not exists (select from errand.worker where name like $1)
+                    and not exists (select from errand.claim where worker_id = any ($2))
+                """, [name, Array(lost)])
+            if try await query(isDone).scalar(Bool.self) { return }
+            try await Task.sleep(for: .milliseconds(20))
+        } while ContinuousClock.now - start < .seconds(60)
+        Issue.record("the jobs of \(name) are not rescued")
+    }
+
+    /// Brings attempts that wait for their delay forward. With the full numbers the time passes.
+    func skipDelays() async throws {
+        guard !Hardness.isFull else { return }
+        try await execute("update errand.job set run_at = now() where state = 'scheduled' and run_at > now()")
+    }
+
+    /// Repeats the query until `sql` is true, at most for `limit`, and brings attempts forward that wait for their delay.
+    func becomes(withoutDelays sql: String, within limit: Duration) async throws -> Bool {
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < limit {
+            if try await becomes(sql, within: Hardness.isFull ? limit : .milliseconds(100)) { return true }
+            try await skipDelays()
         }
         return false
     }

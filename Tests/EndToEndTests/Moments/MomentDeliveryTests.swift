@@ -7,11 +7,11 @@ import Synchronization
 import Testing
 
 @Suite("A moment on its way to the partner", .serialized) struct MomentDeliveryTests {
-    private let count = Hardness.isFull ? 1_000 : 30
+    private let count = Hardness.isFull ? 1_000 : 20
 
     @Test(
         "M6: the push is handed over within 3 s of the commit that stores the moment, the event sent within 2 s",
-        arguments: [0, 10_000])
+        arguments: [0, Hardness.isFull ? 10_000 : 1_000])
     func told(others: Int) async throws {
         try await withTestDatabase { database, configuration in
             let server = try await PushServer()

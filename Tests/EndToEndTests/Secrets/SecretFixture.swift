@@ -82,7 +82,7 @@ extension Evidence {
         add("pg_stat_activity", try sessions.scalar(String.self))
         let dump = Process()
         dump.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        dump.arguments = ["pg_dump", "--dbname", url]
+        dump.arguments = ["pg_dump", "--data-only", "--dbname", url]
         let output = Pipe()
         dump.standardOutput = output
         try dump.run()

@@ -49,6 +49,9 @@ struct PurgeFixture: Sendable {
         try await Program.initialiseStore(database: url, settings: settings)
     }
 
+    /// The number of requests that delete objects so far.
+    var deletions: Int { proxy.requests.count { $0.method == "POST" && $0.path.contains("?delete") } }
+
     func program(_ command: String) throws -> Program { try Program([command], database: url, settings: settings) }
 }
 
@@ -160,13 +163,16 @@ extension PurgeFixture {
     }
 
     /// Skips waits: the minute of a killed worker's batch, delays, and waits for late uploads.
-    func skipDelays() async throws {
+    ///
+    /// - Parameter seconds: a batch that was taken so long ago is no longer being removed.
+    func skipDelays(after seconds: Int) async throws {
         try await database.execute(
-            """
-            update media.removal
-            set try_at = least(try_at, now()), final_at = least(final_at, tried_at)
-            where tried_at is null or tried_at < now() - interval '10 s'
-            """)
+            Statement(
+                """
+                update media.removal
+                set try_at = least(try_at, now()), final_at = least(final_at, tried_at)
+                where tried_at is null or tried_at < now() - $1 * interval '1 s'
+                """, [seconds]))
         try await database.execute("select errand.enqueue('object_removal', unique_key => 'hurry')")
     }
 }

@@ -24,7 +24,8 @@ import Testing
             }
             let worker = try fixture.worker()
             try await fixture.stage(count, size: 200_000)
-            #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))
+            #expect(
+                try await database.becomes(withoutDelays: "not exists (select from errand.job)", within: .seconds(60)))
             #expect(fixture.puts.count >= count * 2)
             try await fixture.expectDelivered(count, size: 200_000)
             worker.send(SIGTERM)
@@ -54,6 +55,7 @@ import Testing
                 }
                 victim.send(SIGKILL)
                 #expect(try await victim.exit() == -SIGKILL)
+                try await database.rescueJobs(of: victim)
                 kills += 1
             }
             #expect(try await database.count("from media.upload where delivered_at is not null") == 0)

@@ -21,7 +21,7 @@ struct RandomWalk {
     ]
 
     func run() async throws -> Report {
-        let cluster = try await KillableCluster()
+        let cluster = try await KillableCluster.migrated()
         do {
             let report = try await run(on: cluster)
             try await cluster.drop()
@@ -34,9 +34,6 @@ struct RandomWalk {
 
     private func run(on cluster: KillableCluster) async throws -> Report {
         let url = try await cluster.url()
-        guard try await Program(["migrate"], database: url).exit() == 0 else {
-            throw ShellError(text: "errand migrate failed")
-        }
         var configuration = try PostgresConfiguration(url: url)
         configuration.statementTimeout = .seconds(30)
         let fixed = configuration

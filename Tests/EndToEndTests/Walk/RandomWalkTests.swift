@@ -6,7 +6,7 @@ import Testing
     private static let chosen = ProcessInfo.processInfo.environment["ERRAND_WALK_SEED"].flatMap { UInt64($0) }
     private static let seeds: [UInt64] = chosen.map { [$0] } ?? (Hardness.isFull ? Array(1...20) : [1])
     private static let span: Duration = .seconds(
-        ProcessInfo.processInfo.environment["ERRAND_WALK_SECONDS"].flatMap { Int($0) } ?? (Hardness.isFull ? 60 : 6))
+        ProcessInfo.processInfo.environment["ERRAND_WALK_SECONDS"].flatMap { Int($0) } ?? (Hardness.isFull ? 60 : 4))
 
     @Test(
         "people, applications and workers at random, some killed: each job ends once, and as its last operation says",
