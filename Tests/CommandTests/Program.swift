@@ -47,10 +47,10 @@ struct Program {
                 kill(process.processIdentifier, next.1)
                 pending = pending.dropFirst()
             }
-            if ContinuousClock.now - start > .seconds(20) {
+            if ContinuousClock.now - start > .seconds(60) {
                 kill(process.processIdentifier, SIGKILL)
             }
-            try await Task.sleep(for: .milliseconds(5))
+            try await Task.sleep(for: .milliseconds(10))
         }
         return Program(
             code: process.terminationReason == .uncaughtSignal ? -process.terminationStatus : process.terminationStatus,

@@ -6,17 +6,19 @@ import Testing
 @testable import Command
 
 @Suite("errand run, worker and scheduler") struct ServeTests {
-    @Test("run works until SIGTERM or Ctrl-C, and ends with 0", arguments: [SIGTERM, SIGINT])
-    func run(signal: Int32) async throws {
+    @Test("run works until SIGTERM or Ctrl-C, and ends with 0")
+    func run() async throws {
         try await withTestDatabase { database, configuration in
-            try await database.execute("select errand.enqueue('noop')")
-            let program = try await Program.run(
-                ["run"], settings: reaching(configuration), signals: [("registered", signal)])
-            #expect(program.code == 0)
-            #expect(try await database.query("select count(*) from errand.worker").scalar(Int.self) == 0)
-            #expect(
-                try await database.query("select count(*) from errand.job where state = 'running'").scalar(Int.self)
-                    == 0)
+            for signal in [SIGTERM, SIGINT] {
+                try await database.execute("select errand.enqueue('noop')")
+                let program = try await Program.run(
+                    ["run"], settings: reaching(configuration), signals: [("registered", signal)])
+                #expect(program.code == 0, "signal \(signal)")
+                #expect(try await database.query("select count(*) from errand.worker").scalar(Int.self) == 0)
+                #expect(
+                    try await database.query("select count(*) from errand.job where state = 'running'").scalar(Int.self)
+                        == 0)
+            }
         }
     }
 
@@ -47,55 +49,59 @@ import Testing
         }
     }
 
-    @Test("on a newer schema they go on, and say so", arguments: ["run", "worker", "scheduler"])
-    func newer(command: String) async throws {
+    @Test("on a newer schema run, worker and scheduler go on, and say so")
+    func newer() async throws {
         try await withTestDatabase { database, configuration in
             try await database.execute("insert into errand.migration (name, sha256) values ('9999_future', '')")
             try await database.execute(
                 "insert into errand.upgrade (version, oldest_program) values ('99.1.0', '0.1.0')")
-            let ready = command == "scheduler" ? "scheduling" : "registered"
-            let program = try await Program.run(
-                [command], settings: reaching(configuration), signals: [(ready, SIGTERM)])
-            #expect(program.code == 0)
-            #expect(
-                program.errors.contains("the database is newer than this program, which runs on migrated_by=99.1.0"))
+            for (command, ready) in [("run", "registered"), ("worker", "registered"), ("scheduler", "scheduling")] {
+                let program = try await Program.run(
+                    [command], settings: reaching(configuration), signals: [(ready, SIGTERM)])
+                #expect(program.code == 0, "\(command)")
+                let line = "the database is newer than this program, which runs on migrated_by=99.1.0"
+                #expect(program.errors.contains(line), "\(command)")
+            }
         }
     }
 
-    @Test(
-        "a user without the right to claim gets one line and 78, even with other rights",
-        arguments: ["run", "worker", "scheduler"])
-    func rights(command: String) async throws {
+    @Test("a user without the right to claim gets one line and 78, even with other rights")
+    func rights() async throws {
         try await withTestDatabase { _, configuration in
-            for role in ["errand_enqueuer", "errand_monitor"] {
+            for (command, role) in [
+                ("run", "errand_enqueuer"), ("run", "errand_monitor"), ("worker", "errand_enqueuer"),
+                ("worker", "errand_monitor"), ("scheduler", "errand_enqueuer"), ("scheduler", "errand_monitor"),
+            ] {
                 let settings = try reaching(configuration, options: "-c role=\(role)")
                 let program = try await Program.run([command], settings: settings)
-                #expect(program.code == 78)
+                #expect(program.code == 78, "\(command)")
                 // `errand run` has logged its address before.
                 let line =
                     "errand: the user \(role) may not claim and schedule jobs: expected a member of errand_worker; "
                     + "have `grant errand_worker to \"\(role)\"` run"
-                #expect(program.error.hasSuffix(line))
+                #expect(program.error.hasSuffix(line), "\(command)")
             }
         }
     }
 
-    @Test(
-        "where sessions are read-only, as on a standby, it waits and says so once", arguments: ["worker", "scheduler"])
-    func readOnly(command: String) async throws {
+    @Test("where sessions are read-only, as on a standby, worker and scheduler wait and say so once")
+    func readOnly() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration, options: "-c default_transaction_read_only=on")
-            // About twenty tries.
+            // Several tries.
             let stop = Task {
-                try await Task.sleep(for: .seconds(6))
+                try await Task.sleep(for: .seconds(2))
                 return true
             }
-            let program = try await Program.run(
-                [command], settings: settings, signals: [("waiting", SIGTERM)], after: stop)
-            #expect(program.code == 0)
-            let warnings = program.errors.split(separator: "\n").filter { $0.contains(" warning ") }
-            #expect(warnings.count == 1)
-            #expect(warnings.first?.contains("read-only here (default_transaction_read_only)") == true)
+            async let worker = Program.run(["worker"], settings: settings, signals: [("waiting", SIGTERM)], after: stop)
+            async let scheduler = Program.run(
+                ["scheduler"], settings: settings, signals: [("waiting", SIGTERM)], after: stop)
+            for program in try await [worker, scheduler] {
+                #expect(program.code == 0)
+                let warnings = program.errors.split(separator: "\n").filter { $0.contains(" warning ") }
+                #expect(warnings.count == 1, "\(program.errors)")
+                #expect(warnings.first?.contains("read-only here (default_transaction_read_only)") == true)
+            }
             #expect(try await database.query("select count(*) from errand.worker").scalar(Int.self) == 0)
         }
     }
