@@ -21,17 +21,24 @@ import Testing
     @Test("a copy by createdb or a dump runs no jobs until it is adopted, and reports that; the original continues")
     func copies() async throws {
         // The other one is no copy of the same cluster.
-        let (cluster, other) = (try await KillableCluster.migrated(), try await KillableCluster())
+        async let fresh = KillableCluster()
+        let (cluster, other) = (try await KillableCluster.migrated(), try await fresh)
         let url = try await cluster.url()
         try await fill(url)
         let elsewhere = try await other.url()
-        // The same name in another cluster, another name in the same one, by both ways.
+        // The same name in another cluster, another name in the same one, by both ways. Each restore commits once,
+        // because this server syncs.
         try await shell(
             """
             pg_dumpall --roles-only --dbname '\(url)' | grep -v 'ROLE postgres' | psql -q '\(elsewhere)' > /dev/null
-            pg_dump '\(url)' | psql -q -v ON_ERROR_STOP=1 '\(elsewhere)' > /dev/null
             psql -q '\(url)' -c 'create database dumped'
-            pg_dump '\(url)' | psql -q -v ON_ERROR_STOP=1 '\(url.replacing("/errand?", with: "/dumped?"))' > /dev/null
+            dump=$(mktemp)
+            pg_dump '\(url)' > $dump
+            restore() { psql -q -1 -v ON_ERROR_STOP=1 -f $dump "$1" > /dev/null; }
+            restore '\(elsewhere)' & other=$!
+            restore '\(url.replacing("/errand?", with: "/dumped?"))'
+            wait $other
+            rm $dump
             psql -q '\(url.replacing("/errand?", with: "/postgres?"))' -c 'create database templated template errand'
             """)
         let copies = [
@@ -61,7 +68,7 @@ import Testing
         #expect(try await database.count("from errand.worker") == 0)
         #expect(try await database.count("from errand.tick") == 0)
         #expect(runs.output.split(separator: "\n").filter { $0.contains("waiting for the database") }.count == 1)
-        let doctor = try Program(["doctor", "--as", "worker"], database: copy)
+        let doctor = try Program(["doctor", "--as", "scheduler"], database: copy)
         #expect(try await doctor.exit() == 78)
         #expect(doctor.output.contains("FAIL  home"))
         #expect(doctor.output.contains("select errand.adopt('…')"))
