@@ -87,6 +87,7 @@ make_data() {
     mkdir -m 700 "$data.new"
     [ "$(id -u)" -ne 0 ] || chown "$server_user" "$data.new" "$(dirname "$data")"
     server "$bin/initdb" --pgdata "$data.new" --username postgres --auth trust --encoding UTF8 --locale C.UTF-8 \
+        $([ "$sync" = on ] || echo --no-sync) \
         > "$folder/initdb.log" 2>&1 || { cat "$folder/initdb.log" >&2; die "initdb failed"; }
     mv "$data.new" "$data"
 }
