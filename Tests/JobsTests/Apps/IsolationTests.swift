@@ -5,8 +5,8 @@ import Testing
 
 @Suite("Isolation levels") struct IsolationTests {
     /// Two statements, the second of which runs in a transaction whose snapshot is older than the first one's commit.
-    struct Race: Sendable, CustomTestStringConvertible {
-        let testDescription: String
+    struct Race: Sendable {
+        let name: String
         /// The initial rows.
         let given: [String]
         let first: String
@@ -18,7 +18,7 @@ import Testing
         let invariant: String
 
         init(_ name: String, given: [String], _ first: String, _ second: String, _ expected: String, holds: String) {
-            (testDescription, self.given, self.first, self.second) = (name, given, first, second)
+            (self.name, self.given, self.first, self.second) = (name, given, first, second)
             (self.expected, invariant) = (expected, holds)
         }
     }
@@ -93,16 +93,6 @@ import Testing
             "select reason from activity.activity, activity.update(id, 'Late')", "ending",
             holds: "(select message from activity.activity) = 'Hello'"),
         Race(
-            "the last two quotes",
-            given: [
-                """
-                update quotes.quote set retired_at = now()
-                where id not in (select id from quotes.quote order by id limit 2)
-                """, "select quotes.rotate_v1()",
-            ],
-            retire("min"), retire("max"), "ER409",
-            holds: "(select count(*) from quotes.quote where retired_at is null) = 1"),
-        Race(
             "a daily push that is moved right after a push",
             given: [
                 "select quotes.set_subscription('anna', '08:00', 'UTC', '2026-11-24 00:00+00')",
@@ -112,35 +102,80 @@ import Testing
             "select (quotes.subscribe('anna', '23:59:59', 'UTC') at time zone 'UTC')::date - last_day || ' day'"
                 + " from quotes.subscription", "1 day",
             holds: "(select next_day > last_day from quotes.subscription)"),
+        // The last one: it retires nearly all quotes.
+        Race(
+            "the last two quotes",
+            given: [
+                """
+                update quotes.quote set retired_at = now()
+                where id not in (select id from quotes.quote order by id limit 2)
+                """, "select quotes.rotate_v1()",
+            ],
+            retire("min"), retire("max"), "ER409",
+            holds: "(select count(*) from quotes.quote where retired_at is null) = 1"),
     ]
 
     @Test(
         "E4, P2: no limit is broken by a transaction with an older snapshot: it is told, or fails with 40001",
-        arguments: races,
-        ["read committed", "repeatable read", "serializable"])
-    func race(_ race: Race, level: String) async throws {
+        arguments: ["read committed", "repeatable read", "serializable"])
+    func race(level: String) async throws {
         try await withTestDatabase { database, _ in
-            for statement in race.given { try await database.execute(Statement(statement)) }
-            let begin = Statement("set transaction isolation level \(level)")
-            var outcome: String?
-            do {
-                outcome = try await database.transaction { transaction in
-                    try await transaction.execute(begin)
-                    // This takes its snapshot.
-                    try await transaction.execute(
-                        "select count(*) from events.event, pairing.person, quotes.quote, media.photo")
-                    try await database.transaction { other in
-                        try await other.execute(begin)
-                        try await other.execute(Statement(race.first))
-                    }
-                    return try await transaction.query(Statement(race.second)).scalar(String?.self)
-                }
-            } catch let error as PostgresError {
-                outcome = error.sqlState
+            let tables = try await database.emptyTables()
+            for race in Self.races {
+                try await expect(race, at: level, in: database)
+                try await database.empty(tables)
             }
-            let allowed = level == "read committed" ? [race.expected] : [race.expected, "40001"]
-            #expect(allowed.contains(outcome ?? ""), "\(outcome ?? "null")")
-            #expect(try await database.query(Statement("select \(race.invariant)")).scalar(Bool.self))
+        }
+    }
+
+    private func expect(_ race: Race, at level: String, in database: Database) async throws {
+        for statement in race.given { try await database.execute(Statement(statement)) }
+        let begin = Statement("set transaction isolation level \(level)")
+        var outcome: String?
+        do {
+            outcome = try await database.transaction { transaction in
+                try await transaction.execute(begin)
+                // This takes its snapshot.
+                try await transaction.execute(
+                    "select count(*) from events.event, pairing.person, quotes.quote, media.photo")
+                try await database.transaction { other in
+                    try await other.execute(begin)
+                    try await other.execute(Statement(race.first))
+                }
+                return try await transaction.query(Statement(race.second)).scalar(String?.self)
+            }
+        } catch let error as PostgresError {
+            outcome = error.sqlState
+        }
+        let allowed = level == "read committed" ? [race.expected] : [race.expected, "40001"]
+        #expect(allowed.contains(outcome ?? ""), "\(race.name): \(outcome ?? "null")")
+        let holds = try await database.query(Statement("select \(race.invariant)")).scalar(Bool.self)
+        #expect(holds, "\(race.name)")
+    }
+}
+
+extension Database {
+    /// The tables of a new database without rows.
+    fileprivate func emptyTables() async throws -> [String] {
+        let tables = try await query(
+            """
+            select oid::regclass::text
+            from pg_class
+            where relkind in ('r', 'p') and not relispartition
+                and relnamespace::regnamespace::text !~ '^(pg_|information_schema)'
+            """
+        ).column(0, as: String.self)
+        let all = tables.map { "select '\($0)' where not exists (select from \($0))" }
+        return try await query(Statement(all.joined(separator: " union all "))).column(0, as: String.self)
+    }
+
+    /// Deletes all rows of these tables, without their triggers: faster than another database.
+    fileprivate func empty(_ tables: [String]) async throws {
+        let filled = tables.map { "select '\($0)' where exists (select from \($0))" }
+        let names = try await query(Statement(filled.joined(separator: " union all "))).column(0, as: String.self)
+        try await transaction { transaction in
+            try await transaction.execute("set local session_replication_role = replica")
+            for name in names { try await transaction.execute(Statement("delete from \(name)")) }
         }
     }
 }

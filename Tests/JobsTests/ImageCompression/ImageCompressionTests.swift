@@ -13,7 +13,7 @@ import Testing
     @Test("M1: a submitted photo has less than 500,000 bytes, and its row describes the compression")
     func compresses() async throws {
         try await withService { service in
-            let photo = try await service.submit("uploads/elephants.jpg", try service.photograph())
+            let photo = try await service.submit("uploads/dune.jpg", try Samples.large())
             #expect(try await service.database.reaches("state = 'delivered'", of: photo))
             let row = try await service.database.query(
                 Statement(
@@ -78,7 +78,7 @@ import Testing
             let photo = try await service.database.query("select media.submit('uploads/late.jpg')").scalar(UUID.self)
             #expect(
                 try await service.database.reaches("error like 'storage: not found: uploads/late.jpg: %'", of: photo))
-            try await service.store.put(try service.photograph(), at: ObjectKey("uploads/late.jpg"))
+            try await service.store.put(Samples.small, at: ObjectKey("uploads/late.jpg"))
             try await service.database.execute("select errand.retry(array(select id from errand.failed))")
             #expect(try await service.database.reaches("state = 'delivered' and error is null", of: photo))
         }
@@ -103,7 +103,7 @@ import Testing
     @Test("a result is committed with its job: a rolled back upload rolls back the result")
     func together() async throws {
         try await withService(uploads: false) { service in
-            let photo = try await service.submit("uploads/elephants.jpg", try service.photograph())
+            let photo = try await service.submit("uploads/small.png", Samples.small)
             #expect(
                 try await service.database.becomes(
                     "exists (select from errand.job where kind = 'upload_retry' and state = 'available')"))
@@ -122,7 +122,7 @@ import Testing
     @Test("the same job twice: a photo that has its result is not compressed again")
     func twice() async throws {
         try await withService { service in
-            let photo = try await service.submit("uploads/elephants.jpg", try service.photograph())
+            let photo = try await service.submit("uploads/small.png", Samples.small)
             #expect(try await service.database.reaches("state = 'delivered'", of: photo))
             let result = try ObjectKey("photos/\(photo.uuidString.lowercased()).jpg")
             try await service.store.put([1], at: result)
@@ -143,10 +143,9 @@ import Testing
     @Test("a photo whose last attempt fails has that in its row")
     func spent() async throws {
         try await withService(images: "/nowhere/errand-image") { service in
-            try await service.store.put(try service.photograph(), at: ObjectKey("uploads/elephants.jpg"))
+            try await service.store.put(Samples.small, at: ObjectKey("uploads/small.png"))
             let photo = try await service.database.transaction { transaction in
-                let photo = try await transaction.query("select media.submit('uploads/elephants.jpg')").scalar(
-                    UUID.self)
+                let photo = try await transaction.query("select media.submit('uploads/small.png')").scalar(UUID.self)
                 try await transaction.execute("update errand.job set max_attempts = 1")
                 return photo
             }

@@ -96,8 +96,8 @@ import Testing
                         }
                         let start = ContinuousClock.now
                         while try await database.number(waiting) < 10 * (ten + 1),
-                            ContinuousClock.now - start < .seconds(5)
-                        {}
+                            ContinuousClock.now - start < .seconds(60)
+                        { try await Task.sleep(for: .milliseconds(20)) }
                     }
                     #expect(try await database.number(waiting) == 200)
                 }

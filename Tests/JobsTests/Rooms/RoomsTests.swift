@@ -135,24 +135,26 @@ import Testing
         }
     }
 
-    @Test(
-        "texts, arrays and maps have the head of their size in MessagePack",
-        arguments: [0, 15, 16, 31, 32, 255, 256, 65_535, 65_536])
-    func sizes(count: Int) async throws {
+    @Test("texts, arrays and maps have the head of their size in MessagePack")
+    func sizes() async throws {
         try await withTestDatabase { database, _ in
-            let values = try await database.query(
-                Statement(
-                    """
-                    select rooms.msgpack(to_jsonb(repeat('z', $1::int4))),
-                        rooms.msgpack((select coalesce(jsonb_agg(true), '[]') from generate_series(1, $1))),
-                        rooms.msgpack((
-                            select coalesce(jsonb_object_agg(n::text, null), '{}') from generate_series(1, $1) as n))
-                    """, [count]))
-            let (text, array, map) = try values[0].decode(Bytes.self, Bytes.self, Bytes.self)
-            #expect(try MessagePack(text.bytes) == .text(String(repeating: "z", count: count)))
-            #expect(try MessagePack(array.bytes) == .array([MessagePack](repeating: .bool(true), count: count)))
-            let keys = (1...max(1, count)).prefix(count).map { ("\($0)", MessagePack.null) }
-            #expect(try MessagePack(map.bytes) == .map(Dictionary(uniqueKeysWithValues: keys)))
+            for count in [0, 15, 16, 31, 32, 255, 256, 65_535, 65_536] {
+                let values = try await database.query(
+                    Statement(
+                        """
+                        select rooms.msgpack(to_jsonb(repeat('z', $1::int4))),
+                            rooms.msgpack((select coalesce(jsonb_agg(true), '[]') from generate_series(1, $1))),
+                            rooms.msgpack((
+                                select coalesce(jsonb_object_agg(n::text, null), '{}')
+                                from generate_series(1, $1) as n))
+                        """, [count]))
+                let (text, array, map) = try values[0].decode(Bytes.self, Bytes.self, Bytes.self)
+                #expect(try MessagePack(text.bytes) == .text(String(repeating: "z", count: count)), "\(count)")
+                let trues = [MessagePack](repeating: .bool(true), count: count)
+                #expect(try MessagePack(array.bytes) == .array(trues), "\(count)")
+                let keys = (1...max(1, count)).prefix(count).map { ("\($0)", MessagePack.null) }
+                #expect(try MessagePack(map.bytes) == .map(Dictionary(uniqueKeysWithValues: keys)), "\(count)")
+            }
         }
     }
 
@@ -188,9 +190,9 @@ import Testing
         }
     }
 
-    @Test(
-        "code of the attachment table's owner never runs with the rights of errand_owner",
-        arguments: [
+    @Test("code of the attachment table's owner never runs with the rights of errand_owner")
+    func trap() async throws {
+        let changes = [
             "create trigger t before insert on public.attachment for each row execute function public.trap()",
             "create rule r as on insert to public.attachment do also select public.caught(new.payload)",
             "alter table public.attachment add check (public.caught(payload))",
@@ -198,8 +200,7 @@ import Testing
             "create index on public.attachment (public.caught(payload))",
             "create index on public.attachment (id) where public.caught(payload)",
             "alter table public.attachment enable row level security",
-        ])
-    func trap(change: String) async throws {
+        ]
         try await withTestDatabase { database, _ in
             let big = "select rooms.emit('r', 'x', to_jsonb(repeat('x', 8000)))"
             try await database.makeAttachments("public.attachment")
@@ -217,9 +218,18 @@ import Testing
                 create function public.trap() returns trigger language plpgsql as $$
                 begin perform public.caught(new.payload); return new; end $$
                 """)
-            try await database.execute(Statement(change))
-            let error = await #expect(throws: PostgresError.self) { try await database.execute(Statement(big)) }
-            #expect(error?.sqlState == "ER409")
+            for change in changes {
+                // The refusal rolls back the change.
+                let error = await #expect(throws: PostgresError.self, "\(change)") {
+                    try await database.transaction { transaction in
+                        try await transaction.execute(Statement(change))
+                        try await transaction.execute(Statement(big))
+                    }
+                }
+                #expect(error?.sqlState == "ER409", "\(change)")
+            }
+            try await database.execute(Statement(big))
+            #expect(try await database.number("select count(*) from public.attachment") == 1)
         }
     }
 
