@@ -37,7 +37,7 @@ final class PushConnection: ChannelInboundHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         let frame = unwrapInboundIn(data)
-        watchIdleness(context)
+        if hasAccepted { watchIdleness(context) }
         switch frame.payload {
         case .headers(let headers):
             var stream = Stream()
@@ -110,12 +110,14 @@ final class PushConnection: ChannelInboundHandler {
         if let body = reply.body {
             send(id, .data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true)), context)
         }
+        watchIdleness(context)
     }
 
     private func send(_ id: HTTP2StreamID, _ payload: HTTP2Frame.FramePayload, _ context: ChannelHandlerContext) {
         context.writeAndFlush(wrapOutboundOut(HTTP2Frame(streamID: id, payload: payload)), promise: nil)
     }
 
+    /// Counts from the first response on: on a busy machine, a request may come long after its connection.
     private func watchIdleness(_ context: ChannelHandlerContext) {
         guard let span = server.options.idle else { return }
         idle?.cancel()

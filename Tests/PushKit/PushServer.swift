@@ -15,7 +15,7 @@ package final class PushServer: Sendable {
         /// Concurrent requests of a connection before the first accepted one, and after it.
         package var firstStreams = 1
         package var streams = 1000
-        /// Closes a connection that was idle for this long.
+        /// Closes a connection on which nothing came for this long after its first response.
         package var idle: Duration?
 
         package init() {}

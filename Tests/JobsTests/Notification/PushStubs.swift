@@ -29,9 +29,12 @@ struct PushStubs: Sendable {
         let key = try APNsKey(pem: apple.pem, id: PushServer.keyID, team: PushServer.team)
         var apns = try APNsConfiguration(server: apple.url, topic: PushServer.topic, key: key)
         apns.authorities = try apple.authorities
+        // A busy machine may take longer than the defaults for a connection.
+        (apns.limits.connect, apns.limits.response) = (.seconds(60), .seconds(60))
         let account = try FCMServiceAccount(json: dialect.account(at: google.url))
         var fcm = try FCMConfiguration(server: google.url, account: account)
         fcm.authorities = try google.authorities
+        fcm.limits = apns.limits
         services = PushServices(apns: try APNsService(apns), fcm: try FCMService(fcm), environment: environment)
     }
 
