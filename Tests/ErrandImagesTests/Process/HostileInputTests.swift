@@ -28,9 +28,9 @@ import Testing
         Input("half of a GIF", .truncated) { try half(Samples.magick("-size 400x300 plasma:", as: "gif")) },
         Input("a PNG of 50,000 x 50,000", .tooManyPixels) { PNG(width: 50_000, height: 50_000).bytes },
         Input("a progressive JPEG of 20,000 x 20,000", .tooManyPixels) { try resized(Samples.elephants, to: 20_000) },
-        Input("noise", nil) { try Samples.magick("-size 1400x1000 xc: +noise Random -quality 98") },
+        Input("noise", nil) { try Samples.magick("-size 900x700 xc: +noise Random -quality 98") },
         Input("a GIF of many frames", nil) {
-            try Samples.magick("-size 900x900 xc:red $(yes 'xc:blue' | head -n 60)", as: "gif")
+            try Samples.magick("-size 200x200 xc:red $(yes 'xc:blue' | head -n 60)", as: "gif")
         },
         Input("an SVG that reads a file", .unsupportedFormat) {
             Array(#"<?xml version="1.0"?><!DOCTYPE s [<!ENTITY x SYSTEM "file:///etc/passwd">]><svg>&x;</svg>"#.utf8)
