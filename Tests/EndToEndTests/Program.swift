@@ -100,8 +100,8 @@ extension Database {
         return false
     }
 
-    /// Ends the lease of a worker that was killed or stopped, and rescues its jobs, instead of waiting for both. With the
-    /// full numbers the time passes.
+    /// Ends the lease of a worker that was killed or stopped, and rescues its jobs, instead of waiting for both. With
+    /// the full numbers the time passes.
     func rescueJobs(of worker: Program) async throws {
         guard !Hardness.isFull else { return }
         let name = "%:\(worker.id)"
@@ -136,7 +136,8 @@ extension Database {
         try await execute("update errand.job set run_at = now() where state = 'scheduled' and run_at > now()")
     }
 
-    /// Repeats the query until `sql` is true, at most for `limit`, and brings attempts forward that wait for their delay.
+    /// Repeats the query until `sql` is true, at most for `limit`, and brings attempts forward that wait for their
+    /// delay.
     func becomes(withoutDelays sql: String, within limit: Duration) async throws -> Bool {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < limit {

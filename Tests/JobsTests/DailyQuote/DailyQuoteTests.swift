@@ -7,8 +7,8 @@ import Testing
 @testable import Jobs
 
 @Suite("Daily quote") struct DailyQuoteTests {
-    /// In full ten years, and Samoa's change of the date line. In short two years with a leap day, ten of the zones whose
-    /// changes follow the moon, and the change of the date line.
+    /// In full ten years, and Samoa's change of the date line. In short two years with a leap day, ten of the zones
+    /// whose changes follow the moon, and the change of the date line.
     static let spans: [(from: String, to: String, zones: [String]?)] =
         Hardness.isFull
         ? [("2026-01-01", "2036-01-01", nil), ("2010-01-01", "2013-01-01", nil)]
