@@ -25,8 +25,8 @@ for argument in "$@"; do
     arguments+=("$argument") previous=$argument
 done
 scripts/build.sh debug --build-tests > /dev/null
-# So many tests run at a time. Tests of faults load the machine by themselves and run one at a time.
-width=${ERRAND_TEST_WIDTH:-$([ -n "${ERRAND_FAULTS:-}" ] && echo 1 || echo 8)}
+# Four tests keep two cores busy; more only make each of them wait. Tests of faults load the machine by themselves and run one at a time.
+width=${ERRAND_TEST_WIDTH:-$([ -n "${ERRAND_FAULTS:-}" ] && echo 1 || echo 4)}
 export SWT_EXPERIMENTAL_MAXIMUM_PARALLELIZATION_WIDTH=$width
 log=.errand/test.log events=.errand/test-events.jsonl
 mkdir -p .errand

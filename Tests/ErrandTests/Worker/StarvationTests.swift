@@ -25,6 +25,14 @@ private struct NeedyHandler: JobHandler {
 /// The order in which jobs began and ended.
 private final class Times: Sendable {
     private let all = Mutex<(events: Int, jobs: [Int64: (begun: Int, ended: Int?)])>((0, [:]))
+    private let isHeld = Mutex(false)
+
+    /// Keeps the jobs that fill the queue from ending, so that those behind them don't begin.
+    func hold(_ isHeld: Bool) { self.isHeld.withLock { $0 = isHeld } }
+
+    func waitWhileHeld() async throws {
+        while isHeld.withLock(\.self) { try await Task.sleep(for: .milliseconds(20)) }
+    }
 
     func begin(_ job: Int64) {
         all.withLock { all in
@@ -70,6 +78,7 @@ private final class Times: Sendable {
         SlowHandler { context in
             times.begin(context.id)
             try await Task.sleep(for: .milliseconds(20))
+            try await times.waitWhileHeld()
             times.end(context.id)
         }
     }
@@ -130,6 +139,7 @@ private final class Times: Sendable {
     @Test("that tries a dependency, which closes after it though it waited in the queue for 12 s")
     func probe() async throws {
         try await behindBacklog { database, queue, times in
+            times.hold(true)
             try await database.execute("select errand.resume('default')")
             try await database.execute("select errand.dependency_open('store', now(), 'test')")
             try await fill(queue, 400)
@@ -142,6 +152,7 @@ private final class Times: Sendable {
                 "update errand.dependency set released_at = released_at - interval '12 seconds'")
             let needy = try await database.query("select id from errand.job where kind = 'needy'").scalar(Int64.self)
             try await fill(queue, 900)
+            times.hold(false)
             #expect(try await database.becomes("count(*) = 1 from errand.dependency where opened_at is null"))
             let passed = try #require(times.mostPassed([needy]))
             #expect(passed <= Self.most)
