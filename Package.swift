@@ -216,7 +216,7 @@ let package = Package(
         .testTarget(name: "CryptographyTests", dependencies: ["Cryptography"], swiftSettings: strict),
         .testTarget(
             name: "ErrandImagesTests",
-            dependencies: ["ErrandImages", "ImageProcess", .metricsTestKit],
+            dependencies: ["ErrandImages", "ErrandTestKit", "ImageProcess", .metricsTestKit],
             swiftSettings: strict),
         .testTarget(name: "WebTests", dependencies: ["Web", "ErrandTestKit", "Postgres"], swiftSettings: strict),
         .testTarget(

@@ -74,9 +74,7 @@ final class Program {
     }
 }
 
-/// How hard the faults are tried. `make faults` sets ERRAND_FAULTS=full: the promised numbers, with the default lease.
-struct Hardness {
-    static let isFull = ProcessInfo.processInfo.environment["ERRAND_FAULTS"] == "full"
+extension Hardness {
     /// Settings of the workers under test: a short lease keeps the test run short, and one of 4 s is not lost by a
     /// machine that stalls for a moment.
     static let settings = isFull ? [:] : ["ERRAND_LEASE": "4s", "ERRAND_HEARTBEAT_INTERVAL": "500ms"]

@@ -62,7 +62,7 @@ import FoundationNetworking
         }
     }
 
-    @Test("reading the queue's samples and writing the page takes at most 60 ms")
+    @Test("the queue's samples are read and written, by `make faults` in at most 60 ms")
     func fast() async throws {
         try await withTestDatabase { database, _ in
             for queue in 0..<20 {
@@ -71,7 +71,7 @@ import FoundationNetworking
             try await database.execute("select errand.refresh_statistics_v1()")
             let samples = StatusSamples(database: database, logger: Logger(label: "test"))
             var times: [Duration] = []
-            for _ in 0..<20 {
+            for _ in 0..<(Hardness.isFull ? 20 : 2) {
                 let start = ContinuousClock.now
                 var page = MetricPage()
                 for sample in try #require(await samples.read()) {
@@ -81,8 +81,7 @@ import FoundationNetworking
                 #expect(page.text.contains("queue19"))
                 times.append(.now - start)
             }
-            // The best of them, because other tests load the machine.
-            #expect(times.sorted()[0] <= .milliseconds(60), "\(times.sorted())")
+            #expect(times.sorted()[0] <= .milliseconds(60) || !Hardness.isFull, "\(times.sorted())")
         }
     }
 
@@ -101,7 +100,7 @@ import FoundationNetworking
             try await hanging.withConnection { _ in
                 let start = ContinuousClock.now
                 let page = await web.metrics()
-                #expect(ContinuousClock.now - start < .seconds(8))
+                #expect(ContinuousClock.now - start < .seconds(30))
                 #expect(page.contains("errand_status_up{cell=\"db0/q\"} 1\nerrand_status_up{cell=\"db1/q\"} 0\n"))
                 let samples = page.split(separator: "\n").filter {
                     $0.hasPrefix("errand_") && !$0.contains("build_info")
@@ -210,7 +209,7 @@ private func withWeb(
         let start = ContinuousClock.now
         serving.cancel()
         _ = try? await serving.value
-        #expect(ContinuousClock.now - start < .seconds(5))
+        #expect(ContinuousClock.now - start < .seconds(20))
         await own.close()
     }
 }

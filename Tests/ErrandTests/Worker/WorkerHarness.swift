@@ -1,5 +1,4 @@
 import ErrandTestKit
-import Foundation
 import Logging
 import Postgres
 
@@ -29,11 +28,6 @@ func withWorker<T: Sendable>(
             throw error
         }
     }
-}
-
-/// How long the random tests are: `ERRAND_FAULTS=full scripts/test.sh --filter Deadlock` runs many seeds.
-enum Hardness {
-    static let isFull = ProcessInfo.processInfo.environment["ERRAND_FAULTS"] == "full"
 }
 
 extension WorkerConfiguration {

@@ -56,6 +56,6 @@ import Testing
         let start = ContinuousClock.now
         let report = await Readiness(checks: checks, limit: .milliseconds(50)).report()
         #expect(report == .init(isReady: false, text: "failed database: no result in time\n"))
-        #expect(ContinuousClock.now - start < .seconds(5))
+        #expect(ContinuousClock.now - start < .seconds(30))
     }
 }
