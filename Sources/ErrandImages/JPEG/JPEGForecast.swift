@@ -111,22 +111,45 @@ private struct Picture {
     }
 
     func unit(column: Int, row: Int) -> Unit {
-        let (samples, shift, share) = hasFullChroma ? (256, 0, Float(1)) : (64, 1, 0.25)
+        let samples = hasFullChroma ? 256 : 64
         var unit = Unit(
             luma: [Float](repeating: 0, count: 256), blue: [Float](repeating: 0, count: samples),
             red: [Float](repeating: 0, count: samples))
-        for y in 0..<16 {
-            let line = min(row * 16 + y, height - 1) * width
-            for x in 0..<16 {
-                let at = (line + min(column * 16 + x, width - 1)) * 3
-                let (r, g, b) = (Float(pixels[at]), Float(pixels[at + 1]), Float(pixels[at + 2]))
-                let index = (y >> shift) * (16 >> shift) + (x >> shift)
-                unit.luma[y * 16 + x] = 0.299 * r + 0.587 * g + 0.114 * b - 128
-                unit.blue[index] += (-0.168736 * r - 0.331264 * g + 0.5 * b) * share
-                unit.red[index] += (0.5 * r - 0.418688 * g - 0.081312 * b) * share
+        unit.luma.withUnsafeMutableBufferPointer { luma in
+            unit.blue.withUnsafeMutableBufferPointer { blue in
+                unit.red.withUnsafeMutableBufferPointer { red in
+                    fill(luma, blue, red, column: column, row: row)
+                }
             }
         }
         return unit
+    }
+
+    // Here and below, pointers and `while`: a debug build takes tens of times as long for arrays and ranges.
+    private func fill(
+        _ luma: UnsafeMutableBufferPointer<Float>, _ blue: UnsafeMutableBufferPointer<Float>,
+        _ red: UnsafeMutableBufferPointer<Float>, column: Int, row: Int
+    ) {
+        let (shift, share) = hasFullChroma ? (0, Float(1)) : (1, 0.25)
+        var y = 0
+        while y < 16 {
+            let down = row * 16 + y
+            let line = (down < height ? down : height - 1) * width
+            var x = 0
+            while x < 16 {
+                let right = column * 16 + x
+                let at = (line + (right < width ? right : width - 1)) * 3
+                let r = Float(pixels[at])
+                let g = Float(pixels[at + 1])
+                let b = Float(pixels[at + 2])
+                let index = (y >> shift) * (16 >> shift) + (x >> shift)
+                luma[y * 16 + x] = 0.299 * r + 0.587 * g + 0.114 * b - 128
+                blue[index] += (-0.168736 * r - 0.331264 * g + 0.5 * b) * share
+                red[index] += (0.5 * r - 0.418688 * g - 0.081312 * b) * share
+                x += 1
+            }
+            y += 1
+        }
     }
 }
 
@@ -134,6 +157,7 @@ private struct Picture {
 private struct CosineTransform {
     /// `basis[frequency * 8 + index]`.
     private let basis: [Float]
+    /// `rows[frequency * 8 + line]`: the transformed lines of a block.
     private var rows = [Float](repeating: 0, count: 64)
 
     init() {
@@ -146,29 +170,56 @@ private struct CosineTransform {
 
     /// Eight times the mean of a block, which is what its first coefficient is.
     func mean(_ plane: [Float], at x: Int, _ y: Int, stride: Int) -> Float {
-        var sum: Float = 0
-        for line in 0..<8 { for index in 0..<8 { sum += plane[(y + line) * stride + x + index] } }
-        return sum / 8
+        plane.withUnsafeBufferPointer { plane in
+            var sum: Float = 0
+            var index = 0
+            while index < 64 {
+                sum += plane[(y + index >> 3) * stride + x + index & 7]
+                index += 1
+            }
+            return sum / 8
+        }
     }
 
     /// Appends the 64 coefficients of a block in zigzag order, and returns the first.
     mutating func append(_ plane: [Float], at x: Int, _ y: Int, stride: Int, to list: inout [Float]) -> Float {
-        for line in 0..<8 {
-            let start = (y + line) * stride + x
-            for frequency in 0..<8 {
-                var sum: Float = 0
-                for index in 0..<8 { sum += plane[start + index] * basis[frequency * 8 + index] }
-                rows[line * 8 + frequency] = sum
+        let first = list.count
+        plane.withUnsafeBufferPointer { plane in
+            basis.withUnsafeBufferPointer { basis in
+                rows.withUnsafeMutableBufferPointer { rows in
+                    var index = 0
+                    while index < 64 {
+                        let line = plane.baseAddress! + (y + index & 7) * stride + x
+                        rows[index] = Self.product(line, basis.baseAddress! + index & ~7)
+                        index += 1
+                    }
+                    zigzag.withUnsafeBufferPointer { order in
+                        index = 0
+                        while index < 64 {
+                            let (vertical, horizontal) = (order[index] & ~7, order[index] & 7)
+                            list.append(
+                                Self.product(
+                                    UnsafePointer(rows.baseAddress! + horizontal * 8), basis.baseAddress! + vertical))
+                            index += 1
+                        }
+                    }
+                }
             }
         }
-        let first = list.count
-        for index in zigzag {
-            let (vertical, horizontal) = (index / 8, index % 8)
-            var sum: Float = 0
-            for line in 0..<8 { sum += rows[line * 8 + horizontal] * basis[vertical * 8 + line] }
-            list.append(sum)
-        }
         return list[first]
+    }
+
+    /// The sum of eight products.
+    @inline(__always)
+    private static func product(_ one: UnsafePointer<Float>, _ other: UnsafePointer<Float>) -> Float {
+        var sum = one[0] * other[0]
+        sum += one[1] * other[1]
+        sum += one[2] * other[2]
+        sum += one[3] * other[3]
+        sum += one[4] * other[4]
+        sum += one[5] * other[5]
+        sum += one[6] * other[6]
+        return sum + one[7] * other[7]
     }
 }
 
@@ -225,8 +276,9 @@ private enum SymbolCount {
     /// How many bits the quantized value has, 0 for zero.
     @inline(__always)
     private static func magnitude(_ value: Float, _ divisor: Float) -> Int {
-        let quantized = Int32(abs(value) * divisor + 0.5)
-        return min(15, 32 - quantized.leadingZeroBitCount)
+        let quantized = Int32(value.magnitude * divisor + 0.5)
+        let bits = 32 - quantized.leadingZeroBitCount
+        return bits < 15 ? bits : 15
     }
 
     private static func entropy(_ counts: [Int]) -> Double {

@@ -142,7 +142,7 @@ private final class Times: Sendable {
             times.hold(true)
             try await database.execute("select errand.resume('default')")
             try await database.execute("select errand.dependency_open('store', now(), 'test')")
-            try await fill(queue, 400)
+            try await fill(queue, 100)
             try await database.execute(
                 "insert into errand.job (queue, kind, state, parked_for) values ('default', 'needy', 'parked', 'dependency:store')"
             )
