@@ -14,6 +14,18 @@ import Testing
          where outcome = 'succeeded')
         """
 
+    /// Waits until the completions of the killed workers are counted. Housekeeping counts those of one worker every 5 s;
+    /// unless the full times are tried, this does it at once.
+    private func countsMissed(_ database: Database) async throws -> Bool {
+        let start = ContinuousClock.now
+        while ContinuousClock.now - start < .seconds(60) {
+            if try await database.count("from errand.counted") == 1 { return true }
+            if !Hardness.isFull { try await database.execute("select errand.refresh_statistics_v1('0 s')") }
+            try await Task.sleep(for: .milliseconds(50))
+        }
+        return false
+    }
+
     @Test("kill -9 during work: the completions of the worker's last second are counted, and none twice")
     func killed() async throws {
         try await withTestDatabase { database, configuration in
@@ -42,7 +54,7 @@ import Testing
             #expect(
                 try await database.becomes(
                     "not exists (select from errand.job)", within: Hardness.rescue + .seconds(60)))
-            #expect(try await database.becomes("count(*) = 1 from errand.counted", within: .seconds(60)))
+            #expect(try await countsMissed(database))
             successor.send(SIGTERM)
             #expect(try await successor.exit() == 0)
             #expect(try await database.count("from errand.history") == 1200)
@@ -93,7 +105,7 @@ import Testing
                 try await database.becomes(
                     "not exists (select from errand.job)", within: Hardness.rescue + .seconds(60)))
             #expect(try await database.count("from errand.history where state = 'succeeded'") == 18)
-            #expect(try await database.becomes("count(*) = 1 from errand.counted", within: .seconds(60)))
+            #expect(try await countsMissed(database))
             try await enqueue(3, sleep: 100)
             #expect(
                 try await database.becomes("count(*) = 3 from errand.job where state = 'running'", within: .seconds(10))
