@@ -14,8 +14,8 @@ import Testing
          where outcome = 'succeeded')
         """
 
-    /// Waits until the completions of the killed workers are counted. Housekeeping counts those of one worker every 5 s;
-    /// unless the full times are tried, this does it at once.
+    /// Waits until the completions of the killed workers are counted. Housekeeping counts those of one worker every
+    /// 5 s; unless the full times are tried, this does it at once.
     private func countsMissed(_ database: Database) async throws -> Bool {
         let start = ContinuousClock.now
         while ContinuousClock.now - start < .seconds(60) {
