@@ -6,6 +6,7 @@ package final class AttemptControl: Sendable {
         var interruption: Interruption?
         var task: Task<Void, Never>?
         var begunAt: ContinuousClock.Instant?
+        var isCommitting = false
         var commit: HandlerCommit?
     }
 
@@ -19,6 +20,13 @@ package final class AttemptControl: Sendable {
     var begunAt: ContinuousClock.Instant? { state.withLock(\.begunAt) }
 
     func begin(at now: ContinuousClock.Instant) { state.withLock { $0.begunAt = now } }
+
+    /// Whether the handler's transaction completes the job, or has completed it. The transaction is fenced itself, so
+    /// the attempt holds no lease any more, and the job may run again before the attempt's task has ended.
+    var isCommitting: Bool {
+        get { state.withLock(\.isCommitting) }
+        set { state.withLock { $0.isCommitting = newValue } }
+    }
 
     /// The completion that was committed together with the handler's writes; nil while there is none.
     var commit: HandlerCommit? {

@@ -83,6 +83,15 @@ package struct CompletionReply {
             transactions.insert(transaction)
         }
     }
+
+    /// A completion that was committed before is neither: the id is that of a later attempt of its job.
+    func isLocked(_ completion: Completion) -> Bool {
+        completion.commit == nil && locked.contains(completion.job.id)
+    }
+
+    func isMissing(_ completion: Completion) -> Bool {
+        isLocked(completion) || completion.commit == nil && refused.contains(completion.job.id)
+    }
 }
 
 extension String {

@@ -28,6 +28,7 @@ extension JobContext {
             control.commit = commit
             return outcome
         } catch {
+            control.isCommitting = false
             environment.commits.end(ticket)
             throw error
         }
@@ -39,6 +40,7 @@ extension JobContext {
         try await database.transaction { transaction in
             let outcome = try await body(transaction)
             let completion = Completion(job: job, result: AttemptResult(outcome, of: job, policy), took: .zero)
+            control.isCommitting = true
             var (state, number) = try await transaction.write(completion)
             // Another session has locked the job's row, such as one that cancels the job and has not committed. The
             // attempt's deadline ends this wait too.

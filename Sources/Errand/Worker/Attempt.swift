@@ -80,7 +80,8 @@ package final class Attempt: Sendable {
 extension Attempt {
     /// The result of an attempt that didn't stop when asked to. Its task goes on, but its result is ignored.
     package func abandoned(because interruption: Interruption) -> AttemptResult {
-        switch interruption {
+        if let committed { return committed }
+        return switch interruption {
         case .deadline:
             .failure(
                 "deadline exceeded, and the handler did not stop when it was cancelled", of: job,

@@ -58,7 +58,12 @@ final class AttemptRunner: Sendable {
         attempt.control.attach(
             Task.immediate {
                 let completion = await attempt.run()
-                if shared.running.remove(attempt) { complete(attempt, completion, of: queue) }
+                if shared.running.remove(attempt) {
+                    complete(attempt, completion, of: queue)
+                } else if let commit = completion.commit {
+                    // It was abandoned while its transaction committed.
+                    shared.counts.end(commit.ticket)
+                }
             })
     }
 

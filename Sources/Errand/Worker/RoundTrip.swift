@@ -150,13 +150,13 @@ extension RoundTrip {
     private func written(_ batch: [Completion], as results: ArraySlice<Rows>) throws {
         guard !batch.isEmpty else { return }
         let reply = try CompletionReply(results)
-        let locked = reply.locked.isEmpty ? [] : batch.filter { reply.locked.contains($0.job.id) }
+        let locked = reply.locked.isEmpty ? [] : batch.filter(reply.isLocked)
         if let delay = queue.written(except: locked) { writeAgain(after: delay) }
         shared.epochs.withLock { epochs in
-            for completion in batch where !reply.locked.contains(completion.job.id) { epochs.finished(completion.job) }
+            for completion in batch where !reply.isLocked(completion) { epochs.finished(completion.job) }
         }
-        let missing = reply.refused.union(reply.locked)
-        record(missing.isEmpty ? batch : batch.filter { !missing.contains($0.job.id) }, by: reply.transactions)
+        let isWhole = reply.refused.isEmpty && reply.locked.isEmpty
+        record(isWhole ? batch : batch.filter { !reply.isMissing($0) }, by: reply.transactions)
         for id in reply.refused.sorted() {
             shared.logger.warning(
                 "late outcome not written: the job was cancelled, or its lease was lost",

@@ -1,44 +1,67 @@
 import Synchronization
 
-/// The attempts of a worker process, begun or not, by job id.
+/// The attempts of a worker process, begun or not.
 final class Running: Sendable {
-    private let attempts = Mutex<[Int64: Attempt]>([:])
+    private struct State {
+        /// By job id.
+        var attempts: [Int64: Attempt] = [:]
+        /// Attempts that have completed their jobs in the handler's transaction, and whose jobs were claimed again
+        /// before the attempts ended.
+        var completed: [ObjectIdentifier: Attempt] = [:]
 
-    var count: Int { attempts.withLock(\.count) }
+        var all: [Attempt] { Array(attempts.values) + completed.values }
+    }
 
-    var all: [Attempt] { attempts.withLock { Array($0.values) } }
+    private let state = Mutex(State())
+
+    var count: Int { state.withLock { $0.attempts.count + $0.completed.count } }
+
+    var all: [Attempt] { state.withLock(\.all) }
 
     /// The jobs with their positions, for the heartbeat.
-    func held() -> [ClaimedJob] { attempts.withLock { $0.values.map(\.job) } }
+    func held() -> [ClaimedJob] {
+        state.withLock { $0.attempts.values.filter { !$0.control.isCommitting }.map(\.job) }
+    }
 
     /// Attempts whose deadline has passed.
     func late(at now: ContinuousClock.Instant) -> [(attempt: Attempt, deadline: ContinuousClock.Instant)] {
-        attempts.withLock { attempts in
-            attempts.values.compactMap { attempt in attempt.deadline.map { (attempt: attempt, deadline: $0) } }
-        }.filter { $0.deadline <= now }
+        all.compactMap { attempt in attempt.deadline.map { (attempt: attempt, deadline: $0) } }
+            .filter { $0.deadline <= now }
     }
 
-    /// Adds attempts. Returns older attempts of the same jobs. They have lost their lease, since the jobs were claimed
+    /// Adds attempts. Returns older attempts of the same jobs that have lost their lease, since the jobs were claimed
     /// again.
     func insert(_ new: [Attempt]) -> [Attempt] {
-        attempts.withLock { attempts in new.compactMap { attempts.updateValue($0, forKey: $0.job.id) } }
+        state.withLock { state in
+            let older = new.compactMap { state.attempts.updateValue($0, forKey: $0.job.id) }
+            for attempt in older where attempt.control.isCommitting {
+                state.completed[ObjectIdentifier(attempt)] = attempt
+            }
+            return older.filter { !$0.control.isCommitting }
+        }
     }
 
     /// Removes a completed attempt. Returns false if it was removed before: then its outcome must not be written.
     func remove(_ attempt: Attempt) -> Bool {
-        attempts.withLock { attempts in
-            guard attempts[attempt.job.id] === attempt else { return false }
-            attempts[attempt.job.id] = nil
+        state.withLock { state in
+            guard state.attempts[attempt.job.id] === attempt else {
+                return state.completed.removeValue(forKey: ObjectIdentifier(attempt)) != nil
+            }
+            state.attempts[attempt.job.id] = nil
             return true
         }
     }
 
-    /// Removes the attempts of these jobs. A newer attempt of the same job, which began since the list was made, stays.
+    /// Removes the attempts of these jobs, but for those that complete their jobs themselves. A newer attempt of the
+    /// same job, which began since the list was made, stays.
     func remove(_ jobs: some Sequence<ClaimedJob>) -> [Attempt] {
-        attempts.withLock { attempts in
+        state.withLock { state in
             jobs.compactMap { job in
                 // Compares identity: a job that was handed back returns with its old position.
-                attempts[job.id]?.job === job ? attempts.removeValue(forKey: job.id) : nil
+                guard let attempt = state.attempts[job.id], attempt.job === job, !attempt.control.isCommitting else {
+                    return nil
+                }
+                return state.attempts.removeValue(forKey: job.id)
             }
         }
     }

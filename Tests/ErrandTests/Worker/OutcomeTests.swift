@@ -158,6 +158,41 @@ import Testing
         }
     }
 
+    @Test("an attempt that goes on after its transaction is left alone, and counted, also while its job runs again")
+    func goesOn() async throws {
+        let (again, begin) = AsyncStream.makeStream(of: Void.self)
+        let (gate, open) = AsyncStream.makeStream(of: Void.self)
+        let interrupted = Mutex<[Bool]>([])
+        let handler = SlowHandler { context in
+            let outcome: Outcome = context.attempt == 1 ? .retry(after: .zero, reason: "again") : .done
+            _ = try await context.transaction { _ in outcome }
+            if context.attempt == 2 {
+                begin.yield()
+                return
+            }
+            for await _ in gate { break }
+            interrupted.withLock { $0.append(Task.isCancelled) }
+        }
+        let completed = Mutex<[AttemptOutcome]>([])
+        let configure: (inout WorkerConfiguration) -> Void = {
+            $0.heartbeatInterval = .milliseconds(100)
+            $0.onCompletions = { new in completed.withLock { $0 += new.map(\.outcome) } }
+        }
+        try await withWorker([handler], configure: configure) { database, queue in
+            try await queue.enqueue(Slow())
+            for await _ in again { break }
+            #expect(try await database.becomes("exists (select from errand.history)"))
+            // Two more heartbeats find that the worker doesn't hold the job.
+            for _ in 1...2 {
+                let seen = try await database.text("select clock_timestamp()")
+                #expect(try await database.becomes("min(heartbeat_at) > '\(seen)' from errand.worker"))
+            }
+            open.yield()
+        }
+        #expect(interrupted.withLock(\.self) == [false])
+        #expect(completed.withLock { $0.map(\.rawValue).sorted() } == ["retried", "succeeded"])
+    }
+
     @Test("attempts run only within the worker's memory budget, and one that is stopped releases its memory")
     func memoryOfAttempts() async throws {
         let most = Mutex((now: 0, most: 0))
