@@ -108,13 +108,13 @@ import Testing
             for database in databases {
                 #expect(try await database.becomes("exists (select from errand.worker)"), "both have begun")
             }
-            for queue in queues { try await queue.enqueue(all: [Stay](repeating: Stay(milliseconds: 5), count: 600)) }
-            // On a busy machine the second one begins later.
+            for queue in queues { try await queue.enqueue(all: [Stay](repeating: Stay(milliseconds: 5), count: 5000)) }
+            // On a busy machine one of them may stand still for seconds, in which the other has the slot.
             #expect(await waits { census.now.ended.allSatisfy { $0 >= 10 } })
             let before = census.now.ended
             #expect(await waits { zip(census.now.ended, before).allSatisfy { $0 >= $1 + 40 } })
             let ended = zip(census.now.ended, before).map { $0 - $1 }
-            #expect(ended.allSatisfy { $0 < 500 }, "none waited for the other's end: \(ended)")
+            #expect(ended.allSatisfy { $0 < 4500 }, "none waited for the other's end: \(ended)")
             #expect(census.now.mostTogether == 1)
             for database in databases { try await database.execute("delete from errand.job where state = 'available'") }
         }
