@@ -164,19 +164,27 @@ import Testing
         }
     }
 
-    @Test("E3: with 10,000 other jobs waiting, participants are told within 5 s of the reveal")
+    @Test("E3: with 10,000 other jobs waiting, participants are told of the reveal before those, and within 5 s")
     func behindOthers() async throws {
         try await withService { service in
             let database = service.database
+            // Two run at a time, for 50 s in all.
             try await database.execute(
-                "select errand.enqueue_many(jsonb_agg('{\"kind\": \"noop\"}'::jsonb)) from generate_series(1, 10000)")
+                """
+                select errand.enqueue_many(jsonb_agg('{"kind": "noop", "payload": {"sleep_ms": 10}}'::jsonb))
+                from generate_series(1, 10000)
+                """)
             try await database.execute(
                 "select events.create('anna', 'Party', reveal_at => clock_timestamp() + interval '1 s')")
             #expect(try await database.becomes("exists (select from events.event where revealed_at is not null)"))
+            let waiting = "select count(*) from errand.job where kind = 'noop' and state = 'available'"
+            #expect(try await database.number(waiting) > 0)
+            // The promise is one of a machine that does nothing else.
+            let limit = Hardness.isFull ? "5 s" : "1 min"
             #expect(
                 try await database.lines(
-                    "select revealed_at between reveal_at and reveal_at + interval '5 s' from events.event") == ["true"]
-            )
+                    "select revealed_at between reveal_at and reveal_at + interval '\(limit)' from events.event")
+                    == ["true"])
         }
     }
 
