@@ -85,14 +85,17 @@ import Testing
             let statuses = try await withThrowingTaskGroup(of: String.self) { group in
                 try await database.transaction { gate in
                     try await gate.execute("select from pairing.person where user_id = 'anna' for update")
-                    // All calls are inside before the first one continues; ten connections at a time. A session that looks
-                    // for a deadlock, as each does after a second, waits for no lock meanwhile: 200 are seen once.
-                    let waiting = "from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+                    // All calls are inside before the first one continues; ten connections at a time. A session that
+                    // looks for a deadlock, as each does after a second, waits for no lock meanwhile: 200 are seen
+                    // once.
+                    let isWaiting = "datname = current_database() and wait_event_type = 'Lock'"
                     for ten in 1...20 {
                         for guest in 1...10 {
                             group.addTask { try await database.redeem(code, as: "guest-\(ten)-\(guest)").status }
                         }
-                        #expect(try await database.becomes("count(*) >= \(10 * ten) \(waiting)"))
+                        #expect(
+                            try await database.becomes(
+                                "count(*) >= \(10 * ten) from pg_stat_activity where \(isWaiting)"))
                     }
                 }
                 return try await group.reduce(into: [String]()) { $0.append($1) }
