@@ -16,6 +16,11 @@ import Testing
             #expect(try await database.becomes("count(*) > 40 from errand.history", within: .seconds(60)))
             victim.send(SIGKILL)
             #expect(try await victim.exit() == -SIGKILL)
+            // The server finishes a claim whose client is gone.
+            let isBusy = "state = 'active' and datname = current_database() and pid <> pg_backend_pid()"
+            #expect(
+                try await database.becomes(
+                    "not exists (select from pg_stat_activity where \(isBusy))", within: .seconds(60)))
             let running = try await database.count("from errand.job where state = 'running'")
             #expect(running > 0 && running <= 20)
             let successor = try Program(["worker"], database: url, settings: settings)

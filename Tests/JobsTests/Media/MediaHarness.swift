@@ -17,13 +17,13 @@ extension Database {
         ).scalar(String.self)
     }
 
-    /// Records that the store has the result of the photo, or the upload, as its delivery does.
+    /// Records that the store has the result of the photo, or the upload, as its delivery does. Nil if it is gone.
     @discardableResult
-    func deliver(_ id: UUID) async throws -> String {
+    func deliver(_ id: UUID) async throws -> String? {
         try await query(
             Statement(
                 "select media.delivered_v1(id, key, revision) from media.upload where id = $1 or photo = $1", [id])
-        ).scalar(String.self)
+        ).column(0, as: String.self).first
     }
 
     /// The keys that are listed for removal.
