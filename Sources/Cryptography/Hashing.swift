@@ -51,6 +51,7 @@ package enum HMAC {
         let written = EVP_Q_mac(
             Library.shared.context, "HMAC", nil, "SHA256", nil, key, key.count, message, message.count, &code,
             code.count, &count)
+        // Only without memory: the default provider has both algorithms, and takes any key and message.
         guard written != nil, count == code.count else { fatalError("OpenSSL: can't make an HMAC") }
         return code
     }
@@ -65,6 +66,7 @@ private final class HashFunction: Sendable {
 
     init(_ name: String) {
         guard let pointer = EVP_MD_fetch(Library.shared.context, name, nil), EVP_MD_get_size(pointer) > 0 else {
+            // The names are those of this file, and OpenSSL's default provider has both.
             fatalError("OpenSSL: it has no \(name)")
         }
         self.pointer = pointer

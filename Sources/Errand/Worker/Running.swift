@@ -34,10 +34,12 @@ final class Running: Sendable {
     func insert(_ new: [Attempt]) -> [Attempt] {
         state.withLock { state in
             let older = new.compactMap { state.attempts.updateValue($0, forKey: $0.job.id) }
-            for attempt in older where attempt.control.isCommitting {
+            return older.filter { attempt in
+                // Asked once: the handler may begin or fail to commit meanwhile.
+                guard attempt.control.isCommitting else { return true }
                 state.completed[ObjectIdentifier(attempt)] = attempt
+                return false
             }
-            return older.filter { !$0.control.isCommitting }
         }
     }
 
