@@ -45,7 +45,7 @@ struct Environment: Sendable {
 
     private func configuration(_ url: String, of place: String) throws -> PostgresConfiguration {
         do {
-            var configuration = try PostgresConfiguration(url: url)
+            var configuration = try PostgresConfiguration(url: url).forOwnStatements
             configuration.applicationName = "errand"
             return configuration
         } catch {

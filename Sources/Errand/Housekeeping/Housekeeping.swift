@@ -39,7 +39,8 @@ public struct Housekeeping: Service {
     ///
     /// - Parameter turn: when a worker leaves the tasks to others; nil if they are always this process's.
     func run(until stop: Signal, turn: WorkerTurn? = nil) async {
-        let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
+        let own = Database(
+            configuration: database.configuration.forOwnStatements, maximumConnections: 2, logger: logger)
         // Promotion goes on at any time, only less often.
         let promotion = MaintenanceLoop(logger)
         let others = (0..<7).map { _ in MaintenanceLoop(logger, mayRun: { turn?.isOn ?? true }) }

@@ -36,7 +36,8 @@ public struct Scheduler: Service {
     /// Runs until a graceful shutdown or the cancellation of its task. If the database can't be reached, it waits.
     public func run() async throws {
         let stop = Signal()
-        let own = Database(configuration: database.configuration, maximumConnections: 2, logger: logger)
+        let own = Database(
+            configuration: database.configuration.forOwnStatements, maximumConnections: 2, logger: logger)
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
                 await run(on: own, until: stop)

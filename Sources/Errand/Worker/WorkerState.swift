@@ -67,7 +67,7 @@ final class WorkerState: Sendable {
         metrics = WorkerMetrics(queues: configuration.queues, cell: configuration.cell)
         turn = WorkerTurn(lease: configuration.lease)
         // A claim or heartbeat that waits for a lock is retried before the statement timeout would end it.
-        var own = database.configuration
+        var own = database.configuration.forOwnStatements
         own.lockTimeout = Self.lockTimeout
         claims = Database(
             configuration: own,

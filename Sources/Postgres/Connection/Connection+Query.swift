@@ -76,15 +76,36 @@ extension Connection {
                 throw PostgresError(.cancelled, "cancelled before it was sent")
             }
             defer { call.end() }
-            for statement in statements where statement.isPrepared {
-                try prepare(statement, on: connection, until: limit)
+            let session = try session(on: connection, until: limit)
+            if session.isDirect {
+                for statement in statements where statement.isPrepared {
+                    try prepare(statement, on: connection, until: limit)
+                }
+            }
+            if !session.isReadCommitted, PQtransactionStatus(connection) == PQTRANS_IDLE {
+                return try runAtReadCommitted(statements, on: connection, until: limit, call: call)
             }
             if statements.count == 1 {
                 try send(statements[0], on: connection)
-                let results = try results(on: connection, until: limit)
-                return [try rows(results[0], call: call)]
+                return [try rows(try results(on: connection, until: limit), call: call)]
             }
             return try runPipeline(statements, on: connection, until: limit, call: call)
+        }
+    }
+
+    /// For a pooler that ignores the connection's options, in front of a database with another default.
+    private func runAtReadCommitted(
+        _ statements: [Statement], on connection: OpaquePointer, until limit: ContinuousClock.Instant?,
+        call: CancellableCall
+    ) throws(PostgresError) -> [Rows] {
+        do {
+            let level: Statement = "set transaction isolation level read committed"
+            let rows = try runPipeline([level] + statements, on: connection, until: limit, call: call)
+            return Array(rows.dropFirst())
+        } catch {
+            var error = error
+            error.statement = error.statement.map { max(0, $0 - 1) }
+            throw error
         }
     }
 
@@ -109,9 +130,7 @@ extension Connection {
         }
         PQexitPipelineMode(connection)
         // Only the statement that failed has a message; later ones were not run.
-        if let index = collected.firstIndex(where: {
-            ![PGRES_TUPLES_OK, PGRES_COMMAND_OK].contains(PQresultStatus($0))
-        }) {
+        if let index = collected.firstIndex(where: Self.isFailed) {
             var error = failure(of: collected[index], call: call)
             // The commit comes after the last statement.
             error.statement = index < statements.count ? index : nil
@@ -221,13 +240,17 @@ extension Connection {
         }
     }
 
-    private func rows(_ result: OpaquePointer, call: CancellableCall) throws(PostgresError) -> Rows {
-        guard [PGRES_TUPLES_OK, PGRES_COMMAND_OK].contains(PQresultStatus(result)) else {
-            defer { PQclear(result) }
-            try refuseCopy([result])
-            throw failure(of: result, call: call)
-        }
-        return Rows(result)
+    /// The rows of one statement. If the server refuses its commit, the error is a further result.
+    private func rows(_ results: [OpaquePointer], call: CancellableCall) throws(PostgresError) -> Rows {
+        var results = results
+        defer { results.forEach { PQclear($0) } }
+        try refuseCopy(results)
+        if let failed = results.first(where: Self.isFailed) { throw failure(of: failed, call: call) }
+        return Rows(results.removeFirst())
+    }
+
+    private static func isFailed(_ result: OpaquePointer) -> Bool {
+        ![PGRES_TUPLES_OK, PGRES_COMMAND_OK].contains(PQresultStatus(result))
     }
 
     /// COPY as a statement: its data would have to be read or sent before anything else, and until then libpq returns
@@ -245,7 +268,7 @@ extension Connection {
 
     private func failure(of result: OpaquePointer, call: CancellableCall) -> PostgresError {
         let error = PostgresError(result: result)
-        preparedStatements.failed(error)
+        stopPreparing(after: error)
         guard error.sqlState == "57014", call.isCancelled else { return error }
         return PostgresError(.cancelled, error.detail, sqlState: error.sqlState)
     }

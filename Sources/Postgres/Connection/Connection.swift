@@ -13,6 +13,8 @@ public actor Connection {
     let configuration: PostgresConfiguration
     let logger: Logger
     var handle: ConnectionHandle?
+    /// Nil until the first statement.
+    var checkedSession: Session?
     var preparedStatements = PreparedStatements()
     /// NOTIFY messages of the channels listened to, unless ``deliverNotifications(to:)`` was called; finishes when the
     /// connection is lost or closed.

@@ -15,6 +15,17 @@ public struct PostgresConfiguration: Sendable {
     /// The time after which the server stops waiting for a lock; nil is the statement timeout. Default nil.
     package var lockTimeout: Duration?
 
+    /// Whether unqualified names are those of `pg_catalog`, as in statements of Errand's own, so that no function or
+    /// operator of another schema is called. By default they are found as the database or the role sets it.
+    private var isOwn = false
+
+    /// For statements of Errand's own, which name their schemas.
+    package var forOwnStatements: PostgresConfiguration {
+        var copy = self
+        copy.isOwn = true
+        return copy
+    }
+
     /// Takes a `postgresql://user:password@host:port/database?option=value` URL, with several hosts or with the folder
     /// of a Unix socket (`postgresql:///database?host=/run/postgresql`) too, or libpq's `keyword=value` form.
     ///
@@ -50,8 +61,8 @@ public struct PostgresConfiguration: Sendable {
     /// The keywords for libpq. A setting of the URL wins over these.
     ///
     /// `tcp_user_timeout` and keepalives end a connection to a dead peer within 5 s, whether it is busy or idle. Of
-    /// several hosts, the one that accepts writes is chosen. `options` has the statement timeout; some poolers refuse
-    /// it.
+    /// several hosts, the one that accepts writes is chosen. `options` has the timeouts and what statements rely on;
+    /// some poolers refuse or ignore it.
     ///
     /// - Parameter host: the index of one of several hosts.
     func keywords(withOptions: Bool, host: Int = 0) -> [(String, String)] {
@@ -70,12 +81,18 @@ public struct PostgresConfiguration: Sendable {
                 // 0 would be no timeout at all.
                 limit.map { "-c \(name)=\(max(1, $0.wholeMilliseconds))" }
             }
-            // The last option wins: that of the URL.
-            let options = timeouts + [keywords["options"]].compactMap(\.self)
-            if !options.isEmpty { keywords["options"] = options.joined(separator: " ") }
+            let fixed = Self.fixedSettings + (isOwn ? ["search_path=pg_catalog,pg_temp"] : [])
+            // The last option wins: that of the URL before a timeout, but not before what statements rely on.
+            let options = timeouts + [keywords["options"]].compactMap(\.self) + fixed.map { "-c \($0)" }
+            keywords["options"] = options.joined(separator: " ")
         }
         return keywords.sorted { $0.key < $1.key }
     }
+
+    /// What the statements of Errand and of handlers rely on, whatever the database, the role or the URL sets.
+    private static let fixedSettings = [
+        "default_transaction_isolation=read\\ committed", "standard_conforming_strings=on",
+    ]
 
     /// How long the client waits for a reply before it closes the connection.
     var clientDeadline: Duration? { statementTimeout.map { $0 + .seconds(5) } }
@@ -114,6 +131,7 @@ public struct PostgresConfiguration: Sendable {
         connectTimeout = other.connectTimeout
         statementTimeout = other.statementTimeout
         lockTimeout = other.lockTimeout
+        isOwn = other.isOwn
     }
 }
 

@@ -25,10 +25,10 @@ public struct Transaction: Sendable {
 }
 
 extension Connection {
-    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws. No other task may use the
-    /// connection meanwhile.
+    /// Runs `body` in a transaction at READ COMMITTED: committed when it returns, rolled back when it throws. No other
+    /// task may use the connection meanwhile.
     public nonisolated func transaction<T: Sendable>(_ body: (Transaction) async throws -> T) async throws -> T {
-        try await execute("begin")
+        try await execute("begin isolation level read committed")
         let result: T
         do {
             result = try await body(Transaction(connection: self))

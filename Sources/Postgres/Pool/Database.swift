@@ -129,7 +129,7 @@ extension Database {
         }
     }
 
-    /// Runs `body` in a transaction: committed when it returns, rolled back when it throws.
+    /// Runs `body` in a transaction at READ COMMITTED: committed when it returns, rolled back when it throws.
     ///
     /// - Throws: what `body` throws; a ``PostgresError`` whose `isOutcomeUnknown` is true if the response to the
     ///   commit was lost.

@@ -30,6 +30,33 @@ import Testing
         }
     }
 
+    @Test("an outcome whose commit the server refuses is written again until the server accepts it")
+    func refusedCommit() async throws {
+        try await withWorker([ProbeHandler { _, _ in .fail(reason: "broken") }]) { database, queue in
+            try await database.execute("create sequence public.tries")
+            try await database.execute(
+                """
+                create function public.refuse() returns trigger language plpgsql as $$
+                begin
+                    perform nextval('public.tries');
+                    raise exception 'refused at commit';
+                end
+                $$
+                """)
+            try await database.execute(
+                """
+                create constraint trigger refuse after insert on errand.failed deferrable initially deferred
+                for each row execute function public.refuse()
+                """)
+            try await queue.enqueue(Probe())
+            #expect(try await database.becomes("last_value >= 3 from public.tries"))
+            #expect(try await database.count("from errand.job where state = 'running'") == 1)
+            try await database.execute("drop trigger refuse on errand.failed")
+            #expect(try await database.drains())
+            #expect(try await database.count("from errand.failed") == 1)
+        }
+    }
+
     @Test("a claim whose reply can't be read at all leaves no job running")
     func unreadableReply() async throws {
         try await withTestDatabase { database, _ in

@@ -74,6 +74,6 @@ import Testing
         var given = try PostgresConfiguration(url: "postgresql://h/db?options=-c%20statement_timeout%3D9s")
         given.statementTimeout = .microseconds(10)
         let keywords = Dictionary(uniqueKeysWithValues: given.keywords(withOptions: true))
-        #expect(keywords["options"] == "-c statement_timeout=1 -c statement_timeout=9s")
+        #expect(keywords["options"]?.hasPrefix("-c statement_timeout=1 -c statement_timeout=9s ") == true)
     }
 }

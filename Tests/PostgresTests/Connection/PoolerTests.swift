@@ -36,6 +36,41 @@ import Testing
             await pooled.close()
         }
     }
+
+    @Test("transactions begin at READ COMMITTED, whatever the database sets, though a connection's options are lost")
+    func isolation() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute(
+                """
+                do $$
+                begin
+                    execute format('alter database %I set default_transaction_isolation = serializable', current_database());
+                end
+                $$
+                """)
+            let bouncer = try Bouncer(for: configuration)
+            defer { bouncer.stop() }
+            let url = "postgresql:///\(configuration.database)?host=\(bouncer.folder)&port=6432&user=postgres"
+            let pooled = Database(
+                configuration: try PostgresConfiguration(url: url), maximumConnections: 1, logger: Logger(label: "test")
+            )
+            try await bouncer.isUp(pooled)
+            let level: Statement = "select current_setting('transaction_isolation')"
+            #expect(try await pooled.query(level).scalar(String.self) == "read committed")
+            #expect(try await pooled.pipeline([level, level])[1].scalar(String.self) == "read committed")
+            let levels = try await pooled.transaction { transaction in
+                try await [transaction.query(level), transaction.pipeline([level, level])[1]]
+                    .map { try $0.scalar(String.self) }
+            }
+            #expect(levels == ["read committed", "read committed"])
+            let error = await #expect(throws: PostgresError.self) {
+                try await pooled.pipeline([level, "select 1 / 0"])
+            }
+            #expect(error?.statement == 1)
+            #expect(try await pooled.execute("create table public.one (n int)") == 0)
+            await pooled.close()
+        }
+    }
 }
 
 /// A separate PgBouncer for this test, on a Unix socket.
