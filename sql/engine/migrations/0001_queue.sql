@@ -167,6 +167,9 @@ create index history_payload_day_index on errand.history (payload_day) where pay
 -- Without fastupdate, no insert has to empty a pending list.
 create index history_unique_key_index on errand.history (unique_key) where unique_key is not null;
 create index history_tags_index on errand.history using gin (tags) with (fastupdate = off) where tags is not null;
+-- Without a primary key, a publication for all tables would refuse each update and delete. Costs WAL only with
+-- wal_level = logical. The partitions don't inherit it.
+alter table errand.history replica identity full;
 
 comment on table errand.history is
     'Jobs that succeeded, were cancelled or became obsolete; one partition a day (UTC), dropped as a whole';
@@ -197,6 +200,7 @@ comment on column errand.history.tags is 'words to find it by';
 comment on column errand.history.traceparent is 'the W3C trace context of its enqueue';
 
 create table errand.history_default partition of errand.history default;
+alter table errand.history_default replica identity full;
 comment on table errand.history_default is 'Safety net: takes the jobs that end on a day without a partition';
 
 create table errand.failed (
@@ -263,6 +267,7 @@ create table errand.past_failure (
     constraint past_failure_became check (became in ('retried', 'discarded'))
 );
 create index past_failure_finished_at_index on errand.past_failure (finished_at);
+alter table errand.past_failure replica identity full;
 comment on table errand.past_failure is
     'The newest failures of jobs that were retried or discarded since, for a week: errand.recent_errors shows them';
 comment on column errand.past_failure.job_id is 'the job that failed';

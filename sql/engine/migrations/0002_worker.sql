@@ -60,6 +60,7 @@ create table errand.claim (
 -- Inside the row it takes less WAL than in a TOAST table.
 alter table errand.claim alter column job_ids set storage main;
 create index claim_worker_index on errand.claim (worker_id, epoch);
+alter table errand.claim replica identity full;
 comment on table errand.claim is 'One row a claim, for as long as its worker may hold one of its jobs';
 comment on column errand.claim.worker_id is 'the worker that claimed';
 comment on column errand.claim.claimed_at is 'when';
@@ -73,6 +74,7 @@ create table errand.mark (
     kinds text[] not null,
     marks jsonb not null
 );
+alter table errand.mark replica identity full;
 comment on table errand.mark is 'The marks of workers that have left or were lost: the next worker starts from them';
 comment on column errand.mark.stored_at is 'when the worker left or was found to be lost';
 comment on column errand.mark.server_start is

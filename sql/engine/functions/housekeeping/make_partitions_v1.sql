@@ -33,6 +33,8 @@ begin
         where finished_at >= part_day and finished_at < part_day + 1;
         continue when begins >= part_day + 1;
         execute format('create table errand.%I (like errand.history including all)', part);
+        -- Without a primary key, a publication for all tables would make every delete fail.
+        execute format('alter table errand.%I replica identity full', part);
         execute format('comment on table errand.%I is %L', part, 'Jobs that ended on ' || part_day || ' (UTC)');
         execute format(
             'alter table errand.history attach partition errand.%I for values from (%L) to (%L)',
