@@ -1,5 +1,6 @@
 import AppSchemas
 import EngineSchema
+import ErrandTestKit
 import Foundation
 import Postgres
 import Testing
@@ -19,6 +20,37 @@ import Testing
         }
         let embedded = Migrator(version: EngineSchema.version, parts: parts).scripts
         #expect(Dictionary(uniqueKeysWithValues: embedded.map { ($0.name, $0.sql) }) == expected)
+    }
+
+    @Test("every table has a primary key or a replica identity, without which a publication refuses its deletes")
+    func identities() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.make_partitions_v1(9)")
+            let lacking = try await database.query(
+                """
+                select pg_class.oid::regclass::text
+                from pg_class
+                where relnamespace = any (errand.namespaces()) and relkind in ('r', 'p') and relnatts > 0
+                    and relreplident = 'd'
+                    and not exists (select from pg_index where indrelid = pg_class.oid and indisprimary)
+                """)
+            #expect(try lacking.column(0, as: String.self) == [])
+        }
+    }
+
+    @Test("no function's literals depend on the caller's standard_conforming_strings")
+    func literals() async throws {
+        try await withTestDatabase { database, _ in
+            // What is left without comments and E'…'.
+            let dependent = try await database.query(
+                #"""
+                select oid::regprocedure::text
+                from pg_proc
+                where pronamespace = any (errand.namespaces())
+                    and strpos(regexp_replace(prosrc, $$--[^\n]*|\mE'([^']|'')*'$$, '', 'g'), E'\\') > 0
+                """#)
+            #expect(try dependent.column(0, as: String.self) == [])
+        }
     }
 
     @Test("an app comes behind those that it needs, and can't be had without them")

@@ -5,6 +5,15 @@ extension Migrator {
         "a database from before 0.1.0 can't be upgraded: drop it and run errand migrate on a new one. On a newer one, "
         + "restore the migration's text"
 
+    /// Refuses a database that can't hold every text: the names and errors of jobs are Unicode.
+    func checkEncoding(on connection: Connection) async throws {
+        let encoding = try await connection.query("select current_setting('server_encoding')").scalar(String.self)
+        guard !["UTF8", "SQL_ASCII"].contains(encoding) else { return }
+        throw PostgresError(
+            .schema, "the database's encoding: expected UTF8 or SQL_ASCII, got \(encoding); nothing was changed",
+            hint: "make a database with: create database … encoding 'UTF8' template template0")
+    }
+
     static let makeRoom = "give Errand a database of its own, or rename that schema: alter schema … rename to …"
 
     /// Refuses a database that already has one of the schemas: a run would stop half way.

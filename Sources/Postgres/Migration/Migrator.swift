@@ -60,8 +60,10 @@ extension Migrator {
     /// Returns the steps that ``run(on:onStep:onWarning:)`` would take now.
     ///
     /// - Throws: ``PostgresError`` with code `schema` if a migration was edited after it was applied, if a newer
-    ///   program has migrated the database, or if another program has one of the schemas.
+    ///   program has migrated the database, if another program has one of the schemas, or if the database's encoding
+    ///   can't hold all texts.
     package func plan(on connection: Connection) async throws -> [Step] {
+        try await checkEncoding(on: connection)
         let hashes = try await readHashes(on: connection)
         let applied = try await readApplied(on: connection, hashes: hashes)
         try await checkSchemas(applied, on: connection)
@@ -79,6 +81,7 @@ extension Migrator {
         on connection: Connection, onStep: @Sendable (Step) -> Void = { _ in },
         onWarning: @Sendable (String) -> Void = { _ in }
     ) async throws -> [Step] {
+        try await checkEncoding(on: connection)
         let hashes = try await readHashes(on: connection)
         // Another run may be creating the first tables.
         try await retried(after: Self.statesOfWaits.union(Self.statesOfDuplicates)) {

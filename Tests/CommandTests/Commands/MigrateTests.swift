@@ -83,6 +83,36 @@ import Testing
             #expect(fewer.output == "up to date\napp events is installed and not in ERRAND_APPS: left as it is\n")
             let names = try await database.query("select name from errand.app order by name")
             #expect(try names.column(0, as: String.self) == ["devices", "events", "media", "notify", "rooms"])
+            let all = try await Program.run(["migrate"], settings: reaching(configuration))
+            #expect(all.code == 0, "\(all.errors)")
+        }
+    }
+
+    @Test("an encoding without most characters is refused before anything changes")
+    func encoding() async throws {
+        try await withTestDatabase { database, configuration in
+            let name = "latin_\(UUID().uuidString.prefix(8).lowercased())"
+            try await database.execute(
+                Statement("create database \(name) template template0 encoding 'LATIN1' lc_collate 'C' lc_ctype 'C'"))
+            let latin = Database(configuration: configuration.with(database: name), maximumConnections: 1)
+            let isWhole: Result<Void, any Error>
+            do {
+                for arguments in [["migrate"], ["migrate", "--dry-run"]] {
+                    let program = try await Program.run(arguments, settings: reaching(latin.configuration))
+                    #expect(program.code == 78)
+                    #expect(
+                        program.error
+                            == "errand: the database's encoding: expected UTF8 or SQL_ASCII, got LATIN1; nothing was changed "
+                            + "(make a database with: create database … encoding 'UTF8' template template0)")
+                }
+                #expect(try await latin.query("select to_regnamespace('errand') is null").scalar(Bool.self))
+                isWhole = .success(())
+            } catch {
+                isWhole = .failure(error)
+            }
+            await latin.close()
+            try await database.execute(Statement("drop database \(name) with (force)"))
+            try isWhole.get()
         }
     }
 

@@ -184,4 +184,22 @@ import Testing
             #expect(try await database.count("from errand.guard") == before)
         }
     }
+
+    @Test("a guard in a schema that errand_owner may not use is refused with the right that is missing")
+    func registeringElsewhere() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("create schema shop")
+            try await database.execute(
+                "create function shop.wanted(jsonb) returns boolean language sql stable as 'select true'")
+            let register: Statement = "select errand.guard_put('wanted', 'shop.wanted')"
+            let error = await #expect(throws: PostgresError.self) { try await database.execute(register) }
+            #expect(error?.sqlState == "42501")
+            #expect(error?.detail.hasSuffix("permission denied for schema shop") == true)
+            #expect(error?.hint == "Have its owner run: grant usage on schema … to errand_owner")
+            try await database.execute("grant usage on schema shop to errand_owner")
+            try await database.execute(register)
+            try await database.execute("select errand.enqueue('noop', guard => 'wanted')")
+            #expect(try await ManualWorker(database).claim(1).count == 1)
+        }
+    }
 }

@@ -13,7 +13,7 @@ import Testing
         try await withEmptyDatabase { connection in
             let old = program("0.1.0", functions: [claim1, Self.function("enqueue", "select 1")])
             let new = program(
-                "0.2.0", more: [("0002_b", "create table b (n int)")],
+                "0.2.0", more: [("0002_b", "create table public.b (n int)")],
                 functions: [claim1, claim2, Self.function("enqueue", "select 2")])
             try await old.run(on: connection)
             #expect(try await new.fit(on: connection).lacks.count == 3)
@@ -66,7 +66,8 @@ import Testing
     func missing() async throws {
         try await withEmptyDatabase { connection in
             try await program("0.2.0", functions: [claim2]).run(on: connection)
-            let old = program("0.1.0", more: [("0002_b", "create table b (n int)")], functions: [claim1, claim2])
+            let old = program(
+                "0.1.0", more: [("0002_b", "create table public.b (n int)")], functions: [claim1, claim2])
             let fit = try await old.fit(on: connection)
             #expect(fit.lacks == [.migration("0002_b"), .script("functions/worker/claim_v1")])
             #expect(fit.newer == "0.2.0")
@@ -100,7 +101,7 @@ import Testing
     private static func function(_ name: String, _ body: String) -> Migrator.Script {
         (
             "functions/worker/\(name)",
-            "create or replace function \(name)() returns int language sql as $$ \(body) $$"
+            "create or replace function public.\(name)() returns int language sql as $$ \(body) $$"
         )
     }
 
@@ -108,7 +109,7 @@ import Testing
         _ version: String, more: [Migrator.Script] = [], functions: [Migrator.Script]
     ) -> Migrator {
         Migrator(
-            version: version, migrations: [("0001_a", "create table a (n int)")] + more, replaceable: functions)
+            version: version, migrations: [("0001_a", "create table public.a (n int)")] + more, replaceable: functions)
     }
 
     private func withEmptyDatabase(_ body: (Connection) async throws -> Void) async throws {

@@ -24,7 +24,7 @@ import Testing
         try await withEmptyDatabase { connection in
             try await migrator().run(on: connection)
             let error = await #expect(throws: PostgresError.self) {
-                try await migrator(second: "create table b (n int8)").run(on: connection)
+                try await migrator(second: "create table public.b (n int8)").run(on: connection)
             }
             #expect(error?.code == .schema)
             #expect(error?.detail.hasPrefix("migration 0002_b differs from the one that this database has") == true)
@@ -36,7 +36,8 @@ import Testing
     func newer() async throws {
         try await withEmptyDatabase { connection in
             try await migrator().run(on: connection)
-            let older = Migrator(version: "1.0", migrations: [("0001_a", "create table a (n int)")], replaceable: [])
+            let older = Migrator(
+                version: "1.0", migrations: [("0001_a", "create table public.a (n int)")], replaceable: [])
             let error = await #expect(throws: PostgresError.self) { try await older.plan(on: connection) }
             #expect(error?.detail == "the database has migration 0002_b, which this version of errand doesn't know")
         }
@@ -78,7 +79,7 @@ import Testing
     @Test("a script that fails names itself and leaves nothing; steps before it stay")
     func failing() async throws {
         try await withEmptyDatabase { connection in
-            let broken = migrator(second: "create table b (n int); select nonsense")
+            let broken = migrator(second: "create table public.b (n int); select nonsense")
             let error = await #expect(throws: PostgresError.self) { try await broken.run(on: connection) }
             #expect(error?.detail.hasPrefix("0002_b: column \"nonsense\" does not exist") == true)
             let tables = try await connection.query("select to_regclass('a') is not null, to_regclass('b') is null")
@@ -90,7 +91,7 @@ import Testing
     func alone() async throws {
         try await withEmptyDatabase { connection in
             let steps = try await migrator(
-                second: "-- errand: no-transaction\ncreate index concurrently if not exists a_n on a (n)"
+                second: "-- errand: no-transaction\ncreate index concurrently if not exists a_n on public.a (n)"
             ).run(on: connection)
             #expect(steps.contains(.migration("0002_b")))
             #expect(try await connection.query("select to_regclass('a_n') is not null").scalar(Bool.self))
@@ -148,7 +149,8 @@ import Testing
             let connection = try await Connection.connect(configuration, logger: Logger(label: "test"))
             try await connection.execute("drop schema errand cascade")
             let migrator = Migrator(
-                version: "1.0", migrations: [("0001_busy", "alter table busy add column m int")], replaceable: [],
+                version: "1.0", migrations: [("0001_busy", "alter table public.busy add column m int")],
+                replaceable: [],
                 lockTimeout: .milliseconds(50))
             #expect(try await migrator.run(on: connection) == [.migration("0001_busy")])
             try await release.value
@@ -160,8 +162,8 @@ import Testing
     @Test("in a deadlock with another transaction, the migration is the victim")
     func deadlocked() async throws {
         try await withTestDatabase { database, configuration in
-            try await database.execute("create table a (n int)")
-            try await database.execute("create table b (n int)")
+            try await database.execute("create table public.a (n int)")
+            try await database.execute("create table public.b (n int)")
             let holder = try await database.makeConnection()
             try await holder.execute("begin")
             try await holder.execute("lock table a in access share mode")
@@ -169,7 +171,9 @@ import Testing
             try await connection.execute("drop schema errand cascade")
             let migrator = Migrator(
                 version: "1.0",
-                migrations: [("0001_both", "alter table b add column m int; alter table a add column m int")],
+                migrations: [
+                    ("0001_both", "alter table public.b add column m int; alter table public.a add column m int")
+                ],
                 replaceable: [])
             let run = Task { try await migrator.run(on: connection) }
             let isWaiting = Statement(
@@ -240,10 +244,10 @@ import Testing
         }
     }
 
-    private func migrator(second: String = "create table b (n int)", function: String = "select 1") -> Migrator {
+    private func migrator(second: String = "create table public.b (n int)", function: String = "select 1") -> Migrator {
         Migrator(
-            version: "1.0", migrations: [("0001_a", "create table a (n int)"), ("0002_b", second)],
-            replaceable: [("f", "create or replace function f() returns int language sql as $$ \(function) $$")])
+            version: "1.0", migrations: [("0001_a", "create table public.a (n int)"), ("0002_b", second)],
+            replaceable: [("f", "create or replace function public.f() returns int language sql as $$ \(function) $$")])
     }
 
     private func withEmptyDatabase(_ body: (Connection) async throws -> Void) async throws {

@@ -34,6 +34,7 @@ extension Diagnostics {
         var findings = [await checkServer(connection, configuration), await checkTransport(connection)]
         let writes = role.needsWrites ? await checkWrites(connection) : nil
         if let writes { findings.append(writes) }
+        findings.append(await checkSettings(connection))
         let schema = await checkSchema(connection)
         findings.append(schema)
         let hasSchema = schema.result == .ok
@@ -84,6 +85,51 @@ extension Diagnostics {
             return .fail("writes", "\(error)", fix: "see the server's log", code: Failure.unreachable)
         }
     }
+
+    /// What the server, the database and the user set otherwise than most do.
+    private func checkSettings(_ connection: Connection) async -> Finding {
+        do {
+            let (unused, limit, unidentified) = try await connection.query(Self.unusualSettings)[0]
+                .decode([String].self, String.self, [String].self)
+            if let table = unidentified.first {
+                return .warn(
+                    "settings", "\(table) has no replica identity: with a publication for all tables its deletes fail",
+                    fix: "alter table \(table) replica identity full")
+            }
+            if limit != "-1" {
+                return .warn(
+                    "settings", "temp_file_limit is \(limit): a statement that needs more temporary files fails",
+                    fix: "alter database … set temp_file_limit = -1")
+            }
+            let detail = unused.isEmpty ? "as most databases have them" : "not used: \(unused.joined(separator: ", "))"
+            return .ok("settings", detail)
+        } catch {
+            return .fail("settings", "\(error)", fix: "see the server's log", code: Failure.failed)
+        }
+    }
+
+    /// Defaults that the program's own sessions don't use, the limit of temporary files, and tables whose deletes a
+    /// publication would refuse.
+    private static let unusualSettings: Statement = """
+        select
+            array(
+                select entry
+                from pg_db_role_setting
+                cross join unnest(setconfig) as entry
+                where setdatabase in (0, (select oid from pg_database where datname = current_database()))
+                    and setrole in (0, (select oid from pg_roles where rolname = current_user))
+                    and split_part(entry, '=', 1) in (
+                        'default_transaction_isolation', 'search_path', 'standard_conforming_strings')
+                order by entry),
+            current_setting('temp_file_limit'),
+            array(
+                select oid::regclass::text
+                from pg_class
+                where relnamespace = to_regnamespace('errand') and relkind in ('r', 'p') and relnatts > 0
+                    and relreplident = 'd'
+                    and not exists (select from pg_index where indrelid = pg_class.oid and indisprimary)
+                order by 1)
+        """
 
     private func checkSchema(_ connection: Connection) async -> Finding {
         do {

@@ -17,7 +17,8 @@ begin
     if coalesce(length($2), 0) not between 1 and 100 then
         raise exception 'rename: display_name: expected 1 to 100 characters, got %', coalesce(length($2)::text, 'null')
             using errcode = 'ER422';
-    elsif $2 ~ '^[[:space:]]*$' or $2 ~ '[\u0001-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]' then
+    elsif $2 ~ '^[[:space:]]*$'
+        or $2 ~ E'[\\u0001-\\u001f\\u007f-\\u009f\\u2028\\u2029\\u202a-\\u202e\\u2066-\\u2069]' then
         raise exception 'rename: display_name: expected a name without control characters, got one with them or a blank'
             using errcode = 'ER422';
     end if;

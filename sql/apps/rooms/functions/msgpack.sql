@@ -6,16 +6,16 @@ language plpgsql immutable strict set search_path = pg_catalog, rooms, pg_temp a
 begin
     case jsonb_typeof(document)
         when 'null' then
-            return '\xc0';
+            return E'\\xc0';
         when 'boolean' then
-            return case document when 'true' then '\xc3'::bytea else '\xc2' end;
+            return case document when 'true' then E'\\xc3'::bytea else E'\\xc2' end;
         when 'number' then
             return rooms.msgpack_number(document::numeric);
         when 'string' then
             return rooms.msgpack_text(document #>> '{}');
         when 'array' then
             return (
-                select rooms.msgpack_size(count(*), 15, '\x90', '\xdc')
+                select rooms.msgpack_size(count(*), 15, E'\\x90', E'\\xdc')
                     || coalesce(string_agg(rooms.msgpack(element), '' order by place), '')
                 from jsonb_array_elements(document) with ordinality as item(element, place)
             );
@@ -25,7 +25,7 @@ begin
                     using errcode = 'ER422';
             end if;
             return (
-                select rooms.msgpack_size(count(*), 15, '\x80', '\xde')
+                select rooms.msgpack_size(count(*), 15, E'\\x80', E'\\xde')
                     || coalesce(string_agg(rooms.msgpack_text(key) || rooms.msgpack(value), ''), '')
                 from jsonb_each(document)
             );

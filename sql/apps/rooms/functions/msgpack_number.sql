@@ -6,22 +6,22 @@ language plpgsql immutable strict set search_path = pg_catalog, rooms, pg_temp a
 begin
     return case
         when abs(number) > 1.7976931348623157e308 then
-            '\xcb'::bytea || float8send(case when number > 0 then float8 'Infinity' else '-Infinity' end)
-        when abs(number) < 4.94e-324 then '\x00'
+            E'\\xcb'::bytea || float8send(case when number > 0 then float8 'Infinity' else '-Infinity' end)
+        when abs(number) < 4.94e-324 then E'\\x00'
         when number <> trunc(number) or number not between -9223372036854775808 and 18446744073709551615 then
-            '\xcb' || float8send(number::float8)
+            E'\\xcb' || float8send(number::float8)
         when number between 0 and 127 then rooms.big_endian(number::bigint, 1)
         when number between -32 and -1 then rooms.big_endian(256 + number::bigint, 1)
-        when number between 0 and 255 then '\xcc' || rooms.big_endian(number::bigint, 1)
-        when number between 0 and 65535 then '\xcd' || rooms.big_endian(number::bigint, 2)
-        when number between 0 and 4294967295 then '\xce' || rooms.big_endian(number::bigint, 4)
+        when number between 0 and 255 then E'\\xcc' || rooms.big_endian(number::bigint, 1)
+        when number between 0 and 65535 then E'\\xcd' || rooms.big_endian(number::bigint, 2)
+        when number between 0 and 4294967295 then E'\\xce' || rooms.big_endian(number::bigint, 4)
         when number > 9223372036854775807 then
-            '\xcf' || rooms.big_endian((number - 18446744073709551616)::bigint, 8)
-        when number >= 0 then '\xcf' || rooms.big_endian(number::bigint, 8)
-        when number >= -128 then '\xd0' || rooms.big_endian(number::bigint, 1)
-        when number >= -32768 then '\xd1' || rooms.big_endian(number::bigint, 2)
-        when number >= -2147483648 then '\xd2' || rooms.big_endian(number::bigint, 4)
-        else '\xd3' || rooms.big_endian(number::bigint, 8)
+            E'\\xcf' || rooms.big_endian((number - 18446744073709551616)::bigint, 8)
+        when number >= 0 then E'\\xcf' || rooms.big_endian(number::bigint, 8)
+        when number >= -128 then E'\\xd0' || rooms.big_endian(number::bigint, 1)
+        when number >= -32768 then E'\\xd1' || rooms.big_endian(number::bigint, 2)
+        when number >= -2147483648 then E'\\xd2' || rooms.big_endian(number::bigint, 4)
+        else E'\\xd3' || rooms.big_endian(number::bigint, 8)
     end;
 end
 $$;

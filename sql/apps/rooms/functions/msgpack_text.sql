@@ -6,9 +6,9 @@ declare
     size constant int := octet_length(bytes);
 begin
     if size between 32 and 255 then
-        return '\xd9' || rooms.big_endian(size, 1) || bytes;
+        return E'\\xd9' || rooms.big_endian(size, 1) || bytes;
     end if;
-    return rooms.msgpack_size(size, 31, '\xa0', '\xda') || bytes;
+    return rooms.msgpack_size(size, 31, E'\\xa0', E'\\xda') || bytes;
 end
 $$;
 comment on function rooms.msgpack_text(text) is 'Returns a text as MessagePack';

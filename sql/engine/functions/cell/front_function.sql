@@ -11,7 +11,7 @@ declare
     -- A remote result is read as rows. Nothing (void) is read as text.
     type constant text := case when result = 'void' then 'text' else regexp_replace(result, '^SETOF ', '') end;
     columns constant text := case
-        when result like 'TABLE(%' then regexp_replace(result, '^TABLE\((.*)\)$', '\1') else 'value ' || type end;
+        when result like 'TABLE(%' then regexp_replace(result, E'^TABLE\\((.*)\\)$', E'\\1') else 'value ' || type end;
     -- The arguments with their names and types, and as parameters from the first or the second number on.
     given constant text[] := array(
         select format('%I %s', argument, format_type(types.type, null))

@@ -11,7 +11,7 @@ declare
 begin
     select string_agg(distinct given.object, ', ' order by given.object) into unknown
     from errand.rights() as given
-    where given.object like 'errand.%' and given.object !~ '_v\d+$' and given.role <> 'errand_worker'
+    where given.object like 'errand.%' and given.object !~ E'_v\\d+$' and given.role <> 'errand_worker'
         and not exists (select from errand.front_rules() as known where 'errand.' || known.object = given.object)
         and coalesce(to_regclass(given.object)::oid, (select min(oid) from pg_proc
             where pronamespace = 'errand'::regnamespace and 'errand.' || proname = given.object)) is not null;

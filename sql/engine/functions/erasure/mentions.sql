@@ -5,7 +5,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     select coalesce(
         length(word) >= 3 and strpos(content, word) > 0
             and content ~ (
-                '(^|[^[:alnum:]])' || regexp_replace(word, '([][\\.^$*+?(){}|-])', '\\\1', 'g')
+                '(^|[^[:alnum:]])' || regexp_replace(word, E'([][\\\\.^$*+?(){}|-])', E'\\\\\\1', 'g')
                 || '($|[^[:alnum:]])'),
         false)
 $$;

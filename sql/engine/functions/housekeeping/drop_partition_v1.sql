@@ -25,7 +25,7 @@ begin
     lock table errand.partitions_lock in share update exclusive mode;
     select relname, relispartition into part, is_attached
     from pg_class
-    where relnamespace = 'errand'::regnamespace and relkind = 'r' and relname ~ '^history_\d{8}$'
+    where relnamespace = 'errand'::regnamespace and relkind = 'r' and relname ~ E'^history_\\d{8}$'
         and to_date(right(relname, 8), 'YYYYMMDD') < now()::date - keep_history
     order by relispartition, relname
     limit 1;

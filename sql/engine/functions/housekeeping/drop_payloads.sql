@@ -18,7 +18,7 @@ begin
     for part in
         select relname as name, relispartition as is_attached, to_date(right(relname, 8), 'YYYYMMDD') as day
         from pg_class
-        where relnamespace = 'errand'::regnamespace and relkind = 'r' and relname ~ '^payload_\d{8}$'
+        where relnamespace = 'errand'::regnamespace and relkind = 'r' and relname ~ E'^payload_\\d{8}$'
             and to_date(right(relname, 8), 'YYYYMMDD') < now()::date - keep_history
         order by relispartition, relname
     loop

@@ -6,7 +6,8 @@ language sql immutable parallel safe set search_path = pg_catalog, errand, pg_te
     select left(
         regexp_replace(
             regexp_replace(left(error, 500), '''[^'']*''|"[^"]*"|«[^»]*»', '…', 'g'),
-            '[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|\m0x[0-9a-fA-F]+|\m(?=[0-9a-fA-F]*\d)[0-9a-fA-F]{8,}\M|\d+([.,:]\d+)*',
+            E'[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}|\\m0x[0-9a-fA-F]+|'
+                || E'\\m(?=[0-9a-fA-F]*\\d)[0-9a-fA-F]{8,}\\M|\\d+([.,:]\\d+)*',
                 '#', 'g'),
         200)
 $$;

@@ -33,7 +33,7 @@ begin
                 from unnest(proargnames[1:pronargs]) with ordinality as argument(argument, index)), '') || ')' as text,
             obj_description(oid, 'pg_proc') as comment
         from pg_proc
-        where pronamespace = any (spaces) and proname !~ '_v\d+$' and has_function_privilege(reader, oid, 'execute')
+        where pronamespace = any (spaces) and proname !~ E'_v\\d+$' and has_function_privilege(reader, oid, 'execute')
         union all
         select relnamespace, relname, relname, obj_description(oid, 'pg_class')
         from pg_class

@@ -8,7 +8,8 @@
 -- it, and the completion once more, so it should read by an index or two. A claim spends 250 ms on guards and leaves
 -- other guarded jobs in the queue; errand.health() names a guard that is so slow.
 --
--- Raises ER404 for an unknown function, ER422 for a name out of bounds or a function of another kind.
+-- Raises ER404 for an unknown function, 42501 if errand_owner may not use the function's schema, ER422 for a name out
+-- of bounds or a function of another kind.
 create or replace function errand.guard_put(name text, function text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -20,6 +21,11 @@ begin
     begin
         found_oid := to_regprocedure(guard_put.function || '(jsonb)');
     exception
+        when insufficient_privilege then
+            raise exception 'guard_put: function: expected one in a schema that % may use, got %: %',
+                current_user, quote_literal(left(guard_put.function, 120)), sqlerrm
+                using errcode = '42501',
+                    hint = format('Have its owner run: grant usage on schema … to %s', current_user);
         -- The text is no name.
         when others then found_oid := null;
     end;

@@ -61,7 +61,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     -- Functions with a version in their name are for workers only.
     select 'errand_worker', 'function', pronamespace::regnamespace || '.' || proname, 'EXECUTE'
     from pg_proc
-    where pronamespace = any (errand.namespaces()) and proname ~ '_v\d+$'
+    where pronamespace = any (errand.namespaces()) and proname ~ E'_v\\d+$'
     union all
     select role, 'schema', nspname, 'USAGE'
     from unnest('{errand_worker,errand_enqueuer,errand_ops,errand_monitor}'::text[]) as role

@@ -9,7 +9,7 @@ create or replace function errand.cron_read(
 )
 language plpgsql immutable set search_path = pg_catalog, errand, pg_temp as $$
 declare
-    given text := btrim(regexp_replace(cron_read.cron, '\s+', ' ', 'g'));
+    given text := btrim(regexp_replace(cron_read.cron, E'\\s+', ' ', 'g'));
     meaning text := given;
     fields text[];
 begin
@@ -52,7 +52,7 @@ begin
     months := errand.cron_field(
         'month', fields[5], 1, 12,
         '{january,february,march,april,may,june,july,august,september,october,november,december}');
-    either_day := fields[4] !~ '^\*' and fields[6] !~ '^\*';
+    either_day := fields[4] !~ E'^\\*' and fields[6] !~ E'^\\*';
 end
 $$;
 comment on function errand.cron_read(text) is

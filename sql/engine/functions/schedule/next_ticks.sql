@@ -12,7 +12,7 @@ create or replace function errand.next_ticks(
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    given text := btrim(regexp_replace(next_ticks.cron, '\s+', ' ', 'g'));
+    given text := btrim(regexp_replace(next_ticks.cron, E'\\s+', ' ', 'g'));
     zone text := next_ticks.time_zone;
     every interval := errand.schedule_interval(given);
     step bigint := extract(epoch from every) * 1000000;

@@ -29,7 +29,7 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 declare
     old errand.schedule;
     fresh errand.schedule;
-    fields text := btrim(regexp_replace(schedule_put.cron, '\s+', ' ', 'g'));
+    fields text := btrim(regexp_replace(schedule_put.cron, E'\\s+', ' ', 'g'));
     is_same_clock boolean;
     -- Without the payload, which not every reader of errand.audit may see.
     asked jsonb := jsonb_strip_nulls(jsonb_build_object(

@@ -16,7 +16,7 @@ begin
     with known as (
         select option_name as name, option_value as address
         from pg_foreign_server, pg_options_to_table(srvoptions)
-        where srvname = 'errand_cells' and option_name ~ '^p\d+$'
+        where srvname = 'errand_cells' and option_name ~ E'^p\\d+$'
     )
     select string_agg(
         case
