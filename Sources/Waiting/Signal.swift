@@ -1,3 +1,4 @@
+import Dispatch
 import Synchronization
 
 /// Wakes one waiter. Raises without a waiter are remembered as one.
@@ -10,6 +11,8 @@ package final class Signal: Sendable {
     }
 
     private let state = Mutex(State())
+    /// Not `Task.sleep`: its timers need one of Swift's shared threads, which handlers may block.
+    private static let alarms = DispatchQueue(label: "errand.alarms")
 
     package init() {}
 
@@ -30,10 +33,9 @@ package final class Signal: Sendable {
     package func wait(atMost limit: Duration? = nil) async -> Bool {
         guard let id = begin() else { return true }
         let alarm = limit.map { limit in
-            Task {
-                try await Task.sleep(for: limit)
-                expire(id)
-            }
+            let alarm = DispatchWorkItem { [self] in expire(id) }
+            Self.alarms.asyncAfter(deadline: .now() + limit / .seconds(1), execute: alarm)
+            return alarm
         }
         defer { alarm?.cancel() }
         return await withCheckedContinuation { continuation in

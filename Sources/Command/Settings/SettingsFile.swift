@@ -19,7 +19,7 @@ struct SettingsFile: Sendable {
         guard let bytes = FileManager.default.contents(atPath: path) else {
             throw ConfigurationError("\(path.printable): expected a JSON file with settings, got none that can be read")
         }
-        guard case .object(let fields)? = try? JSONDecoder().decode(JSONValue.self, from: bytes) else {
+        guard case .object(let fields)? = try? JSONValue(JSONB(bytes: Array(bytes))) else {
             throw ConfigurationError("\(path.printable): expected a JSON object with settings, got something else")
         }
         add(fields, below: "")

@@ -9,7 +9,8 @@ import Postgres
 ///     var order: UUID
 /// }
 /// ```
-/// It is stored as JSON, at most 256 KB of text. Put keys into it, not data, and no secrets: ops read it.
+/// It is stored as JSON, at most 256 KB of text and 64 objects and arrays within each other. Put keys into it, not
+/// data, and no secrets: ops read it.
 public protocol Job: Codable, Sendable {
     /// The kind's name. It must never change: waiting jobs are found by it.
     static var kind: JobKind { get }

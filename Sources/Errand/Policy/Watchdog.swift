@@ -2,8 +2,9 @@
 /// lease, or Swift tasks that don't run at all.
 ///
 /// The first may be a fault of Errand or of a library. The second comes from handlers that block every thread of
-/// Swift's shared pool. A handler that blocks one thread while the loops run is not a hang. Nor is a database that is
-/// down: a loop that waits for the database counts only if heartbeats succeed meanwhile. Nor is a process that was
+/// Swift's shared pool. Heartbeats go on meanwhile, so it may last for three leases: a few slow handlers must not end
+/// the jobs of all others. A handler that blocks one thread while the loops run is not a hang. Nor is a database that
+/// is down: a loop that waits for the database counts only if heartbeats succeed meanwhile. Nor is a process that was
 /// stopped (`SIGSTOP`, a suspended machine): the watchdog notices its own delay.
 struct Watchdog: Sendable {
     /// What a claim loop does.
@@ -29,6 +30,7 @@ struct Watchdog: Sendable {
     /// The time between two checks.
     let interval: Duration
     private let limit: Duration
+    private let blockedLimit: Duration
     private let databaseLimit: Duration?
 
     private struct Mark {
@@ -42,11 +44,12 @@ struct Watchdog: Sendable {
     private var loops: [String: Mark] = [:]
 
     /// - Parameters:
-    ///   - lease: how long a loop may make no progress.
+    ///   - lease: how long a loop may make no progress; a third of the time that no task may run.
     ///   - statementTimeout: how much longer a loop may wait for the database; nil is for ever.
     init(lease: Duration, statementTimeout: Duration?) {
         interval = min(.seconds(1), lease / 4)
         limit = lease
+        blockedLimit = lease * 3
         // The client gives up some seconds after the server should have, and may reconnect before that.
         databaseLimit = statementTimeout.map { lease + $0 + .seconds(15) }
     }
@@ -58,8 +61,11 @@ struct Watchdog: Sendable {
         if let lastCheck, now - lastCheck > interval * 3 { (pulse, loops) = (nil, [:]) }
         if pulse?.iterations != sample.pulses {
             pulse = Mark(iterations: sample.pulses, since: now, heartbeats: sample.heartbeats)
+        } else {
+            // No loop can make progress while no task runs.
+            loops = [:]
         }
-        if let pulse, now - pulse.since > limit {
+        if let pulse, now - pulse.since > blockedLimit {
             return "no task was run for \(now - pulse.since): handlers block all threads"
         }
         for (queue, loop) in sample.loops.sorted(by: { $0.key < $1.key }) {

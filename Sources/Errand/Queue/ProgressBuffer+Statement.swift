@@ -22,7 +22,7 @@ extension ProgressBuffer {
             attempt = report.job.attempt
             fraction = report.fraction
             message = report.message?.storable
-            output = try report.output?.decode(JSONValue.self)
+            output = try report.output.map { try JSONValue($0) }
             log = report.log.isEmpty ? nil : report.log.map(\.storable)
         }
     }

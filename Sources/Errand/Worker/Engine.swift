@@ -26,7 +26,7 @@ struct Engine {
             let watchdog = WatchdogThread(shared: shared, queues: queues)
             watchdog.start()
             defer { watchdog.stop() }
-            group.addTask { await lease.run() }
+            group.addTask(executorPreference: shared.controlThread) { await lease.run() }
             group.addTask { await wakeup.run() }
             group.addTask { await ShareKeeper(shared: shared, queues: queues, runner: runner).run() }
             group.addTask { await IdlePolling(shared: shared, queues: queues).run() }

@@ -2,9 +2,10 @@ import CoreMetrics
 import Logging
 import Postgres
 import Synchronization
+import Waiting
 
 /// Keeps the worker's lease: registers the worker, sends one heartbeat for all of its jobs, and drops jobs that it has
-/// lost.
+/// lost. It runs on ``WorkerState/controlThread``, so no handler's code may run within its task.
 struct LeaseKeeper {
     let shared: WorkerState
     let queues: [QueueState]
@@ -59,7 +60,7 @@ struct LeaseKeeper {
         runner.handBackStalled(at: .now)
         let isOnTrial = shared.capacity.suspects.isOnTrial
         // The job must be alone for the database too: no claim runs and no outcome is being written.
-        if isOnTrial, queues.reduce(0, { $0 + $1.inFlight }) == 1 { runner.beginTrial() }
+        if isOnTrial, queues.reduce(0, { $0 + $1.inFlight }) == 1 { Task { runner.beginTrial() } }
         // The queues have claimed nothing during the trial.
         for queue in queues where wasOnTrial && !isOnTrial { queue.wake() }
         wasOnTrial = isOnTrial
@@ -68,7 +69,8 @@ struct LeaseKeeper {
     private func rest(_ plan: inout HeartbeatPlan) async {
         let (limit, isResting) = plan.wait(at: .now, isAsking: isAsking)
         let events = await shared.keeper.wait(atMost: limit, resting: isResting)
-        if events.needsHeartbeat { try? await Task.sleep(until: plan.request(), clock: .continuous) }
+        // A signal that nobody raises: Task.sleep would wait for one of Swift's shared threads.
+        if events.needsHeartbeat { await Signal().wait(atMost: plan.request() - .now) }
         // An attempt that begins and ends between two rounds is never seen running.
         if events.hasBegun { plan.ran(at: .now) }
     }

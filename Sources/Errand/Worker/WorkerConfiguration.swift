@@ -36,9 +36,9 @@ public struct WorkerConfiguration: Sendable {
     public var version = "0"
 
     /// Called on a thread of its own if a queue's loop made no progress for longer than the lease, or if handlers
-    /// blocked all of Swift's threads for that long. Such a worker does nothing, and no other worker may run its jobs
-    /// while it sends heartbeats. The closure gets the reason, and should end the process with a nonzero code, as
-    /// `errand worker` does. The jobs become available again when the lease is over. Nil turns the watchdog off.
+    /// blocked all of Swift's threads for three times as long. Such a worker does nothing, and no other worker may run
+    /// its jobs while it sends heartbeats. The closure gets the reason, and should end the process with a nonzero code,
+    /// as `errand worker` does. The jobs become available again when the lease is over. Nil turns the watchdog off.
     public var onStandstill: (@Sendable (_ reason: String) -> Void)?
 
     /// Called after every round trip; for benchmarks.

@@ -11,8 +11,10 @@ final class WorkerState: Sendable {
     let environment: AttemptEnvironment
     /// For claims and completions, shared by all queues: two connections while there is little to do.
     let claims: Database
-    /// For heartbeats and everything else that must not wait behind a claim.
+    /// For heartbeats and everything else that must not wait behind a claim. Its statements run on a thread of their
+    /// own, so that none holds the connection while handlers block all others.
     let control: Database
+    let controlThread = ControlThread()
     let logger: Logger
     let identity = Identity()
     let running = Running()
@@ -74,7 +76,9 @@ final class WorkerState: Sendable {
             maximumConnections: min(
                 configuration.claimConnections, configuration.queues.count * ClaimPlan.Connection.allCases.count),
             eagerConnections: 2, waitLimit: Self.claimWait, pool: "claims", logger: logger)
-        control = Database(configuration: own, maximumConnections: 1, pool: "control", logger: logger)
+        control = Database(
+            configuration: own, maximumConnections: 1, eagerConnections: 1, pool: "control", executor: controlThread,
+            logger: logger)
         self.capacity.add(running)
     }
 

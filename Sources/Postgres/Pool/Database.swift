@@ -8,6 +8,7 @@ import Waiting
 public final class Database: Sendable {
     package let configuration: PostgresConfiguration
     private let waitLimit: Duration
+    private let executor: (any TaskExecutor)?
     private let logger: Logger
     /// Nil if no metrics are collected.
     private let metrics: PoolMetrics?
@@ -43,15 +44,19 @@ public final class Database: Sendable {
             eagerConnections: maximumConnections, waitLimit: waitLimit, pool: pool, logger: logger)
     }
 
-    /// - Parameter eagerConnections: while this many are in use, another one is opened only if none becomes free within
-    ///   20 ms, or if 1,000 callers have waited since the last ``closeUnneeded()``.
+    /// - Parameters:
+    ///   - eagerConnections: while this many are in use, another one is opened only if none becomes free within 20 ms,
+    ///     or if 1,000 callers have waited since the last ``closeUnneeded()``.
+    ///   - executor: what runs ``pipeline(_:)`` and all that calls it; nil: the caller's, usually Swift's shared
+    ///     threads.
     package init(
         configuration: PostgresConfiguration, maximumConnections: Int, eagerConnections: Int,
-        waitLimit: Duration = .seconds(5), pool: String = "jobs", logger: Logger
+        waitLimit: Duration = .seconds(5), pool: String = "jobs", executor: (any TaskExecutor)? = nil, logger: Logger
     ) {
         precondition(maximumConnections >= 1, "maximumConnections: expected at least 1, got \(maximumConnections)")
         self.configuration = configuration
         self.waitLimit = waitLimit
+        self.executor = executor
         self.logger = logger
         metrics = PoolMetrics(pool: pool, limit: maximumConnections)
         state = Mutex(State(pool: PoolState(limit: maximumConnections, eager: eagerConnections)))
@@ -112,6 +117,13 @@ extension Database {
 
     /// Runs several statements in one round trip and one transaction: all or nothing.
     public func pipeline(_ statements: [Statement]) async throws(PostgresError) -> [Rows] {
+        guard let executor else { return try await run(statements) }
+        return try await withTaskExecutorPreference(executor) { () async throws(PostgresError) -> [Rows] in
+            try await run(statements)
+        }
+    }
+
+    private func run(_ statements: [Statement]) async throws(PostgresError) -> [Rows] {
         while true {
             let connection = try await take()
             let (outcome, isUsable) = await connection.runIfUsable(statements)

@@ -178,7 +178,48 @@ import Testing
             #"{"payload": "\#(String(repeating: "p", count: 262_143))"}"#,
             "payload: expected at most 262144 bytes as text, got 262145"
         ),
+        (
+            #"{"payload": \#(nested(64))}"#, #"{"payload": \#(nested(65))}"#,
+            "payload: expected at most 64 objects and arrays within each other, got more"
+        ),
+        (
+            #"{"payload": [\#(nested(63)), {}], "unique_key": "a"}"#,
+            #"{"payload": [{}, \#(nested(64))], "unique_key": "a"}"#,
+            "payload: expected at most 64 objects and arrays within each other, got more"
+        ),
     ]
+
+    /// Arrays in objects in arrays, `levels` in all.
+    private static func nested(_ levels: Int) -> String {
+        (0..<levels).reduce("") { inner, level in
+            level % 2 == 0 ? "[\(inner)]" : #"{"a": \#(inner)}"#
+        }
+    }
+
+    @Test("a payload of over 64 levels is refused wherever payloads come from, and a small one beside it too")
+    func depth() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.enqueue('noop', run_at => now() + interval '1 hour')")
+            for call in [
+                "errand.enqueue('noop', $1::jsonb)", "errand.enqueue_payloads_v1('noop', array['{}', $1::jsonb])",
+                "errand.edit((select id from errand.job), $1::jsonb, 'test')",
+                "errand.schedule_put('nightly', '0 3 * * *', 'noop', $1::jsonb)",
+            ] {
+                try await database.transaction {
+                    try await $0.execute(Statement("select \(call)", [JSONB(Self.nested(64))]))
+                    try await $0.execute("delete from errand.job where run_at <= now()")
+                }
+                for levels in [65, 505, 2000] {
+                    let error = await #expect(throws: PostgresError.self) {
+                        try await database.execute(Statement("select \(call)", [JSONB(Self.nested(levels))]))
+                    }
+                    #expect(error?.sqlState == "ER422", "\(call)")
+                    #expect(error?.detail.contains("expected at most 64 objects and arrays") == true, "\(call)")
+                }
+            }
+            #expect(try await database.count("from errand.job") == 1)
+        }
+    }
 
     @Test("each row of the result names the job of its element, with keys in any order and with defaults of kinds")
     func order() async throws {
@@ -232,8 +273,8 @@ import Testing
                     """
                     select count(*) from errand.enqueue_many((
                         select jsonb_agg(jsonb_build_object(
-                            'kind', 'noop', 'queue', 'mail', 'priority', 1, 'max_attempts', 3, 'payload', 'x'::text,
-                            'limit_key', 'a', 'run_at', now()))
+                            'kind', 'noop', 'queue', 'mail', 'priority', 1, 'max_attempts', 3, 'payload',
+                            jsonb_build_object('text', repeat('x', 1000)), 'limit_key', 'a', 'run_at', now()))
                         from generate_series(1, 1000)))
                     """)
                 return try await transaction.query(

@@ -83,7 +83,7 @@ import Waiting
         }
     }
 
-    @Test("a process whose handlers block all threads exits, and its jobs are rescued")
+    @Test("a process whose handlers block all threads keeps its lease, exits after three, and its jobs are rescued")
     func blockedProcess() async throws {
         try await withTestDatabase { database, configuration in
             try await Queue(database: database).enqueue(all: [Slow](repeating: Slow(), count: 200))
@@ -91,8 +91,8 @@ import Waiting
             await #expect(processExitsWith: .exitCode(71)) { [url = url as String] in
                 var configuration = WorkerConfiguration.withoutHousekeeping
                 configuration.queues = ["default": 200]
-                configuration.lease = .seconds(2)
-                configuration.heartbeatInterval = .milliseconds(500)
+                configuration.lease = .seconds(1)
+                configuration.heartbeatInterval = .milliseconds(250)
                 configuration.onStandstill = { _ in _exit(71) }
                 let database = Database(
                     configuration: try PostgresConfiguration(url: url), maximumConnections: 2,
@@ -103,6 +103,8 @@ import Waiting
                 ).run()
             }
             #expect(try await database.count("from errand.job where state = 'running'") > 0)
+            let wentOn = "from errand.worker where heartbeat_at - started_at > interval '2 s'"
+            #expect(try await database.count(wentOn) == 1)
             let isBack = "count(*) = 200 from errand.job where state in ('available', 'parked')"
             #expect(try await database.becomes(isBack) { try await database.execute("select errand.rescue_v1()") })
         }

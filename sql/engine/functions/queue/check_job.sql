@@ -1,7 +1,7 @@
 -- check_job: raises an error for a job that could not be stored or run, with the expected and the given value.
 --
--- Raises ER422 for a wrong kind, queue, priority, number of attempts or unique key, ER413 for a payload over 256 KB as
--- text.
+-- Raises ER422 for a wrong kind, queue, priority, number of attempts or unique key, and for a payload with more than 64
+-- objects and arrays within each other. Raises ER413 for a payload over 256 KB as text.
 create or replace function errand.check_job(
     kind text, payload jsonb, queue text, priority int, max_attempts int, unique_key text,
     context text default 'enqueue'
@@ -23,6 +23,12 @@ begin
     elsif payload is null then
         raise exception '%: payload: expected JSON, got null', context
             using errcode = 'ER422', hint = 'A job without a payload has ''{}''.';
+    -- Decoders and functions call themselves for each level. 65 levels have 130 brackets at least.
+    elsif (bytes < 130) is not true
+        and jsonb_path_exists(payload, 'strict $.**{64} ? (@.type() == "object" || @.type() == "array")')
+    then
+        raise exception '%: payload: expected at most 64 objects and arrays within each other, got more', context
+            using errcode = 'ER422', hint = 'Store the data and put its key into the payload.';
     elsif coalesce(bytes, 262145) > 262144 then
         raise exception '%: payload: expected at most 262144 bytes as text, got %', context,
             coalesce(bytes::text, 'more')

@@ -18,7 +18,6 @@ as $$
 declare
     due constant timestamptz := coalesce(enqueue_payloads_v1.run_at, now());
     initial constant text := case when due > now() then 'scheduled' else 'available' end;
-    largest bigint;
     any_large boolean;
     target text;
     urgency smallint;
@@ -30,19 +29,14 @@ begin
         enqueue_payloads_v1.kind, '{}', enqueue_payloads_v1.queue, enqueue_payloads_v1.priority,
         enqueue_payloads_v1.max_attempts, null);
     perform errand.check_run_at(enqueue_payloads_v1.run_at);
-    select
-        max(case
-            when pg_column_size(payload) > 2000 then coalesce(errand.payload_bytes(payload, 262144), 262145)
-            else octet_length(payload::text)
-        end),
-        bool_or(pg_column_size(payload) > 2000)
-    into largest, any_large
-    from unnest(payloads) as payload;
-    if largest > 262144 then
-        raise exception 'enqueue: payload: expected at most 262144 bytes as text, got %',
-            case when largest > 262145 then largest::text else 'more' end
-            using errcode = 'ER413', hint = 'Store the data and put its key into the payload.';
-    end if;
+    -- The bounds of errand.check_job without a call, which takes 7 us. The call remains for values out of bounds.
+    perform errand.check_job(enqueue_payloads_v1.kind, payload, null, null, null, null)
+    from unnest(payloads) as payload
+    where (
+        pg_column_size(payload) <= 2000 and octet_length(payload::text) <= 262144
+        and not jsonb_path_exists(payload, 'strict $.**{64} ? (@.type() == "object" || @.type() == "array")')
+    ) is not true;
+    any_large := exists (select from unnest(payloads) as payload where pg_column_size(payload) > 2000);
     select
         coalesce(enqueue_payloads_v1.queue, defaults.queue, 'default'),
         coalesce(enqueue_payloads_v1.priority, defaults.priority, 2),

@@ -28,6 +28,8 @@ begin
         length(job.kind) <= 100 and job.kind ~ '^[a-z][a-z0-9_.-]*$'
         and (length(job.queue) <= 100 and job.queue ~ '^[a-z][a-z0-9_.-]*$') is not false
         and (pg_column_size(job.payload) <= 2000 and octet_length(job.payload::text) <= 262144) is not false
+        and jsonb_path_exists(job.payload, 'strict $.**{64} ? (@.type() == "object" || @.type() == "array")')
+            is not true
         and isfinite(job.run_at) is not false
         and (job.priority between 1 and 4) is not false
         and (job.max_attempts between 1 and 1000) is not false
