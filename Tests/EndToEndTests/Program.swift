@@ -108,14 +108,7 @@ extension Database {
         repeat {
             // Each time, because a heartbeat of the dead process may still have been on its way.
             lost.formUnion(
-                try await query(
-                    Statement(
-                        """
-                        update errand.worker set heartbeat_at = heartbeat_at - interval '1 hour'
-                        where name like $1
-                        returning id
-                        """, [name])
-                ).column(0, as: Int64.self))
+                try await query(.silencesWorkers(where: "name like $1", [name])).column(0, as: Int64.self))
             try await execute("select errand.rescue_v1()")
             let isDone = Statement(
                 """

@@ -78,7 +78,9 @@ struct Rescue: MaintenanceTask {
         let called = ContinuousClock.now
         let page = plan.page(at: called - start)
         let rows = try await database.query(Statement("select * from errand.rescue_v1($1)", [page]))
-        guard let (lost, rescued, failed, nextPage) = try rows.first?.decode(Int.self, Int.self, Int.self, Int64?.self)
+        guard
+            let (lost, rescued, failed, nextPage, checkIn) = try rows.first?.decode(
+                Int.self, Int.self, Int.self, Int64?.self, Int64?.self)
         else {
             throw UnexpectedReply("errand.rescue_v1", expected: "one row", came: "none")
         }
@@ -90,7 +92,8 @@ struct Rescue: MaintenanceTask {
                     "jobs_failed": .stringConvertible(failed),
                 ])
         }
-        return .after(plan.rescued(nextPage: nextPage, took: .now - called))
+        return .after(
+            plan.rescued(nextPage: nextPage, checkIn: checkIn.map { .microseconds($0) }, took: .now - called))
     }
 
     /// The next call reads the same part.

@@ -72,6 +72,7 @@ enum ReleasePlan {
 /// each call, for running jobs that no record names.
 struct RescuePlan {
     static let interval: Duration = .seconds(5)
+    private static let shortest: Duration = .milliseconds(100)
     private static let readEvery: Duration = .seconds(3600)
 
     private var lastRead: Duration?
@@ -86,10 +87,12 @@ struct RescuePlan {
         return nextPage
     }
 
-    /// A call read up to `nextPage`, nil at the end of the table. Returns the delay before the next call.
-    mutating func rescued(nextPage: Int64?, took: Duration) -> Duration {
+    /// A call read up to `nextPage`, nil at the end of the table. `checkIn` is the time until a call may find the next
+    /// lost worker, nil if none is silent. Returns the delay before the next call.
+    mutating func rescued(nextPage: Int64?, checkIn: Duration?, took: Duration) -> Duration {
         self.nextPage = nextPage
-        return Share.delay(after: took, atLeast: Self.interval)
+        let delay = Share.delay(after: took, atLeast: Self.interval)
+        return checkIn.map { min(delay, max($0, Self.shortest)) } ?? delay
     }
 }
 

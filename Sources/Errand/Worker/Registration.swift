@@ -6,10 +6,15 @@ extension WorkerConfiguration {
     /// - Parameter earlier: the process's ids that still have a lease. If one is drained, the new one is.
     package func registration(of handlers: Handlers, earlier: [Int64] = []) throws -> Statement {
         Statement(
-            "select * from errand.register_worker_v1($1, $2, $3 * interval '1 microsecond', $4, $5, $6, $7, $8)",
+            """
+            select *
+            from errand.register_worker_v1(
+                $1, $2, $3 * interval '1 microsecond', $4, $5, $6, $7, $8, $9 * interval '1 microsecond')
+            """,
             [
                 name, version, lease.wholeMicroseconds, queues.keys.sorted(), try handlers.known, earlier,
                 Int32(clamping: queues.values.reduce(0, +)), housekeeping,
+                heartbeatInterval.wholeMicroseconds,
             ])
     }
 }

@@ -73,12 +73,17 @@ import Testing
             try await database.execute(
                 """
                 with lost as (
-                    insert into errand.worker (heartbeat_at, lease, name, version, queues, kinds)
-                    values (now() - interval '1 minute', '20 s', 'lost', '0', '{default}', '{noop}')
+                    insert into errand.worker (
+                        heartbeat_at, lease, heartbeat_interval, name, version, queues, kinds)
+                    values (now() - interval '1 minute', '2 s', '100 ms', 'lost', '0', '{default}', '{noop}')
                     returning id
+                ),
+                held as (
+                    update errand.job
+                    set state = 'running', worker_id = (select id from lost), attempt = 1, started_at = now()
+                    returning id, worker_id
                 )
-                update errand.job
-                set state = 'running', worker_id = (select id from lost), attempt = 1, started_at = now()
+                insert into errand.claim (worker_id, epoch, job_ids) select worker_id, 0, array[id] from held
                 """)
             let isBack: Statement = "select state = 'available' and crashes = 1 from errand.job"
             #expect(try await run(on: database, until: isBack))

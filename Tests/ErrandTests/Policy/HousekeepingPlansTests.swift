@@ -59,18 +59,21 @@ import Testing
         var plan = RescuePlan()
         #expect(plan.page(at: .zero) == 0)
         #expect(plan.page(at: .seconds(1)) == 0)
-        #expect(plan.rescued(nextPage: 10_000, took: .milliseconds(1)) == .seconds(5))
+        #expect(plan.rescued(nextPage: 10_000, checkIn: nil, took: .milliseconds(1)) == .seconds(5))
         #expect(plan.page(at: .seconds(5)) == 10_000)
-        _ = plan.rescued(nextPage: nil, took: .zero)
+        _ = plan.rescued(nextPage: nil, checkIn: nil, took: .zero)
         #expect(plan.page(at: .seconds(10)) == nil)
         #expect(plan.page(at: .seconds(3599)) == nil)
         #expect(plan.page(at: .seconds(3601)) == 0)
     }
 
-    @Test("a slow rescue takes 2 % of the time")
+    @Test("a slow rescue takes 2 % of the time, and is repeated in time to find a silent worker lost")
     func rescueDelay() {
         var plan = RescuePlan()
-        #expect(plan.rescued(nextPage: nil, took: .seconds(1)) == .seconds(49))
+        #expect(plan.rescued(nextPage: nil, checkIn: nil, took: .seconds(1)) == .seconds(49))
+        #expect(plan.rescued(nextPage: nil, checkIn: .seconds(7), took: .seconds(1)) == .seconds(7))
+        #expect(plan.rescued(nextPage: nil, checkIn: .seconds(7), took: .zero) == .seconds(5))
+        #expect(plan.rescued(nextPage: nil, checkIn: .seconds(-1), took: .zero) == .milliseconds(100))
     }
 
     @Test("maintenance comes hourly, and takes 2 % of the time while there is more to prune")

@@ -62,7 +62,7 @@ import Testing
             try await Queue(database: database).enqueue(Noop())
             let first = try await database.register()
             let old = try await database.claim(1, as: first).jobs[0]
-            try await database.execute("update errand.worker set heartbeat_at = now() - interval '1 hour'")
+            try await database.execute(.silencesWorkers())
             try await database.execute("select errand.rescue_v1()")
             let second = try await database.register()
             let new = try await database.claim(1, as: second).jobs[0]
@@ -85,7 +85,7 @@ import Testing
             for _ in 1...3 {
                 let worker = try await database.register()
                 #expect(try await database.claim(1, as: worker).jobs.count == 1)
-                try await database.execute("update errand.worker set heartbeat_at = now() - interval '1 hour'")
+                try await database.execute(.silencesWorkers())
                 try await database.execute("select errand.rescue_v1()")
                 try await database.execute("select errand.release_crashed_v1()")
             }

@@ -1,3 +1,4 @@
+import ErrandTestKit
 import Foundation
 import Postgres
 import Synchronization
@@ -62,8 +63,7 @@ struct ManualWorker {
 
     /// Stops its heartbeat and ends its lease.
     func dies() async throws {
-        try await database.execute(
-            Statement("update errand.worker set heartbeat_at = now() - interval '1 hour' where id = $1", [id]))
+        try await database.execute(.silencesWorkers(where: "id = $1", [id]))
         try await database.execute("select errand.rescue_v1()")
     }
 }

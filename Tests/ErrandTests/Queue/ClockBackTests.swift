@@ -72,7 +72,10 @@ import Testing
             try await Queue(database: database).enqueue(Noop())
             #expect(try await worker.claim(1).count == 1)
             try await database.execute(
-                "update errand.worker set heartbeat_at = now() + interval '1 hour', lease = '300 milliseconds'")
+                """
+                update errand.worker
+                set heartbeat_at = now() + interval '1 hour', lease = '300 ms', heartbeat_interval = '100 ms'
+                """)
             let isBack = "exists (select from errand.job where state = 'available' and crashes = 1)"
             #expect(
                 try await database.becomes(isBack) {

@@ -53,7 +53,7 @@ import Testing
             // Another worker has rescued its jobs.
             // In one transaction, so that no heartbeat runs in between.
             try await database.transaction { transaction in
-                try await transaction.execute("update errand.worker set heartbeat_at = now() - interval '1 hour'")
+                try await transaction.execute(.silencesWorkers())
                 try await transaction.execute("select errand.rescue_v1()")
             }
             #expect(await interrupted.first { _ in true } == .leaseLost)

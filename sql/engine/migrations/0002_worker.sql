@@ -7,7 +7,9 @@ create table errand.worker (
     id bigint generated always as identity,
     started_at timestamptz not null default now(),
     heartbeat_at timestamptz not null default now(),
+    missed_at timestamptz,
     lease interval not null,
+    heartbeat_interval interval not null default '5 seconds',
     drained_at timestamptz,
     marks_moved_at timestamptz not null default now(),
     running int not null default 0,
@@ -30,7 +32,10 @@ comment on table errand.worker is 'The workers that hold a lease. A worker witho
 comment on column errand.worker.id is 'the worker''s id: each start has a new one';
 comment on column errand.worker.started_at is 'when it registered';
 comment on column errand.worker.heartbeat_at is 'its last heartbeat';
-comment on column errand.worker.lease is 'how long after its last heartbeat it counts as lost';
+comment on column errand.worker.missed_at is
+    'when errand.rescue_v1 last found a heartbeat missing; void if one has come since';
+comment on column errand.worker.lease is 'how long after its last heartbeat it may count as lost';
+comment on column errand.worker.heartbeat_interval is 'the time between two heartbeats, at most a third of the lease';
 comment on column errand.worker.drained_at is 'since when it claims nothing (errand.drain_worker); null = it claims';
 comment on column errand.worker.marks_moved_at is 'the heartbeat that last changed marks';
 comment on column errand.worker.running is 'number of its running jobs at its last heartbeat';

@@ -1,10 +1,17 @@
--- rescue_v1: rescues the jobs of lost workers. A worker is lost when its last heartbeat is older than its lease. A
--- heartbeat in the future is from before the server's clock was set back: the lease starts again.
+-- rescue_v1: rescues the jobs of lost workers.
+--
+-- A worker is lost if two calls, 1.5 to 3 heartbeats apart, found the same last heartbeat, and it is older than the
+-- lease. After an outage of the server all heartbeats are old, and the live workers send the next ones before the
+-- second call. missed_at holds the time of the first call, for whichever session makes the second. A first call that is
+-- longer ago, perhaps before an outage, counts no more. check_in has the microseconds until a call may find the next
+-- lost worker, if that is known. A heartbeat in the future is from before the server's clock was set back: the lease
+-- starts again.
 --
 -- A rescued job becomes available, or moves to errand.failed if its attempts are spent. A job that was running in two
 -- crashes is parked, and later runs alone (errand.release_crashed_v1). Only a crash in which its worker held no other
 -- job counts as the third, which moves the job to errand.failed. In any other crash it had not started, and its attempt
--- is not counted.
+-- is not counted. The loss of a worker after an outage is no crash: the server has started since the last heartbeat, or
+-- the first call came after the lease although another worker of that time lives.
 --
 -- The jobs of a worker are found by the records of its claims, so the cost depends on what it held and not on the size
 -- of the queue. The records stay while another session has locked one of the jobs: the next call returns to it.
@@ -12,7 +19,7 @@
 -- With from_page, 10,000 pages of errand.job are read too, for running jobs without a record. next_page is the page to
 -- go on with, null at the end. This is a safety net: no function leaves such jobs.
 create or replace function errand.rescue_v1(from_page bigint default null)
-returns table (lost_workers int, rescued int, failed int, next_page bigint)
+returns table (lost_workers int, rescued int, failed int, next_page bigint, check_in bigint)
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off
@@ -20,6 +27,7 @@ as $$
 #variable_conflict use_column
 declare
     names jsonb;
+    after_outage bigint[];
     lost bigint[];
     claimed bigint[];
     unnamed bigint[] := '{}';
@@ -46,11 +54,41 @@ begin
         where id in (
             select silent.id
             from errand.worker as silent
-            where silent.heartbeat_at < now() - silent.lease
+            where silent.heartbeat_at < now() - silent.lease and silent.missed_at > silent.heartbeat_at
+                and silent.missed_at
+                    between now() - 3 * silent.heartbeat_interval and now() - 1.5 * silent.heartbeat_interval
             for update skip locked)
-        returning id, name
+        returning
+            id, name,
+            server_start <> errand.server_start()
+                -- Calls are 5 s apart.
+                or missed_at > heartbeat_at + greatest(lease, interval '10 seconds')
+                    and exists (
+                        select
+                        from errand.worker as other
+                        where other.started_at < worker.heartbeat_at
+                            and other.heartbeat_at > worker.heartbeat_at + worker.lease
+                            and other.heartbeat_at > now() - other.lease) as is_after_outage
     )
-    select count(*), coalesce(jsonb_object_agg(id, name), '{}') into lost_workers, names from gone;
+    select count(*), coalesce(jsonb_object_agg(id, name), '{}'), array_agg(id) filter (where is_after_outage)
+    into lost_workers, names, after_outage
+    from gone;
+    -- Early enough for two calls before the end of the lease.
+    update errand.worker
+    set missed_at = now()
+    where id in (
+        select silent.id
+        from errand.worker as silent
+        where silent.heartbeat_at < now() - silent.lease + 2 * silent.heartbeat_interval
+            and (
+                silent.missed_at > silent.heartbeat_at
+                and silent.missed_at between now() - 3 * silent.heartbeat_interval and now()) is not true
+        for update skip locked);
+    select extract(epoch from min(
+        greatest(missed_at + 1.5 * heartbeat_interval, heartbeat_at + lease) - now())) * 1000000
+    into check_in
+    from errand.worker
+    where missed_at > heartbeat_at;
     -- Also of earlier calls: a job was locked then, or a claim still ran.
     lost := array(
         select distinct worker_id
@@ -85,7 +123,10 @@ begin
             worker := names ->> held.worker_id::text;
             -- Unknown for a job without a record.
             is_alone := coalesce((held_by ->> held.worker_id::text)::int, 0) = 1;
-            if held.crashes < 2 or is_alone then
+            if held.worker_id = any (after_outage) then
+                reason := 'its worker was lost after an outage of the database';
+                held.attempts := errand.attempt_record(held, worker, 'lost', reason);
+            elsif held.crashes < 2 or is_alone then
                 held.crashes := least(held.crashes, 1000) + 1;
                 reason := case
                     when held.crashes >= 3 then format('running in %s crashes of its worker', held.crashes)

@@ -1,7 +1,8 @@
 -- register_worker_v1: registers a worker and its kinds. Each start takes a new id, and so does each doubt about a lost
 -- result: jobs under an id without heartbeats are rescued.
 --
--- lease is up to 1 hour. kinds is an array of {name, queue, max_attempts, priority, …}: see errand.register_kinds.
+-- lease is up to 1 hour. heartbeat_interval is a quarter of it by default, and a third at most. kinds is an array of
+-- {name, queue, max_attempts, priority, …}: see errand.register_kinds.
 -- Returns the new id, and for each queue the marks that workers of the same kinds have stored, including those that
 -- have left or were lost (none: start at 0). A mark is valid for every worker for as long as the server runs. started
 -- is errand.server_start(), under which they were taken.
@@ -14,7 +15,7 @@
 -- errand.register_kinds does.
 create or replace function errand.register_worker_v1(
     name text, version text, lease interval, queues text[], kinds jsonb, earlier bigint[] default null,
-    slots int default null, housekeeping boolean default false
+    slots int default null, housekeeping boolean default false, heartbeat_interval interval default null
 ) returns table (worker_id bigint, marks jsonb, started text, housekeepers int)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -27,10 +28,14 @@ begin
     return query
     with entered as (
         insert into errand.worker (
-            name, version, lease, queues, kinds, slots, housekeeping, likeness, server_start, drained_at, drained_by,
-            drained_reason)
+            name, version, lease, heartbeat_interval, queues, kinds, slots, housekeeping, likeness, server_start,
+            drained_at, drained_by, drained_reason)
         select
-            register_worker_v1.name, register_worker_v1.version, register_worker_v1.lease, register_worker_v1.queues,
+            register_worker_v1.name, register_worker_v1.version, register_worker_v1.lease,
+            least(
+                coalesce(register_worker_v1.heartbeat_interval, register_worker_v1.lease / 4),
+                register_worker_v1.lease / 3),
+            register_worker_v1.queues,
             names, register_worker_v1.slots, register_worker_v1.housekeeping,
             hashtext(register_worker_v1.queues::text || names::text), errand.server_start(),
             earlier.drained_at, earlier.drained_by, earlier.drained_reason
@@ -67,6 +72,8 @@ begin
     from entered;
 end
 $$;
-comment on function errand.register_worker_v1(text, text, interval, text[], jsonb, bigint[], int, boolean) is
+comment on function errand.register_worker_v1(
+    text, text, interval, text[], jsonb, bigint[], int, boolean, interval
+) is
     'For workers: registers a worker with its kinds; returns its new id, marks to start from, and how many others do '
     'housekeeping';
