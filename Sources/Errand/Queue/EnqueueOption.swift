@@ -61,7 +61,7 @@ extension EnqueueOption {
     /// transaction.
     public static func after(_ delay: Duration) -> Self { .init { $0.delay = delay } }
 
-    /// The job doesn't start after `time`. Then it becomes obsolete.
+    /// The job doesn't start after `time`. Then it becomes obsolete, and its unique key is free.
     public static func notAfter(_ time: Timestamp) -> Self { .init { $0.notAfter = time } }
 }
 

@@ -242,7 +242,10 @@ extension WalkModel {
             expect(operation?.hasPrefix("cancel") == true || operation == "discard", new, "nobody cancelled it")
         case "obsolete":
             let isLate = old.notAfter ?? .max < new.began
-            expect(old.state == "available" && (isLate || !old.isWanted), new, "it was neither late nor unwanted")
+            // An enqueue or a retry frees the key of a late job.
+            let isFreed = operation != nil && old.uniqueKey != nil && !wasRunning && old.notAfter ?? .max < new.at
+            let isUnwanted = old.state == "available" && (isLate || !old.isWanted)
+            expect(isFreed || isUnwanted, new, "it was neither late nor unwanted")
         case "failed":
             let isLast = new.attempt >= new.maxAttempts || new.crashes >= 3
             expect(wasRunning && operation == nil, new, "\(old.state) became failed")

@@ -83,6 +83,52 @@ import Testing
         }
     }
 
+    @Test("a job past its last moment frees its key for every enqueue and retry; one that runs keeps it")
+    func expired() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            let late = "not_after = now() - interval '1 s'"
+            let expire = "update errand.job set \(late) where unique_key = 'key' returning id"
+            let obsolete = "from errand.history where state = 'obsolete' and reason like 'not started by %' and id = "
+            try await queue.enqueue(Noop(), .unique("key"), .after(.seconds(60)))
+            let calls = ["keep", "replace", "reschedule", "error"].flatMap { conflict in
+                [
+                    "errand.enqueue('noop', unique_key => 'key', on_conflict => '\(conflict)')",
+                    #"errand.enqueue_many('[{"kind": "noop", "unique_key": "key", "on_conflict": "\#(conflict)"}]')"#,
+                ]
+            }
+            for call in calls {
+                let old = try await database.query(Statement(expire)).scalar(Int64.self)
+                let row = try await database.query(Statement("select job_id, inserted from \(call)"))[0]
+                let (new, isNew) = try row.decode(Int64.self, Bool.self)
+                #expect(isNew && new != old, "\(call)")
+                #expect(try await database.count("\(obsolete)\(old)") == 1, "\(call)")
+            }
+            for isBulk in [false, true] {
+                let both = "'{\"kind\": \"noop\"}', 'x', dry_run => false"
+                try await queue.enqueue(Noop(), .unique("another"))
+                let ids = "select id from errand.job where unique_key = 'key'"
+                let back = try await database.query(Statement(ids)).scalar(Int64.self)
+                try await database.execute(Statement("select errand.cancel_where(\(both))"))
+                try await queue.enqueue(Noop(), .unique("key"))
+                let old = try await database.query(Statement(expire)).scalar(Int64.self)
+                #expect(try await database.count("from errand.taken_keys_v1('{key}')") == 0)
+                let conflict = "from errand.explain(\(back)) where code = 'unique_conflict'"
+                #expect(try await database.count(conflict) == 0)
+                let retry =
+                    isBulk
+                    ? #"errand.retry_where('{"state": "cancelled"}', dry_run => false)"# : "errand.retry('{\(back)}')"
+                try await database.execute(Statement("select \(retry)"))
+                #expect(try await database.count("from errand.job where unique_key = 'key' and id = \(back)") == 1)
+                #expect(try await database.count("\(obsolete)\(old)") == 1)
+            }
+            #expect(try await ManualWorker(database).claim(10).count > 0)
+            try await database.execute(Statement(expire))
+            let kept = try await queue.enqueue(Noop(), .unique("key"))
+            #expect(!kept.isNew && kept.state == "running")
+        }
+    }
+
     @Test("what a job may not ask for is refused, with what was expected and what came")
     func refusals() async throws {
         try await withTestDatabase { database, _ in

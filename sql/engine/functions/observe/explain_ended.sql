@@ -35,7 +35,9 @@ begin
         then format('select * from errand.retry(''{%s}'', reason => ''…'')', explain_ended.job_id) end;
     return next;
     if ended.unique_key is not null and ended.state in ('failed', 'cancelled') then
-        select id, state into holder from errand.job where unique_key = ended.unique_key;
+        select id, state into holder
+        from errand.job
+        where unique_key = ended.unique_key and not errand.is_expired(job);
         if found then
             code := 'unique_conflict';
             detail := format('job %s (%s) has its unique key %s', holder.id, holder.state,

@@ -1,21 +1,45 @@
 -- requeue_jobs: makes ended jobs available again, with all attempts to spend. Their record of past attempts stays.
 --
--- due_at has an element for each id: when the job is to run. Only failed and cancelled jobs are changed; other ids are
--- ignored. A last moment that has passed is removed. The failures stay in errand.recent_errors. Returns the ids. Raises
--- ER409, with context in front, if an unfinished job has the unique key of one of them.
+-- due_at has an element for each id: when the job is to run. Null is now, or the job's own time if it was cancelled
+-- before that. Only failed and cancelled jobs are changed; other ids are ignored. A last moment that has passed is
+-- removed. The failures stay in errand.recent_errors. Returns the ids. Raises ER409, with context in front, if an
+-- unfinished job has the unique key of one of them; an expired one becomes obsolete.
 create or replace function errand.requeue_jobs(context text, ids bigint[], due_at timestamptz[]) returns bigint[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
     ended bigint[];
     back bigint[];
+    keys text[];
     taken bigint;
+    one record;
 begin
     -- The transaction id comes before the position: see errand.requeue.
     perform pg_current_xact_id();
     -- In the order in which all sessions lock jobs.
     perform from errand.failed where id = any (requeue_jobs.ids) order by id for update;
     perform from errand.history where id = any (requeue_jobs.ids) and state = 'cancelled' order by id for update;
+    keys := array(
+        select (
+            select unique_key from errand.failed where failed.id = asked.id
+            union all
+            select unique_key from errand.history where history.id = asked.id and state = 'cancelled'
+            limit 1)
+        from unnest(requeue_jobs.ids) with ordinality as asked(id, index)
+        order by index);
+    if cardinality(requeue_jobs.ids) = 1 then
+        perform errand.free_key(keys[1]);
+    elsif exists (select from errand.job where unique_key = any (keys) and errand.is_expired(job)) then
+        -- One by one, in the order in which all sessions lock keys and jobs.
+        for one in
+            select asked.*
+            from unnest(requeue_jobs.ids, requeue_jobs.due_at, keys) as asked(id, due_at, key)
+            order by key, id
+        loop
+            back := back || errand.requeue_jobs(context, array[one.id], array[one.due_at]);
+        end loop;
+        return coalesce(back, '{}');
+    end if;
     with failed as (
         delete from errand.failed
         where id = any (requeue_jobs.ids)
@@ -35,19 +59,19 @@ begin
         where id = any (requeue_jobs.ids) and state = 'cancelled'
         returning id, created_at, priority, max_attempts, queue, kind, unique_key,
             coalesce(payload, errand.take_payload(payload_day, id)), attempts, not_after, limit_key, guard, tags,
-            traceparent
+            traceparent, run_at
     ),
     old as (
-        select either.*, asked.due_at
+        select either.*, coalesce(asked.due_at, greatest(either.own_time, now())) as due_at
         from (
             select
                 id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, not_after,
-                limit_key, guard, tags, traceparent
+                limit_key, guard, tags, traceparent, null::timestamptz as own_time
             from failed
             union all
             select * from cancelled) as either
         join unnest(requeue_jobs.ids, requeue_jobs.due_at) as asked(id, due_at) using (id)
-        order by asked.due_at, id
+        order by due_at, id
     ),
     placed as (
         select *, case when due_at > now() then null else nextval('errand.job_position') end as queue_position from old

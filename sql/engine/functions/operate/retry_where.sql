@@ -37,7 +37,8 @@ begin
                 row_number() over (partition by coalesce(job.unique_key,
                     job.id::text) order by job.finished_at desc) as nth
             from errand.%I as job
-            where %s and %s and not exists (select from errand.job as live where live.unique_key = job.unique_key)
+            where %s and %s and not exists (
+                select from errand.job as live where live.unique_key = job.unique_key and not errand.is_expired(live))
         ),
         placed as (
             select id, index, now() + coalesce((index - 1) * interval '1 minute' / $1, interval '0') as due_at

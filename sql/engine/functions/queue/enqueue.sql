@@ -9,7 +9,8 @@
 -- guard is a name in errand.guard, called before the job starts and again at its completion. limit_key: see
 -- errand.set_limit. traceparent is that of W3C Trace Context.
 --
--- If an unfinished job has the unique_key, nothing is inserted and that job is returned. on_conflict says more:
+-- If an unfinished job has the unique_key, nothing is inserted and that job is returned. A waiting job whose not_after
+-- has passed becomes obsolete instead, and its key is free. on_conflict says more:
 --   keep        it stays as it is
 --   replace     it gets the arguments of this call and all attempts to spend; its id and its past attempts stay
 --   reschedule  it moves to run_at (default: now), and keeps all else
@@ -82,6 +83,7 @@ begin
             exit;
         end if;
         exit when found;
+        continue when errand.free_key(enqueue.unique_key);
         if on_conflict = 'replace' then
             return query
             update errand.job

@@ -4,9 +4,9 @@
 --       '[{"kind": "noop"}, {"kind": "noop", "payload": {"sleep_ms": 5}, "priority": 1}]');
 --
 -- Each element has the arguments of errand.enqueue by name. Returns one row for each element, in order. If an element
--- asks to replace or reschedule, all are enqueued one by one, at some 40 us each. Jobs whose limit has no room are
--- parked at once. Raises as errand.enqueue does, with the element's number; ER422 if jobs is no array, an element no
--- object, or a name unknown.
+-- asks to replace or reschedule, or a key becomes free during the call, all are enqueued one by one, at some 40 us
+-- each. Jobs whose limit has no room are parked at once. Raises as errand.enqueue does, with the element's number;
+-- ER422 if jobs is no array, an element no object, or a name unknown.
 create or replace function errand.enqueue_many(jobs jsonb)
 returns table (ordinal int, job_id bigint, inserted boolean, state text)
 -- A plan from when the table was empty would read all of it for each job.
@@ -30,21 +30,22 @@ begin
         return;
     end if;
     if asked.have_keys then
-        loop
-            begin
-                select added.ids, added.ids, added.states, added.limited into ids, found_ids, states, limited
-                from errand.insert_keyed_jobs(jobs) as added;
-                if limited is not null or array_position(ids, null) is not null then
-                    select found.ids, found.states into found_ids, states from errand.find_jobs(jobs, ids) as found;
-                end if;
-                exit when array_position(found_ids, null) is null;
+        begin
+            select added.ids, added.ids, added.states, added.limited into ids, found_ids, states, limited
+            from errand.insert_keyed_jobs(jobs) as added;
+            if limited is not null or array_position(ids, null) is not null then
+                select found.ids, found.states into found_ids, states from errand.find_jobs(jobs, ids) as found;
+            end if;
+            if array_position(found_ids, null) is not null then
                 raise exception using errcode = 'ER425';
-            exception
-                -- A job whose key was taken has ended since. Keys are locked in one order, so this key can't be taken
-                -- after later ones: the call releases all of its keys and starts again.
-                when sqlstate 'ER425' then null;
-            end;
-        end loop;
+            end if;
+        exception
+            -- A job whose key was taken has ended since, or has expired. Keys are locked in one order, so this key
+            -- can't be taken after later ones: the call releases all of its keys and takes one after the other.
+            when sqlstate 'ER425' then
+                return query select * from errand.enqueue_one_by_one(jobs) as one order by one.ordinal;
+                return;
+        end;
     else
         select added.ids, added.ids, added.states, added.limited into ids, found_ids, states, limited
         from errand.insert_jobs(jobs) as added;

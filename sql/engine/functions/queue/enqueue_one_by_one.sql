@@ -1,5 +1,5 @@
--- enqueue_one_by_one: for errand.enqueue_many if an element asks to replace or reschedule a job: enqueues one by one,
--- in the order of their keys.
+-- enqueue_one_by_one: for errand.enqueue_many if an element asks to replace or reschedule a job, or a key has become
+-- free: enqueues one by one, in the order of their keys.
 create or replace function errand.enqueue_one_by_one(jobs jsonb)
 returns table (ordinal int, job_id bigint, inserted boolean, state text)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -32,4 +32,4 @@ begin
 end
 $$;
 comment on function errand.enqueue_one_by_one(jsonb) is
-    'For errand.enqueue_many: enqueues one by one, by keys, if some replace or reschedule other jobs';
+    'For errand.enqueue_many: enqueues one by one, by keys, if some change other jobs or take over their keys';

@@ -1,5 +1,7 @@
 -- find_jobs: returns the unfinished jobs for the result of errand.enqueue_many: the inserted ones (ids), and for a null
--- in ids the job that has the key. Null if that job has ended. Returns ids and states in the order of jobs.
+-- in ids the job that has the key. Null if that job has ended or has expired. Returns ids and states in the order of
+-- jobs.
+-- errand: after is_expired
 create or replace function errand.find_jobs(jobs jsonb, inout ids bigint[], out states text[])
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     select array_agg(live.id order by item.ordinality), array_agg(live.state order by item.ordinality)
@@ -10,7 +12,7 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
         union all
         select job.id, job.state
         from errand.job
-        where added.id is null and job.unique_key = item.value ->> 'unique_key'
+        where added.id is null and job.unique_key = item.value ->> 'unique_key' and not errand.is_expired(job)
     ) as live on true
 $$;
 comment on function errand.find_jobs(jsonb, bigint[]) is
