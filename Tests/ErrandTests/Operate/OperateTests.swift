@@ -50,6 +50,31 @@ import Testing
         }
     }
 
+    @Test("the undo of a cancel gives a job its own time back, in bulk too; a time that is given counts")
+    func undoneCancel() async throws {
+        try await withTestDatabase { database, _ in
+            let queue = Queue(database: database)
+            try await queue.enqueue(Noop(), .after(.seconds(7 * 86_400)))
+            try await queue.enqueue(Noop())
+            let week = "select id, state, run_at = created_at + interval '7 days' from errand.job order by id"
+            let cancel = "select errand.cancel('{1,2}', 'the wrong ones')"
+            try await database.execute(Statement(cancel))
+            let retried = try await database.text("select * from errand.retry('{1,2}')")
+            #expect(retried == "1|cancelled|scheduled\n2|cancelled|available")
+            #expect(try await database.text(week) == "1|scheduled|true\n2|available|false")
+
+            try await database.execute(Statement(cancel))
+            let filter = #"'{"state": "cancelled", "error": "wrong"}', per_minute => 60, dry_run => false"#
+            let times = "select job_id, round(extract(epoch from run_at - now()) / 86400) from errand.retry_where"
+            #expect(try await database.text("\(times)(\(filter)) order by 1") == "1|7\n2|0")
+            #expect(try await database.count("from errand.job where id = 1 and state = 'scheduled'") == 1)
+
+            try await database.execute(Statement(cancel))
+            let now = try await database.text("select * from errand.retry('{1}', run_at => now())")
+            #expect(now == "1|cancelled|available")
+        }
+    }
+
     @Test("a job with another priority joins the end of that priority; one with another time waits for it")
     func reschedule() async throws {
         try await withTestDatabase { database, _ in

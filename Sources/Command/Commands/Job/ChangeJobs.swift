@@ -96,7 +96,8 @@ struct RetryJobs: AsyncParsableCommand {
     @OptionGroup var filter: JobFilter
 
     @Option(
-        help: "With ids: the due time, such as 10m from now. Default: now.", transform: Moment.init(argument:))
+        help: "With ids: the due time, such as 10m from now. Default: now, or a cancelled job's own time if later.",
+        transform: Moment.init(argument:))
     var at: Moment?
 
     @Option(help: "With a filter: how many jobs become due per minute.")
@@ -141,7 +142,7 @@ struct RetryJobs: AsyncParsableCommand {
                         Statement(
                             """
                             select job_id, was, now, null::timestamptz, 0::int8
-                            from errand.retry($1, coalesce($3, now() + coalesce($4, 0) * interval '1 microsecond'), $2)
+                            from errand.retry($1, coalesce($3, now() + $4 * interval '1 microsecond'), $2)
                             """, [ids, reason] + Moment.parameters(at)))
                 }
             if rows.isEmpty { try await filter.hintAtNames(on: connection) }

@@ -5,16 +5,16 @@
 --   select * from errand.retry(
 --       array(select id from errand.job_status where state = 'failed' and kind = 'noop' limit 100));
 --
+-- They are due at run_at, by default now. Without run_at, a job that was cancelled before its own time gets that back.
 -- A scheduled job moves to run_at. Returns a row for each id with its state before and now, nulls for an unknown id.
 -- Available, parked, running and succeeded jobs stay as they are. Raises ER409 and changes nothing if another
 -- unfinished job has the unique key of one of them.
-create or replace function errand.retry(ids bigint[], run_at timestamptz default now(), reason text default null)
+create or replace function errand.retry(ids bigint[], run_at timestamptz default null, reason text default null)
 returns table (job_id bigint, was text, now text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    due timestamptz := coalesce(retry.run_at, now());
-    target text := case when due <= now() then 'available' else 'scheduled' end;
+    due constant timestamptz := coalesce(retry.run_at, now());
     asked constant bigint[] := array(select distinct id from unnest(ids) as id where id is not null order by id);
     states constant text[] := array(
         select errand.state_of(id) from unnest(asked) with ordinality as one(id, index) order by index);
@@ -35,22 +35,23 @@ begin
     loop
         if held.is_live then
             update errand.job
-            set state = target, run_at = due
+            set state = case when due <= now() then 'available' else 'scheduled' end, run_at = due
             where id = held.id and state = 'scheduled';
             if found then
                 retried := retried || held.id;
             end if;
         else
-            retried := retried || errand.requeue_jobs('retry', array[held.id], array[due]);
+            retried := retried || errand.requeue_jobs('retry', array[held.id], array[retry.run_at]);
         end if;
     end loop;
     for job_id, was in select * from unnest(asked, states) loop
-        now := case when job_id = any (retried) then target else was end;
+        now := case when job_id = any (retried) then errand.state_of(job_id) else was end;
         return next;
     end loop;
     if retried <> '{}' then
         perform errand.record_action(
-            'retry', jsonb_build_object('ids', retried[1:100], 'run_at', due), retry.reason, retried);
+            'retry', jsonb_strip_nulls(jsonb_build_object('ids', retried[1:100], 'run_at', retry.run_at)), retry.reason,
+            retried);
         perform errand.wake();
     end if;
 end

@@ -8,8 +8,9 @@
 --
 -- errand.job_filter has the filter's keys; state is failed (the default) or cancelled. Jobs that ended first come
 -- first, at most max_jobs in a call (1 to 100,000). A job whose unique key an unfinished job has is skipped, and of
--- several with one key the newest is retried. Returns a row for each job with the time at which it is due. In a dry
--- run, beyond and a notice have the number of further matches. Raises ER422.
+-- several with one key the newest is retried. A job that was cancelled before its own time gets that back. Returns a
+-- row for each job with the time at which it is due. In a dry run, beyond and a notice have the number of further
+-- matches. Raises ER422.
 create or replace function errand.retry_where(
     filter jsonb, per_minute int default null, dry_run boolean default true, reason text default null,
     max_jobs int default 10000
@@ -33,7 +34,7 @@ begin
         $find$
         with matching as (
             select
-                job.id, job.finished_at,
+                job.id, job.finished_at, job.run_at,
                 row_number() over (partition by coalesce(job.unique_key,
                     job.id::text) order by job.finished_at desc) as nth
             from errand.%I as job
@@ -41,9 +42,13 @@ begin
                 select from errand.job as live where live.unique_key = job.unique_key and not errand.is_expired(live))
         ),
         placed as (
-            select id, index, now() + coalesce((index - 1) * interval '1 minute' / $1, interval '0') as due_at
+            select
+                id, index,
+                greatest(
+                    now() + coalesce((index - 1) * interval '1 minute' / $1, interval '0'),
+                    case $4 when 'cancelled' then run_at end) as due_at
             from (
-                select id, row_number() over (order by finished_at, id) as index from matching where nth = 1
+                select id, run_at, row_number() over (order by finished_at, id) as index from matching where nth = 1
             ) as in_order
         )
         select
@@ -61,7 +66,7 @@ begin
             choice, case wanted when 'failed' then 'job.error' else 'job.reason' end,
             case wanted when 'failed' then 'job.fingerprint' else 'null' end, 'job.finished_at'))
     into chosen, due, more
-    using per_minute, max_jobs, dry_run;
+    using per_minute, max_jobs, dry_run, wanted;
     perform errand.report_truncation('retry_where', max_jobs, more);
     if chosen is null then
         perform errand.report_unknown('retry_where', choice);
