@@ -100,6 +100,7 @@ port = 5432
 unix_socket_directories = '$sockets'
 unix_socket_permissions = 0700
 max_connections = 400
+max_prepared_transactions = 10
 shared_buffers = 512MB
 max_wal_size = $([ "$sync" = on ] && echo 4GB || echo 1GB)
 wal_compression = on

@@ -3,8 +3,10 @@
 --   select rooms.emit(rooms.user_room('user-17'), 'new_moment', '{"moment_id": "7"}');
 --
 -- Each connected client in the room gets it once. Servers that use @socket.io/postgres-adapter deliver it. Nothing is
--- stored: a client that is offline, or whose server reconnects, misses it. data is the event's only argument; with null
--- it has none.
+-- stored: a client that is offline, or whose server reconnects, misses it. In a transaction with errand.notify = off
+-- all clients do. data is the event's only argument; with null it has none.
+--
+-- Every login of the database can listen to the channel and send to it, so data has ids only.
 --
 -- A message of up to 7,999 bytes is sent by NOTIFY alone; a larger one goes into the adapter's table, and may arrive
 -- after events that were sent later. Raises ER422 for an empty room, a reserved name, and other arguments out of
@@ -48,7 +50,7 @@ begin
             '{"uid":"emitter","type":3,"attachmentId":"%s"}',
             rooms.attach(rooms.msgpack(message::jsonb), octet_length(message)));
     end if;
-    perform pg_notify(channel, message);
+    perform errand.notify(channel, message);
 end
 $$;
 comment on function rooms.emit(text, text, jsonb, text) is

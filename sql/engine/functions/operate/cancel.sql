@@ -25,7 +25,7 @@ begin
             if held.state = 'running' then
                 held.attempts := errand.attempt_record(
                     held, (select name from errand.worker where id = held.worker_id), 'cancelled', reason);
-                perform pg_notify('errand_cancel', job_id::text);
+                perform errand.notify('errand_cancel', job_id::text);
             end if;
             perform errand.move_to_history(held, 'cancelled', null, reason);
         else

@@ -16,7 +16,7 @@ begin
         -- In the order in which all sessions lock keys and jobs.
         order by job.unique_key, job.id
         for update skip locked) as held;
-    perform pg_notify('errand_cancel', id::text)
+    perform errand.notify('errand_cancel', id::text)
     from unnest(ids, states) as found(id, state)
     where state = 'running';
     with ended as (

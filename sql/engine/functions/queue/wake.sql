@@ -6,7 +6,7 @@ create or replace function errand.wake() returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
     if (select last_value from errand.wake_flag) = 2 then
-        perform pg_notify('errand_wake', '');
+        perform errand.notify('errand_wake', '');
     end if;
 end
 $$;

@@ -1,11 +1,11 @@
 -- wake_after_insert: trigger function that wakes sleeping workers after an insert, once for each statement.
 --
--- It reads the flag itself, without a query and a nested call, since each insert pays for it.
+-- It reads the flag itself, without a query, and calls nothing while no worker sleeps, since each insert pays for it.
 create or replace function errand.wake_after_insert() returns trigger
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
     if pg_sequence_last_value('errand.wake_flag') = 2 then
-        perform pg_notify('errand_wake', '');
+        perform errand.notify('errand_wake', '');
     end if;
     return null;
 end

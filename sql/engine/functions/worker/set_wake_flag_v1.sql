@@ -15,7 +15,7 @@ begin
     perform set_config('synchronous_commit', 'off', true);
     perform setval('errand.wake_flag', flag);
     if not asleep then
-        perform pg_notify('errand_wake', 'lowered');
+        perform errand.notify('errand_wake', 'lowered');
     end if;
 end
 $$;
