@@ -42,7 +42,7 @@ public struct JobPolicy: Sendable, Hashable {
     }
 }
 
-/// How long ended jobs of a kind are kept; nil is the default: 7 days, and 30 days for failed jobs.
+/// How long ended jobs of a kind are kept: at least a day. Nil is the default: 7 days, and 30 days for failed jobs.
 public struct JobRetention: Sendable, Hashable {
     /// Jobs that succeeded, were cancelled or became obsolete. Housekeeping deletes them one by one if this is less
     /// than the default.

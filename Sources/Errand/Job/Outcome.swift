@@ -20,7 +20,8 @@ public enum Outcome: Sendable, Hashable {
     /// The job failed permanently: a retry would not help. It moves to the failed jobs with its reason.
     case fail(reason: String)
 
-    /// Runs the job again at this time of the database's clock, without counting the attempt.
+    /// Runs the job again at this time of the database's clock, without counting the attempt. A job fails if that is
+    /// more than 10 years away.
     public static func snooze(until time: Timestamp) -> Outcome { .snoozeUntil(time) }
 
     /// The job succeeded, without an output.

@@ -54,7 +54,7 @@ public enum Conflict: String, Sendable, Hashable {
 
 // MARK: - When
 extension EnqueueOption {
-    /// The job doesn't start before `time`.
+    /// The job doesn't start before `time`, at most 10 years from now.
     public static func at(_ time: Timestamp) -> Self { .init { $0.runAt = time } }
 
     /// The job doesn't start before `delay` has passed, counted by the database's clock from the start of the

@@ -57,6 +57,35 @@ import Testing
         }
     }
 
+    @Test("no worker's login shortens what is kept, or replaces the store of the database; an operator's does")
+    func destruction() async throws {
+        try await withLogins { database, own, other in
+            for (call, state) in [
+                ("errand.prune_v1(1, 1)", "42883"), ("errand.drop_partition_v1(1)", "42883"),
+                ("errand.prune_ticks_v1(0)", "42883"), ("errand.make_partitions_v1(100000)", "ER422"),
+                ("errand.make_partitions_v1(null)", "ER422"), ("errand.make_partitions_v1(-1)", "ER422"),
+            ] {
+                #expect(try await database.refusal(of: "select \(call)", by: own) == state, "\(call)")
+            }
+            for (seconds, state) in [("60", "ER422"), ("86399", "ER422"), ("86400", nil)] {
+                for field in ["keep_ended_s", "keep_failed_s"] {
+                    let call = register("mail", more: #", "is_whole": true, "\#(field)": \#(seconds)"#)
+                    #expect(try await database.refusal(of: call, by: own) == state, "\(field) \(seconds)")
+                }
+            }
+            func record(_ id: Int) -> String {
+                "select media.set_store_v1('00000000-0000-0000-0000-00000000000\(id)')"
+            }
+            #expect(try await database.refusal(of: record(1), by: own) == nil)
+            #expect(try await database.refusal(of: record(1), by: own) == nil)
+            #expect(try await database.refusal(of: record(2), by: own) == "42501")
+            #expect(try await database.text("select right(id::text, 1) from media.store") == "1")
+            try await database.execute(Statement("grant errand_ops to \(other)"))
+            #expect(try await database.refusal(of: record(2), by: other) == nil)
+            #expect(try await database.text("select right(id::text, 1) from media.store") == "2")
+        }
+    }
+
     private func register(_ queue: String, more: String = "") -> String {
         """
         select errand.register_worker_v1(

@@ -173,8 +173,14 @@ import Testing
                 ("select errand.reschedule('{1}')", "ER422"),
                 ("select errand.reschedule('{1}', priority => 5)", "ER422"),
                 ("select errand.reschedule('{1}', run_at => 'infinity')", "ER422"),
-                ("select errand.prune_v1(keep_history => 0)", "ER422"),
-                ("select errand.drop_partition_v1(keep_history => 0)", "ER422"),
+                ("select errand.reschedule('{1}', run_at => '290000-01-01Z')", "ER422"),
+                ("select errand.retry('{1}', run_at => '290000-01-01Z')", "ER422"),
+                ("select errand.reschedule_where('{\"kind\": \"noop\"}', 'x', run_at => '290000-01-01Z')", "ER422"),
+                ("select errand.pause('default', 'x', '290000-01-01Z', true)", "ER422"),
+                ("select errand.pause_kind('noop', 'x', 'infinity', true)", "ER422"),
+                ("select errand.dependency_open('storage', 'infinity', 'x')", "ER422"),
+                ("select errand.enqueue_payloads_v1('noop', '{}', run_at => '290000-01-01Z')", "ER422"),
+                ("select errand.schedule_put('a', '@daily', 'noop', max_lateness => '178000000 years')", "ER422"),
             ] {
                 let refused = try await database.refusal(of: call)
                 #expect(refused == state, "\(call)")

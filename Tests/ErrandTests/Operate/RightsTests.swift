@@ -164,6 +164,8 @@ import Testing
         function media.remove: enqueuer ops
         function media.retry_photo: enqueuer ops
         function media.retry_removals: ops
+        function media.set_store_v1: ops worker
+        function media.store_v1: ops worker
         function media.retry_upload: enqueuer ops
         function media.submit: enqueuer ops
         function media.submit_upload: enqueuer ops

@@ -1,4 +1,5 @@
 import ErrandTestKit
+import Foundation
 import Postgres
 import Testing
 
@@ -146,11 +147,12 @@ import Testing
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             let queue = Queue(database: database)
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3))
-            let later = Timestamp(microseconds: 4_000_000_000_000_000)
+            let later = Timestamp(.now + 5 * 365 * 86_400)
             try await worker.end(
                 worker.claim(1), .parked(dependency: "storage", until: later, reason: "429, Retry-After"))
             #expect(
-                try await database.count("from errand.dependency where opened_by = 'handler' and until > '2100-01-01'")
+                try await database.count(
+                    "from errand.dependency where opened_by = 'handler' and until > now() + '4 years'")
                     == 1)
             #expect(try await worker.claim(10).isEmpty)
             try await database.execute("update errand.dependency set until = now()")

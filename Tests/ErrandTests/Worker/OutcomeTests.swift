@@ -64,6 +64,28 @@ import Testing
         }
     }
 
+    @Test("a job that is to run again in more than 10 years fails with that reason, and opens no circuit")
+    func tooFar() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(database)
+            let results: [AttemptResult] = [
+                .snoozed(until: .infinity), .snoozed(for: .seconds(Int64.max)),
+                .retried(error: "not yet", after: .seconds(11 * 366 * 86_400)),
+                .parked(dependency: "storage", until: .infinity, reason: "it moves"),
+            ]
+            for result in results {
+                try await Queue(database: database).enqueue(Noop())
+                try await worker.end(worker.claim(1), result)
+            }
+            let errors = try await database.text("select error from errand.failed order by id").split(separator: "\n")
+            let words = errors.map { $0.prefix { $0 != ":" && $0 != ";" } }
+            #expect(words == ["snoozed", "snoozed", "not yet", "it moves"])
+            #expect(errors.allSatisfy { $0.contains(": expected at most 10 years from now, got ") })
+            #expect(errors[0].hasSuffix("got infinity") && errors[3].contains("; parked: expected"))
+            #expect(try await database.count("from errand.dependency where opened_at is not null") == 0)
+        }
+    }
+
     @Test("progress, output and the last lines of a job's log are there to read while it runs, and afterwards")
     func notes() async throws {
         let (gate, open) = AsyncStream.makeStream(of: Void.self)

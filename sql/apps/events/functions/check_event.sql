@@ -21,10 +21,11 @@ begin
     elsif photos_in_all is null or photos_in_all not between 1 and 20000 then
         raise exception '%: photos_in_all: expected 1 to 20000, got %', context, coalesce(photos_in_all::text, 'null')
             using errcode = 'ER422';
-    elsif reveal_at < starts_at or not isfinite(reveal_at) then
+    elsif reveal_at < starts_at then
         raise exception '%: reveal_at: expected starts_at, %, or later, got %', context, starts_at, reveal_at
             using errcode = 'ER422';
     end if;
+    perform errand.check_time(reveal_at, context, 'reveal_at');
 end
 $$;
 comment on function events.check_event(text, text, timestamptz, timestamptz, int, int, timestamptz) is

@@ -6,7 +6,8 @@ language sql immutable set search_path = pg_catalog, media, pg_temp as $$
             'media.submit media.submit_upload media.retry_photo media.retry_upload media.remove'),
         ('errand_enqueuer', 'view', 'media.photo_status media.upload_status media.variant_status'),
         ('errand_ops', 'function',
-            'media.submit media.submit_upload media.retry_photo media.retry_upload media.remove media.retry_removals'),
+            'media.submit media.submit_upload media.retry_photo media.retry_upload media.remove media.retry_removals '
+            'media.store_v1 media.set_store_v1'),
         ('errand_ops', 'view',
             'media.photo_status media.upload_status media.variant_status media.removal_status media.receipt_status'),
         ('errand_monitor', 'view', 'media.receipt_status media.variant_status')

@@ -1,5 +1,5 @@
--- drop_partition_v1: makes one step towards dropping the history's partitions that are older than keep_history days,
--- and the partitions of payloads without references. Returns whether there is more to do: call it until it returns
+-- drop_partition_v1: makes one step towards dropping the history's partitions that are older than 7 days, and the
+-- partitions of payloads without references. Returns whether there is more to do: call it until it returns
 -- false.
 --
 -- A step detaches a partition. Or it moves up to 10,000 rows of kinds with a longer retention from a detached partition
@@ -7,21 +7,18 @@
 -- short transaction, and an interrupted run continues where it stopped.
 --
 -- Detaching locks the whole history for a moment. Raises 55P03 if a session reads the history for longer than 40 ms,
--- because completions would wait behind the lock, or if another session creates or drops partitions. Raises ER422 for
--- less than a day.
-create or replace function errand.drop_partition_v1(keep_history int default 7) returns boolean
+-- because completions would wait behind the lock, or if another session creates or drops partitions.
+create or replace function errand.drop_partition_v1() returns boolean
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set lock_timeout = '40ms' set timezone = 'UTC'
 as $$
 declare
+    -- As in errand.prune_v1.
+    keep_history constant int := 7;
     part text;
     is_attached boolean;
     moved int := 0;
 begin
-    if keep_history < 1 then
-        raise exception 'drop_partition_v1: keep_history: expected at least 1 day, got %', keep_history
-            using errcode = 'ER422';
-    end if;
     lock table errand.partitions_lock in share update exclusive mode;
     select relname, relispartition into part, is_attached
     from pg_class
@@ -56,5 +53,5 @@ begin
     return true;
 end
 $$;
-comment on function errand.drop_partition_v1(int) is
+comment on function errand.drop_partition_v1() is
     'Housekeeping: makes one step towards dropping old partitions; returns whether there is more to do';

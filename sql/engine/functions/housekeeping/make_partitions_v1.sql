@@ -1,10 +1,10 @@
 -- make_partitions_v1: creates the partitions of errand.history and errand.payload for today and days_ahead days after
--- it. Returns the number that it created.
+-- it, up to 31. Returns the number that it created.
 --
 -- Days are days in UTC. Jobs are enqueued and completed meanwhile: a table is created alone and then attached. That
 -- locks only the default partition, for as long as its scan takes; it is empty as a rule. Raises 55P03 and changes
 -- nothing if another session creates or drops partitions, or reads one of the tables as a whole, for longer than 40 ms:
--- call it again later.
+-- call it again later. Raises ER422 for another number of days.
 --
 -- If maintenance comes late, jobs of today have ended in history_default. Those stay there and are deleted row by row
 -- when their time is over. The partition has the rest of the day, from the next full hour on. If payload_default holds
@@ -19,6 +19,10 @@ declare
     begins timestamptz;
     made int := 0;
 begin
+    if days_ahead is null or days_ahead not between 0 and 31 then
+        raise exception 'make_partitions_v1: days_ahead: expected 0 to 31, got %', coalesce(days_ahead::text, 'null')
+            using errcode = 'ER422';
+    end if;
     lock table errand.partitions_lock in share update exclusive mode;
     for part_day in select now()::date + ahead from generate_series(0, days_ahead) as ahead loop
         part := 'history_' || to_char(part_day, 'YYYYMMDD');

@@ -1,11 +1,11 @@
--- prune_ticks_v1: deletes old ticks, up to 10,000 in a call. The newest tick of each schedule stays.
-create or replace function errand.prune_ticks_v1(keep_days int default 7) returns int
+-- prune_ticks_v1: deletes ticks from 7 days ago, up to 10,000 in a call. The newest tick of each schedule stays.
+create or replace function errand.prune_ticks_v1() returns int
 language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
     with old as (
         select past.schedule, past.tick
         from errand.tick as past
         left join errand.schedule as known on known.name = past.schedule
-        where past.tick < now() - keep_days * interval '1 day'
+        where past.tick < now() - interval '7 days'
             and (known.name is null or past.tick < known.last_tick)
         order by past.tick
         limit 10000
@@ -18,5 +18,5 @@ language sql security definer set search_path = pg_catalog, errand, pg_temp as $
     )
     select count(*)::int from gone
 $$;
-comment on function errand.prune_ticks_v1(int) is
+comment on function errand.prune_ticks_v1() is
     'Housekeeping: deletes old ticks, up to 10,000 in a call; returns their number';

@@ -2,32 +2,30 @@
 -- means that there may be more. Does nothing and returns null if the last call began less than at_least ago, so that
 -- one of many programs prunes.
 --
--- Ended jobs with the usual retention (keep_history days) go with their day's partition and cost nothing here. Jobs of
--- kinds with a shorter retention (errand.retentions) are searched in the whole history, and their payloads in
--- errand.payload go with them. Failed jobs stay for keep_failed days, or for their kind's retention. Failures of jobs
--- that were retried or discarded stay for keep_history days (the newest 5,000), actions of operators, bulk actions and
--- where jobs were moved for a year. Totals of completed attempts stay for a year, or for 90 days if the queue is not
--- their kind's. Dependencies that are up and unused stay for 30 days after their last failure. The marks of workers
--- that have left stay for keep_history days (the newest 100).
+-- The times are fixed: a stolen worker login may call it, and must not shorten what is kept.
 --
--- What another session has locked stays until the next call. Raises ER422 for less than a day.
-create or replace function errand.prune_v1(
-    keep_history int default 7, keep_failed int default 30, at_least interval default interval '0'
-) returns int
+-- Ended jobs with the usual retention (7 days) go with their day's partition and cost nothing here. Jobs of kinds with
+-- a shorter retention (errand.retentions) are searched in the whole history, and their payloads in errand.payload go
+-- with them. Failed jobs stay for 30 days, or for their kind's retention. Failures of jobs that were retried or
+-- discarded stay for 7 days (the newest 5,000), actions of operators, bulk actions and where jobs were moved for a
+-- year. Totals of completed attempts stay for a year, or for 90 days if the queue is not their kind's. Dependencies
+-- that are up and unused stay for 30 days after their last failure. The marks of workers that have left stay for 7 days
+-- (the newest 100).
+--
+-- What another session has locked stays until the next call.
+create or replace function errand.prune_v1(at_least interval default interval '0') returns int
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp set timezone = 'UTC'
 as $$
 declare
+    keep_history constant int := 7;
+    keep_failed constant int := 30;
     began timestamptz := clock_timestamp();
     removed int;
     total int := 0;
     most int := 0;
     brief record;
 begin
-    if keep_history < 1 or keep_failed < 1 then
-        raise exception 'prune_v1: keep_history, keep_failed: expected at least 1 day, got % and %',
-            keep_history, keep_failed using errcode = 'ER422';
-    end if;
     if exists (
             select from errand.maintenance_task
             where maintenance_task.name = 'prune' and maintenance_task.done_at > began - at_least)
@@ -52,9 +50,9 @@ begin
             returning payload_day, id
         ),
         freed as materialized (
-            select errand.take_payload(payload_day, id) from gone where payload_day is not null
+            select case when payload_day is not null then errand.take_payload(payload_day, id) end from gone
         )
-        select count(*), (select count(*) from freed) into removed from gone;
+        select count(*) into removed from freed;
         total := total + removed;
         most := greatest(most, removed);
     end loop;
@@ -71,9 +69,9 @@ begin
         returning payload_day, id
     ),
     freed as materialized (
-        select errand.take_payload(payload_day, id) from gone where payload_day is not null
+        select case when payload_day is not null then errand.take_payload(payload_day, id) end from gone
     )
-    select count(*), (select count(*) from freed) into removed from gone;
+    select count(*) into removed from freed;
     total := total + removed;
     most := greatest(most, removed);
     -- Payloads that were stored while their day had no partition.
@@ -94,7 +92,7 @@ begin
         select failed.id
         from errand.failed
         left join errand.retentions() as kept on kept.kind = failed.kind and kept.state = 'failed'
-        where failed.finished_at < now() - coalesce(kept.keep, prune_v1.keep_failed * interval '1 day')
+        where failed.finished_at < now() - coalesce(kept.keep, keep_failed * interval '1 day')
         order by failed.finished_at
         limit 10000
         for update of failed skip locked));
@@ -213,6 +211,6 @@ begin
     return most;
 end
 $$;
-comment on function errand.prune_v1(int, int, interval) is
+comment on function errand.prune_v1(interval) is
     'Housekeeping: deletes old records, up to 10,000 of each sort in a call; returns the largest number of one sort, '
     'null if another has just done it';

@@ -3,14 +3,15 @@
 --   select errand.dependency_open('storage', now() + interval '10 minutes', 'bucket is being moved');
 --
 -- From `until` on, one job at a time probes the dependency, and a success closes the circuit. With until = null it
--- stays open until errand.dependency_close. Running jobs go on. Raises ER422 for a name that no dependency can have and
--- without a reason.
+-- stays open until errand.dependency_close. Running jobs go on. Raises ER422 for a name that no dependency can have,
+-- without a reason, and for a time more than 10 years away.
 create or replace function errand.dependency_open(name text, until timestamptz, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
     perform errand.check_dependency('dependency_open', dependency_open.name);
     perform errand.check_reason('dependency_open', dependency_open.reason);
+    perform errand.check_time(dependency_open.until, 'dependency_open', 'until');
     insert into errand.dependency as known (name, opened_at, opened_by, until, reason)
     values (dependency_open.name, now(), 'ops', dependency_open.until, dependency_open.reason)
     on conflict on constraint dependency_pkey do update

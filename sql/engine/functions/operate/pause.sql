@@ -5,7 +5,7 @@
 --
 -- A paused queue stays paused since then, with the new reason and time. force => true also pauses a queue that no job,
 -- kind or worker has named so far. Raises ER404 for such a queue without it, ER422 without a reason, for an invalid
--- name, and for a time in the past.
+-- name, and for a time in the past or more than 10 years away.
 create or replace function errand.pause(
     queue text, reason text, until timestamptz default null, force boolean default false
 ) returns void
@@ -17,6 +17,7 @@ begin
     if pause.until <= now() then
         raise exception 'pause: until: expected a time in the future, got %', pause.until using errcode = 'ER422';
     end if;
+    perform errand.check_time(pause.until, 'pause', 'until');
     insert into errand.queue as known (name, paused_at, paused_reason, paused_until, paused_by)
     values (pause.queue, now(), pause.reason, pause.until, session_user)
     on conflict (name) do update

@@ -32,6 +32,7 @@ begin
                 'Is it ' || array_to_string(errand.nearest(pause_kind.kind, known, 3), ' or ') || '? ', '')
                 || 'force => true pauses it anyway.';
     end if;
+    perform errand.check_time(pause_kind.until, 'pause_kind', 'until');
     insert into errand.dependency as held (name, opened_at, opened_by, until, reason)
     values ('kind:' || pause_kind.kind, now(), 'ops', pause_kind.until, pause_kind.reason)
     on conflict on constraint dependency_pkey do update

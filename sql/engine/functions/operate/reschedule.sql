@@ -17,13 +17,11 @@ declare
 begin
     if reschedule.run_at is null and reschedule.priority is null then
         raise exception 'reschedule: expected run_at, priority or both, got null' using errcode = 'ER422';
-    elsif not isfinite(reschedule.run_at) or reschedule.run_at > now() + interval '10 years' then
-        raise exception 'reschedule: run_at: expected at most 10 years from now, got %', reschedule.run_at
-            using errcode = 'ER422';
     elsif reschedule.priority not between 1 and 4 then
         raise exception 'reschedule: priority: expected 1 (first) to 4 (last), got %', reschedule.priority
             using errcode = 'ER422';
     end if;
+    perform errand.check_time(reschedule.run_at, 'reschedule');
     -- The transaction id comes before the position: see errand.requeue.
     perform pg_current_xact_id();
     -- In the order in which all sessions lock keys and jobs. One retried meanwhile would be locked out of order.

@@ -44,13 +44,11 @@ begin
     elsif per_minute not between 1 and 1000000 then
         raise exception 'reschedule_where: per_minute: expected 1 to 1000000, got %', per_minute
             using errcode = 'ER422';
-    elsif not isfinite(starts) or starts > now() + interval '10 years' then
-        raise exception 'reschedule_where: run_at: expected at most 10 years from now, got %', starts
-            using errcode = 'ER422';
     elsif num_nonnulls(reschedule_where.queue, reschedule_where.priority, starts) = 0 then
         raise exception 'reschedule_where: expected a queue, a priority, run_at or per_minute, got none'
             using errcode = 'ER422';
     end if;
+    perform errand.check_time(starts, 'reschedule_where');
     execute format(
         $find$
         select

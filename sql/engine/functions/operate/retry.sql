@@ -21,7 +21,7 @@ declare
     retried bigint[] := '{}';
     held record;
 begin
-    perform errand.check_run_at(retry.run_at, 'retry');
+    perform errand.check_time(retry.run_at, 'retry');
     -- Ended jobs first, then keys and jobs together, in the order in which all sessions lock them.
     perform from errand.failed where id = any (asked) order by id for update;
     perform from errand.history where id = any (asked) and state = 'cancelled' order by id for update;

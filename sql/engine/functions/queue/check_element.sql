@@ -1,7 +1,7 @@
 -- check_element: checks an element of errand.enqueue_many as errand.enqueue checks its arguments, and returns true.
 -- context names the element in the error.
 --
--- Raises ER422, ER413 and ER404 as errand.check_job, errand.check_run_at and errand.check_options do.
+-- Raises ER422, ER413 and ER404 as errand.check_job, errand.check_time and errand.check_options do.
 create or replace function errand.check_element(
     kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
     not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], traceparent text, context text
@@ -9,7 +9,7 @@ create or replace function errand.check_element(
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 begin
     perform errand.check_job(kind, coalesce(payload, '{}'), queue, priority, max_attempts, unique_key, context);
-    perform errand.check_run_at(run_at, context);
+    perform errand.check_time(run_at, context);
     perform errand.check_options(
         run_at, not_after, unique_key, coalesce(on_conflict, 'keep'), limit_key, guard, tags, traceparent, context);
     return true;

@@ -5,8 +5,8 @@
 --   select * from errand.enqueue('noop', unique_key => 'hourly', on_conflict => 'reschedule', run_at => now());
 --
 -- Queue, priority, max_attempts and limit_key default to the values that a worker registered for the kind, else to
--- 'default', 2, 10 and none. run_at is a finite time. not_after is the latest start: after it the job is obsolete.
--- guard is a name in errand.guard, called before the job starts and again at its completion. limit_key: see
+-- 'default', 2, 10 and none. run_at is at most 10 years away. not_after is the latest start: after it the job is
+-- obsolete. guard is a name in errand.guard, called before the job starts and again at its completion. limit_key: see
 -- errand.set_limit. traceparent is that of W3C Trace Context.
 --
 -- If an unfinished job has the unique_key, nothing is inserted and that job is returned. A waiting job whose not_after
@@ -47,7 +47,7 @@ declare
 begin
     perform errand.check_job(
         enqueue.kind, enqueue.payload, enqueue.queue, enqueue.priority, enqueue.max_attempts, enqueue.unique_key);
-    perform errand.check_run_at(enqueue.run_at);
+    perform errand.check_time(enqueue.run_at);
     if on_conflict is distinct from 'keep'
         or num_nonnulls(not_after, enqueue.limit_key, enqueue.guard, tags, traceparent) > 0
     then

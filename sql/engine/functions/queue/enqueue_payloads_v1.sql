@@ -28,7 +28,7 @@ begin
     perform errand.check_job(
         enqueue_payloads_v1.kind, '{}', enqueue_payloads_v1.queue, enqueue_payloads_v1.priority,
         enqueue_payloads_v1.max_attempts, null);
-    perform errand.check_run_at(enqueue_payloads_v1.run_at);
+    perform errand.check_time(enqueue_payloads_v1.run_at);
     -- The bounds of errand.check_job without a call, which takes 7 us. The call remains for values out of bounds.
     perform errand.check_job(enqueue_payloads_v1.kind, payload, null, null, null, null)
     from unnest(payloads) as payload

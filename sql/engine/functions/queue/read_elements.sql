@@ -30,7 +30,7 @@ begin
         and (pg_column_size(job.payload) <= 2000 and octet_length(job.payload::text) <= 262144) is not false
         and jsonb_path_exists(job.payload, 'strict $.**{64} ? (@.type() == "object" || @.type() == "array")')
             is not true
-        and isfinite(job.run_at) is not false
+        and (job.run_at is null or isfinite(job.run_at) and job.run_at <= now() + interval '10 years')
         and (job.priority between 1 and 4) is not false
         and (job.max_attempts between 1 and 1000) is not false
         and (length(job.unique_key) between 1 and 500) is not false

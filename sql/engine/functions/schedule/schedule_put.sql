@@ -44,8 +44,10 @@ begin
     elsif schedule_put.missed is null or schedule_put.missed not in ('skip', 'latest', 'all') then
         raise exception 'schedule_put: missed: expected skip, latest or all, got %',
             coalesce(quote_literal(schedule_put.missed), 'null') using errcode = 'ER422';
-    elsif schedule_put.max_lateness is null or schedule_put.max_lateness < interval '1 second' then
-        raise exception 'schedule_put: max_lateness: expected at least 1 s, got %',
+    elsif schedule_put.max_lateness is null
+        or schedule_put.max_lateness not between interval '1 second' and interval '10 years'
+    then
+        raise exception 'schedule_put: max_lateness: expected 1 s to 10 years, got %',
             coalesce(schedule_put.max_lateness::text, 'null') using errcode = 'ER422';
     elsif schedule_put.max_catch_up is null or schedule_put.max_catch_up not between 1 and 100000 then
         raise exception 'schedule_put: max_catch_up: expected 1 to 100000, got %',

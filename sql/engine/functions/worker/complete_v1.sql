@@ -11,10 +11,10 @@
 --   obsolete   the same: the job was no longer wanted when it was done
 --
 -- A completed attempt did not crash its worker, so the count of crashes starts again. due counts instead of delay_ms if
--- it is given. A job with a guard becomes obsolete if the guard says no now, whether it succeeded or was to be retried.
--- The fence is the position, as in finish_v1. Returns the ids that were refused; as locked those to write again a
--- moment later, because another session has locked their rows or the guards have taken 250 ms; and the transaction, as
--- in finish_v1.
+-- it is given; a job for which either is more than 10 years fails. A job with a guard becomes obsolete if the guard
+-- says no now, whether it succeeded or was to be retried. The fence is the position, as in finish_v1. Returns the ids
+-- that were refused; as locked those to write again a moment later, because another session has locked their rows or
+-- the guards have taken 250 ms; and the transaction, as in finish_v1.
 create or replace function errand.complete_v1(
     worker_id bigint, ids bigint[], positions bigint[], outcomes text[], errors text[], delays_ms bigint[],
     outputs jsonb[], dues timestamptz[], dependencies text[], out refused bigint[], out locked bigint[],
@@ -31,6 +31,7 @@ declare
     held errand.job;
     asks boolean;
     due timestamptz;
+    latest constant timestamptz := now() + interval '10 years';
     snoozed bigint[] := '{}';
 begin
     refused := '{}';
@@ -60,7 +61,14 @@ begin
             locked := locked || result.id;
             continue;
         end if;
-        due := coalesce(result.due, now() + coalesce(result.delay_ms, 0) * interval '1 millisecond');
+        -- 4,000 days are too long already, and more may be no time at all.
+        due := coalesce(
+            result.due, now() + least(coalesce(result.delay_ms, 0), 345600000000) * interval '1 millisecond');
+        if result.outcome in ('retried', 'snoozed', 'parked') and due > latest then
+            result.error := concat_ws('; ', result.error, format(
+                '%s: expected at most 10 years from now, got %s', result.outcome, due));
+            result.outcome := 'failed';
+        end if;
         if result.outcome = 'snoozed' then
             snoozed := snoozed || result.id;
         end if;
@@ -116,7 +124,7 @@ begin
     for result in
         select dependency, max(due) as due, max(error) as error, count(*) as failures
         from unnest(ids, outcomes, errors, dues, dependencies) as ended(id, outcome, error, due, dependency)
-        where outcome = 'parked' and id <> all (locked)
+        where outcome = 'parked' and id <> all (locked) and (due > latest) is not true
         group by dependency
         order by dependency
     loop

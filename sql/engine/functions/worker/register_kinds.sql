@@ -5,7 +5,8 @@
 -- kind. A limit that an operator has set since then stays until the program changes max_running.
 --
 -- Raises ER409 for another definition of a kind that a live worker of another login has registered: a stolen login
--- can't take over the jobs of other programs.
+-- can't take over the jobs of other programs. Raises ER422 for a retention of less than a day: such a login can't
+-- delete what has just ended. errand.set_retention allows less.
 create or replace function errand.register_kinds(kinds jsonb) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -20,6 +21,11 @@ begin
                 dependency text, keep_ended_s double precision, keep_failed_s double precision)
         order by kind.name
     loop
+        if least(given.keep_ended_s, given.keep_failed_s) < 86400 then
+            raise exception 'register_worker: kind %: retention: expected at least 1 day, got % s', given.name,
+                least(given.keep_ended_s, given.keep_failed_s)
+                using errcode = 'ER422', hint = 'select errand.set_retention(…) sets a shorter one.';
+        end if;
         select * into known from errand.kind where name = given.name;
         if known.registered_by <> session_user
             and (
