@@ -6,7 +6,7 @@ begin
         raise exception '%: expected 16 to 400 hex digits, got % characters', context, length(token)
             using errcode = 'ER422';
     end if;
-    return lower(token);
+    return lower(token collate "C");
 end
 $$;
 comment on function activity.check_token(text, text) is

@@ -16,7 +16,7 @@ begin
             context, length(token)
             using errcode = 'ER422';
     end if;
-    return case platform when 'apns' then lower(token) else token end;
+    return case platform when 'apns' then lower(token collate "C") else token end;
 end
 $$;
 comment on function devices.check_token(text, text, text) is

@@ -3,7 +3,9 @@ create or replace function devices.find(token text, user_id text default null) r
 language sql stable set search_path = pg_catalog, devices, pg_temp as $$
     select id
     from devices.device
-    where (device.token = find.token or device.token = lower(find.token) and platform = 'apns')
+    where (
+            device.token = find.token
+            or device.token = lower(find.token collate "C") collate "default" and platform = 'apns')
         and device.user_id = coalesce(find.user_id, device.user_id)
     limit 1
 $$;

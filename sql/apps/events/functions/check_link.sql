@@ -10,9 +10,9 @@ begin
             context, octet_length(convert_to(check_link.link, 'UTF8')) using errcode = 'ER422';
     elsif check_link.link !~ '^[A-Za-z][A-Za-z0-9+.-]*://[^[:space:][:cntrl:]]+$'
         -- Without a host.
-        or check_link.link ~* '^https?://[/?#:]'
+        or check_link.link collate "C" ~* '^https?://[/?#:]'
         -- A browser runs these, or opens the phone's own files.
-        or check_link.link ~* '^(javascript|data|vbscript|file):'
+        or check_link.link collate "C" ~* '^(javascript|data|vbscript|file):'
     then
         raise exception
             '%: link: expected https://… or a URL of an app, without spaces, got % characters that are neither',

@@ -29,7 +29,7 @@ language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp
 declare
     most_tries constant int := 10;
     window_of_tries constant interval := interval '1 hour';
-    wanted constant text := upper(regexp_replace(left(redeem_invite.code, 100), E'[\\s-]', '', 'g'));
+    wanted constant text := upper(regexp_replace(left(redeem_invite.code, 100), E'[\\s-]', '', 'g') collate "C");
     invite pairing.invite;
     me pairing.person;
     other pairing.person;

@@ -18,7 +18,8 @@ declare
     found int[] := '{}';
 begin
     names := coalesce(
-        ' or ' || upper(left(words[1], 3)) || ' to ' || upper(left(words[array_upper(words, 1)], 3)), '');
+        ' or ' || upper(left(words[1], 3) collate "C") || ' to '
+            || upper(left(words[array_upper(words, 1)], 3) collate "C"), '');
     expected := case when field in ('day of month', 'day of week', 'month') then '*, ' else '* or ' end
         || low || ' to ' || high || names
         || case field
@@ -27,14 +28,14 @@ begin
             else ''
         end;
     foreach item in array string_to_array(value, ',') loop
-        if field = 'day of month' and item ~* '^l' then
-            if item !~* '^l(-[0-2]?[0-9]|-30)?$' then
+        if field = 'day of month' and item collate "C" ~* '^l' then
+            if item collate "C" !~* '^l(-[0-2]?[0-9]|-30)?$' then
                 raise exception '%: expected %, got %', field, expected, item using errcode = 'ER422';
             end if;
             found := found || -1 - coalesce(nullif(substr(item, 3), '')::int, 0);
             continue;
         end if;
-        if field = 'day of week' and (item ~ '#' or item ~* 'l$') then
+        if field = 'day of week' and (item ~ '#' or item collate "C" ~* 'l$') then
             parts := case when item ~ '#'
                 then array[split_part(item, '#', 1), substr(item, strpos(item, '#') + 1)]
                 else array[left(item, -1), '6']

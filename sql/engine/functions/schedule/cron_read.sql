@@ -17,7 +17,7 @@ begin
         raise exception 'cron: expected at most 500 characters, got %', length(given) using errcode = 'ER422';
     end if;
     if given ~ '^@[^ ]*$' then
-        meaning := case lower(given)
+        meaning := case lower(given collate "C")
             when '@yearly' then '0 0 1 1 *'
             when '@annually' then '0 0 1 1 *'
             when '@monthly' then '0 0 1 * *'

@@ -7,7 +7,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         else (
             select low + index::int - 1
             from unnest(words) with ordinality as known(word, index)
-            where lower(value) in (word, left(word, 3)))
+            where lower(value collate "C") in (word, left(word, 3)))
     end
 $$;
 comment on function errand.cron_value(text, int, int, text[]) is

@@ -7,10 +7,10 @@ language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     every interval;
 begin
-    if fields is null or fields !~* '^every( |$)' then
+    if fields is null or fields collate "C" !~* '^every( |$)' then
         return null;
     end if;
-    if fields ~* (
+    if fields collate "C" ~* (
         '^every( ?[0-9]+ ?(us|ms|s|secs?|seconds?|m|mins?|minutes?|h|hrs?|hours?|d|days?|w|weeks?))+$')
     then
         begin

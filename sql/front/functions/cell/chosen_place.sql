@@ -8,7 +8,7 @@ language plpgsql stable set search_path = pg_catalog, pg_temp as $$
 declare
     chosen constant text := nullif(current_setting('errand.cell', true), '');
 begin
-    if chosen is null or chosen !~ E'^\\d{1,4}$' then
+    if chosen is null or chosen !~ '^[0-9]{1,4}$' then
         raise exception 'errand.cell: expected a cell, got %', coalesce(quote_literal(chosen), 'nothing')
             using errcode = 'ER422', hint = 'This acts on one cell. Name it first: set errand.cell = 3.';
     end if;

@@ -8,7 +8,7 @@ language plpgsql set search_path = pg_catalog, pg_temp as $$
 begin
     if (cell between 0 and 1023) is not true then
         raise exception 'cell: expected 0 to 1023, got %', coalesce(cell::text, 'null') using errcode = 'ER422';
-    elsif address is null or address ~* E'(^|\\s)(user|password|passfile)\\s*=' then
+    elsif address is null or address collate "C" ~* E'(^|\\s)(user|password|passfile)\\s*=' then
         -- The address is not repeated: it may hold the password.
         raise exception 'address: expected host, port and dbname without user and password'
             using errcode = 'ER422', hint = 'errand_front.map_login stores who connects.';

@@ -1,0 +1,66 @@
+import ErrandTestKit
+import Logging
+import Postgres
+import Testing
+
+@testable import Errand
+
+/// In Turkish the small letter of I is another than i, and the capital of i another than I.
+@Suite("No locale decides what a text means") struct LocaleTests {
+    private static let questions = [
+        ("errand.looks_secret('API_KEY')", "true"), ("errand.looks_secret('SIGNING.KEY')", "true"),
+        (#"errand.mask_secrets('{"API_KEY": 1, "PIN": 2}') ->> 'API_KEY'"#, "••••••••"),
+        ("(errand.cron_read('0 9 * * FRI')).weekdays", "[5]"), ("(errand.cron_read('@MIDNIGHT')).hours", "[0]"),
+        ("errand.schedule_interval('EVERY 5 MINUTES')", "00:05:00"), ("pairing.create_invite('a') is null", "false"),
+        ("errand.enqueue('image_compression', queue => 'images') is null", "false"),
+    ]
+
+    @Test("secrets are masked, and schedules and kinds are read, in a database whose locale is Turkish")
+    func turkish() async throws {
+        try await withTestDatabase { database, configuration in
+            let name = "errand_test_turkish_\(UInt32.random(in: 0...UInt32.max))"
+            let locale = "encoding utf8 locale_provider icu icu_locale 'tr-TR' locale 'C'"
+            try await database.execute(Statement("create database \(name) template template0 \(locale)"))
+            do {
+                try await ask(configuration.with(database: name))
+            } catch {
+                try await database.execute(Statement("drop database \(name) with (force)"))
+                throw error
+            }
+            try await database.execute(Statement("drop database \(name) with (force)"))
+        }
+    }
+
+    private func ask(_ configuration: PostgresConfiguration) async throws {
+        let configuration = try PostgresConfiguration(url: TestServer.url(of: configuration, directly: true))
+        let connection = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
+        do {
+            try await Migrator.errand.run(on: connection)
+            let small = try await connection.query("select lower('I')").scalar(String.self)
+            #expect(small == "\u{131}", "it is the locale that this is about")
+            for (question, expected) in Self.questions {
+                let row = try await connection.query(Statement("select to_json(\(question)) #>> '{}'"))
+                #expect(try row.scalar(String.self) == expected, "\(question)")
+            }
+        } catch {
+            await connection.close()
+            throw error
+        }
+        await connection.close()
+    }
+
+    @Test("every function that ignores case says by which letters")
+    func collations() async throws {
+        try await withTestDatabase { database, _ in
+            let loose = """
+                select oid::regprocedure || ': ' || btrim(line)
+                from pg_proc
+                cross join lateral string_to_table(prosrc, chr(10)) as line
+                where pronamespace = any (errand.namespaces())
+                    and line ~ '\\m(lower|upper|initcap)\\(|~\\*|\\milike\\M' and line !~ 'collate "C"'
+                """
+            let found = try await database.text(loose)
+            #expect(found == "")
+        }
+    }
+}
