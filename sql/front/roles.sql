@@ -17,7 +17,7 @@ grant select on errand_front.cell, errand_front.slot to errand_worker, errand_en
 grant execute on function
     errand_front.route(text, text, text[]), errand_front.chosen_place(), errand_front.place_of(int),
     errand_front.taken_keys_at(int, text[]), errand_front.enqueue_split(int[], jsonb[]),
-    errand_front.enqueue_parts(jsonb)
+    errand_front.enqueue_parts(jsonb), errand_front.share_routes(), errand_front.lock_slot(text)
 to errand_worker, errand_enqueuer, errand_ops;
 grant execute on function
     errand_front.route(text, text, text[]), errand_front.chosen_place(), errand_front.place_of(int),

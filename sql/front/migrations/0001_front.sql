@@ -44,3 +44,7 @@ comment on column errand_front.slot.slot is 'the hash of the key modulo 1,024';
 comment on column errand_front.slot.cell is 'the cell that takes jobs with such keys';
 comment on column errand_front.slot.was is
     'the cell that took them before, while it may still have unfinished jobs with such unique keys';
+
+create table errand_front.routes_lock ();
+comment on table errand_front.routes_lock is
+    'Empty. Locked by sessions that enqueue unique keys, and by the one that changes the routes';

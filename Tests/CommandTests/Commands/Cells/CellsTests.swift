@@ -144,6 +144,30 @@ import Testing
         }
     }
 
+    @Test("an enqueue of a unique key keeps the routes until its transaction ends, and no wait is without a bound")
+    func bounded() async throws {
+        try await withFront(cells: 1) { front in
+            try await front.database.transaction { transaction in
+                try await transaction.execute("select errand.enqueue('noop', unique_key => 'one')")
+                try await front.database.execute("select errand.enqueue('noop', unique_key => 'two')")
+                let error = await #expect(throws: PostgresError.self) {
+                    try await front.database.transaction { other in
+                        try await other.execute(
+                            "lock table errand_front.routes_lock in share row exclusive mode nowait")
+                    }
+                }
+                #expect(error?.sqlState == "55P03")
+            }
+            let unbounded = """
+                select proname::text
+                from pg_proc
+                where pronamespace = 'errand_front'::regnamespace and prosrc ~ 'routes_lock in|for no key update'
+                    and array_to_string(proconfig, ' ') !~ 'lock_timeout=[1-9]'
+                """
+            #expect(try await front.database.query(Statement(unbounded, [])).column(0, as: String.self) == [])
+        }
+    }
+
     @Test("a cell that is down is left out of views with a warning, and no error shows a password")
     func down() async throws {
         try await withFront(cells: 1) { front in

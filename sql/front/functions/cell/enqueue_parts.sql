@@ -25,7 +25,7 @@ begin
         return;
     end if;
     if jobs @? '$[*].unique_key' then
-        perform pg_advisory_xact_lock_shared(hashtextextended('errand routes', 0));
+        perform errand_front.share_routes();
     end if;
     with element as (
         select value, ordinality,
@@ -46,8 +46,8 @@ begin
         from element
         left join errand_front.slot on slot.slot = hashtextextended(element.key, 0) & 1023
         left join errand_front.cell on cell.cell = slot.cell
-        -- In the order in which all sessions lock keys.
-        order by element.key, element.ordinality
+        -- In the order in which all sessions lock slots.
+        order by slot.slot, element.ordinality
     ),
     part as (
         select

@@ -6,8 +6,8 @@
 -- any active cell.
 --
 -- Keys move to another cell when a cell is added or drained. While the former cell still has a job with the unique key,
--- the key stays there. Enqueues of that key wait for each other then, until the end of the caller's transaction. Raises
--- ER503 if no cell is active.
+-- the key stays there. Enqueues of keys of that slot wait for each other then, until the end of the caller's
+-- transaction. Raises ER503 if no cell is active, and 55P03 after a wait of 5 s.
 create or replace function errand_front.route(unique_key text, limit_key text, tags text[]) returns int
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
@@ -25,7 +25,7 @@ begin
         limit 1;
     else
         if route.unique_key is not null then
-            perform pg_advisory_xact_lock_shared(hashtextextended('errand routes', 0));
+            perform errand_front.share_routes();
         end if;
         select cell.place, was.place as former into target
         from errand_front.slot
@@ -36,7 +36,7 @@ begin
     if target.place is null then
         raise exception 'enqueue: no cell takes jobs' using errcode = 'ER503', hint = 'Add one: `errand cells add`.';
     elsif key is not null and target.former is not null and route.unique_key is not null then
-        perform pg_advisory_xact_lock(hashtextextended('errand ' || route.unique_key, 0));
+        perform errand_front.lock_slot(key);
         if exists (select from errand_front.taken_keys_at(target.former, array[route.unique_key])) then
             return target.former;
         end if;
