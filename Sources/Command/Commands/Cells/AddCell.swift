@@ -25,10 +25,12 @@ struct AddCell: AsyncParsableCommand {
                 Statement("select errand_front.put_cell($1::int, $2)", [number, address.address])
             ).scalar(Int.self)
             let isMapped = try await front.query(
-                "select exists (select from pg_user_mappings where srvname = 'errand_cells' and usename = current_user)"
-            )
+                """
+                select exists (
+                    select from pg_foreign_server where srvname = errand_front.server_name(session_user))
+                """)
             if try !isMapped.scalar(Bool.self) {
-                let login = try await front.query("select current_user::text").scalar(String.self)
+                let login = try await front.query("select session_user::text").scalar(String.self)
                 try await MapLogin.map(login, to: address, on: front)
             }
             return slots

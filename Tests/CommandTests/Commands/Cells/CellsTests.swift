@@ -144,6 +144,166 @@ import Testing
         }
     }
 
+    @Test("each role may do at the front what it may do on a cell, and nothing with the servers of the cells")
+    func roles() async throws {
+        try await withFront(cells: 1) { front in
+            let catalog = """
+                with role(name) as (values ('enqueuer'), ('monitor'), ('ops'), ('worker')),
+                object(kind, name, oid, is_own) as (
+                    select 'function', proname, oid, obj_description(oid, 'pg_proc') is not null
+                    from pg_proc where pronamespace = 'errand_front'::regnamespace
+                    union all
+                    select 'table', relname, oid, true
+                    from pg_class where relnamespace = 'errand_front'::regnamespace and relkind in ('r', 'v')
+                    union all
+                    select 'server', srvname, oid, true from pg_foreign_server
+                    union all
+                    select 'wrapper', fdwname, oid, true from pg_foreign_data_wrapper
+                    union all
+                    select 'schema', nspname, oid, true from pg_namespace where nspname = 'errand_front'
+                ),
+                allowed as (
+                    select object.kind, object.name, role.name as role, case kind
+                        when 'function' then has_function_privilege('errand_' || role.name, oid, 'execute')
+                        when 'table' then has_table_privilege('errand_' || role.name, oid, 'select')
+                        when 'server' then has_server_privilege('errand_' || role.name, oid, 'usage')
+                        when 'wrapper' then has_foreign_data_wrapper_privilege('errand_' || role.name, oid, 'usage')
+                        when 'schema' then has_schema_privilege('errand_' || role.name, oid, 'usage')
+                    end as is_allowed
+                    from object cross join role
+                    where is_own
+                )
+                select format('%s %s: %s', kind, name, string_agg(role, ' ' order by role))
+                from allowed where is_allowed
+                group by kind, name
+                """
+            let lines = try await front.database.query(Statement(catalog, [])).column(0, as: String.self)
+            #expect(Set(lines) == Set(Self.rights.split(separator: "\n").map(String.init)))
+            // What front_script makes: a helper is for those who may call its function or read its view.
+            let loose = """
+                select format('%s: %s', helper.proname, role)
+                from pg_proc as helper
+                cross join unnest('{enqueuer,monitor,ops,worker}'::text[]) as role
+                cross join lateral regexp_replace(helper.proname, '_(on_all|at|rows|split)$', '') as public
+                where helper.pronamespace = 'errand_front'::regnamespace and obj_description(helper.oid) is null
+                    and has_function_privilege('errand_' || role, helper.oid, 'execute')
+                    and not exists (
+                        select from pg_proc
+                        where pronamespace = 'errand'::regnamespace and proname = public
+                            and has_function_privilege('errand_' || role, oid, 'execute'))
+                    and not exists (
+                        select from pg_class
+                        where relnamespace = 'errand'::regnamespace and relname = public
+                            and has_table_privilege('errand_' || role, oid, 'select'))
+                """
+            #expect(try await front.database.query(Statement(loose, [])).column(0, as: String.self) == [])
+            let writable = """
+                select relname::text
+                from pg_class cross join unnest('{enqueuer,monitor,ops,worker}'::text[]) as role
+                where relnamespace in ('errand'::regnamespace, 'errand_front'::regnamespace)
+                    and relkind in ('r', 'v')
+                    and has_table_privilege(
+                        'errand_' || role, oid, 'insert, update, delete, truncate, references, trigger')
+                """
+            #expect(try await front.database.query(Statement(writable, [])).column(0, as: String.self) == [])
+        }
+    }
+
+    private static let rights = """
+        function chosen_place: enqueuer monitor ops worker
+        function enqueue_parts: enqueuer ops worker
+        function enqueue_split: enqueuer ops worker
+        function holders_on_all: monitor ops
+        function loads: monitor ops
+        function loads_at: monitor ops
+        function loads_on_all: monitor ops
+        function lock_slot: enqueuer ops worker
+        function moved_to_at: monitor ops
+        function place_of: enqueuer monitor ops worker
+        function place_of_schedule: monitor ops
+        function places_of_ids: monitor ops
+        function route: enqueuer monitor ops worker
+        function schedules_on_all: monitor ops
+        function share_routes: enqueuer ops worker
+        function taken_keys_at: enqueuer ops worker
+        schema errand_front: enqueuer monitor ops worker
+        table cell: enqueuer monitor ops worker
+        table cell_status: monitor ops
+        table slot: enqueuer monitor ops worker
+        """
+
+    @Test("no login maps itself to another's user, reads a password, or holds up enqueues of unique keys")
+    func attacks() async throws {
+        try await withFront(cells: 1) { front in
+            let number = UInt32.random(in: 0...UInt32.max)
+            let logins = ["enqueuer", "monitor", "ops", "worker"].map { ($0, "errand_test_\($0)_\(number)") }
+            for (role, login) in logins {
+                try await front.database.execute(Statement("create role \(login) login in role errand_\(role)"))
+            }
+            do {
+                for (role, login) in logins { try await attack(front, role, login) }
+            } catch {
+                for (_, login) in logins { try await front.database.execute(Statement("drop role \(login)")) }
+                throw error
+            }
+            for (_, login) in logins { try await front.database.execute(Statement("drop role \(login)")) }
+        }
+    }
+
+    private func attack(_ front: Front, _ role: String, _ login: String) async throws {
+        let database = front.database
+        /// The SQLSTATE with which a call is refused to the login; nil if it isn't.
+        func refusal(_ call: String) async throws -> String? {
+            do {
+                try await database.transaction { transaction in
+                    try await transaction.execute(Statement("set local session authorization \(login)"))
+                    try await transaction.execute(Statement(call))
+                }
+                return nil
+            } catch let error as PostgresError {
+                return error.sqlState
+            }
+        }
+        let reads = ["monitor", "ops"].contains(role)
+        let read = reads ? "table errand.queue_status" : "select errand.enqueue('noop')"
+        #expect(try await refusal(read) == "42501", "\(role) has no user on the cells")
+        let user = try #require(front.configurations[0].user)
+        try await database.execute(Statement("select errand_front.map_login($1, $2, 'se''cret')", [login, user]))
+        #expect(try await refusal(read) == nil, "\(role)")
+        let servers = try await database.query("select srvname::text from pg_foreign_server").column(0, as: String.self)
+        #expect(servers.count >= 2)
+        for server in servers {
+            for who in ["current_user", "public"] {
+                for change in [
+                    "create user mapping for \(who) server \(server) options (user 'other')",
+                    "alter user mapping for \(who) server \(server) options (set user 'other')",
+                    "drop user mapping for \(who) server \(server)",
+                ] {
+                    #expect(try await refusal(change) != nil, "\(role): \(change)")
+                }
+            }
+        }
+        let seen = "select 1 / (count(umoptions) = 0)::int from pg_user_mappings"
+        #expect(try await refusal(seen) == nil, "\(role) reads the user or the password of a mapping")
+        for mode in ["access share", "share row exclusive"] {
+            let lock = "lock table errand_front.routes_lock in \(mode) mode"
+            #expect(try await refusal(lock) == "42501", "\(role)")
+        }
+        #expect(try await refusal("select from errand_front.slot for update") == "42501", "\(role)")
+        // Whatever advisory lock a login holds, nobody waits for it.
+        try await database.transaction { transaction in
+            try await transaction.execute(Statement("set local session authorization \(login)"))
+            try await transaction.execute(
+                """
+                select pg_advisory_xact_lock(hashtextextended(name, 0))
+                from unnest('{errand routes,errand key}'::text[]) as name
+                """)
+            let key = "select errand.enqueue('noop', unique_key => 'key')"
+            let many = #"select errand.enqueue_many('[{"kind": "noop", "unique_key": "key"}]')"#
+            for call in [key, many] { try await database.execute(Statement(call)) }
+        }
+    }
+
     @Test("an enqueue of a unique key keeps the routes until its transaction ends, and no wait is without a bound")
     func bounded() async throws {
         try await withFront(cells: 1) { front in

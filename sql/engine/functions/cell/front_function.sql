@@ -28,6 +28,8 @@ declare
         when result like 'TABLE(%' then 'select called.* from errand.%I(%s) as called'
         else 'select (errand.%I(%s))::' || type || ' as value'
     end;
+    -- With the rights of the front's owner: no role may use the servers of the cells.
+    kind constant text := 'language plproxy security definer set search_path = pg_catalog, pg_temp';
     body text;
     helper text;
 begin
@@ -38,16 +40,15 @@ begin
     elsif rule = 'ids' then
         helper := format('%I(%s)', name || '_split', array_to_string(array['places int[]'] || given, ', '));
         return next format(
-            'create or replace function errand_front.%s returns %s language plproxy as %L', helper,
-            'table (' || columns || ')',
-            format(E'cluster ''errand_cells''; split places, %I; run on places;\n%s;',
+            'create or replace function errand_front.%s returns %s %s as %L', helper, 'table (' || columns || ')', kind,
+            format(E'cluster errand_front.cluster(); split places, %I; run on places;\n%s;',
                 split_part(given[1], ' ', 1), format(remote, name, second)));
         body := format('select * from errand_front.%I(errand_front.places_of_ids($1), %s)', name || '_split', first);
     elsif rule = 'all' then
         helper := format('%I(%s)', name || '_on_all', array_to_string(given, ', '));
         return next format(
-            'create or replace function errand_front.%s returns table (cell int, %s) language plproxy as %L', helper,
-            columns, format(E'cluster ''errand_cells''; run on all;\n%s;',
+            'create or replace function errand_front.%s returns table (cell int, %s) %s as %L', helper, columns, kind,
+            format(E'cluster errand_front.cluster(); run on all;\n%s;',
                 regexp_replace(format(remote, name, first), '^select', 'select errand.cell(),')));
         body := format('select %s from errand_front.%I(%s) as of_cell',
             case detail
@@ -63,10 +64,10 @@ begin
     else
         helper := format('%I(%s)', name || '_at', array_to_string(array['place int'] || given, ', '));
         return next format(
-            'create or replace function errand_front.%s returns %s%s language plproxy as %L', helper,
+            'create or replace function errand_front.%s returns %s%s %s as %L', helper,
             case when is_set and result not like 'TABLE(%' then 'setof ' else '' end,
-            case when result like 'TABLE(%' then 'table (' || columns || ')' else type end,
-            format(E'cluster ''errand_cells''; run on place;\n%s;', format(remote, name, second)));
+            case when result like 'TABLE(%' then 'table (' || columns || ')' else type end, kind,
+            format(E'cluster errand_front.cluster(); run on place;\n%s;', format(remote, name, second)));
         body := format('select %s errand_front.%I(%s)',
             case when result = 'void' then 'null::void from' else '* from' end, name || '_at',
             concat_ws(', ', case rule

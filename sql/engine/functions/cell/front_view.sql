@@ -6,6 +6,8 @@ create or replace function errand.front_view(view oid, rule text, detail text) r
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     name constant text := (select relname from pg_class where oid = view);
+    -- As in errand.front_function.
+    kind constant text := 'language plproxy security definer set search_path = pg_catalog, pg_temp';
     columns text;
     shown text;
     names text;
@@ -25,15 +27,16 @@ begin
     from pg_attribute
     where attrelid = view and attnum > 0 and not attisdropped;
     return next format(
-        E'create or replace function errand_front.%I() returns table (cell int, %s) language plproxy as %L',
-        name || '_on_all', columns,
+        'create or replace function errand_front.%I() returns table (cell int, %s) %s as %L',
+        name || '_on_all', columns, kind,
         format(
-            E'cluster ''errand_cells''; run on all;\nselect errand.cell(), shown.* from errand.%I as shown %s;',
+            E'cluster errand_front.cluster(); run on all;\nselect errand.cell(), shown.* from errand.%I as shown %s;',
             name, case when rule = 'union' then detail else '' end));
     return next format(
-        E'create or replace function errand_front.%I(place int) returns table (cell int, %s) language plproxy as %L',
-        name || '_at', columns,
-        format(E'cluster ''errand_cells''; run on place;\nselect errand.cell(), shown.* from errand.%I as shown %s;',
+        'create or replace function errand_front.%I(place int) returns table (cell int, %s) %s as %L',
+        name || '_at', columns, kind,
+        format(
+            E'cluster errand_front.cluster(); run on place;\nselect errand.cell(), shown.* from errand.%I as shown %s;',
             name, case when rule = 'union' then detail else '' end));
     return next format(
         E'create or replace function errand_front.%I() returns table (cell int, %s)\n'

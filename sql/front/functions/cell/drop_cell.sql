@@ -23,7 +23,7 @@ begin
     update errand_front.cell
     set place = known.place
     where place = (select max(place) from errand_front.cell) and place > known.place;
-    perform errand_front.write_server();
+    perform errand_front.write_servers();
 end
 $$;
 comment on function errand_front.drop_cell(int) is 'Removes a drained cell from the front';

@@ -2,8 +2,8 @@
 create or replace function errand_front.loads_at(place int) returns table (
     cell int, waiting bigint, running bigint, failed bigint, oldest_age interval, finished_5_min bigint, workers bigint,
     connections bigint, bytes bigint)
-language plproxy as $$
-    cluster 'errand_cells';
+language plproxy security definer set search_path = pg_catalog, pg_temp as $$
+    cluster errand_front.cluster();
     run on place;
     select errand.cell(), one.* from errand.cell_load_v1() as one;
 $$;

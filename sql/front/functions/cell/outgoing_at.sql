@@ -2,8 +2,8 @@
 -- until it is confirmed.
 create or replace function errand_front.outgoing_at(place int, of_move uuid)
 returns table (move uuid, batch int, to_cell int, jobs text)
-language plproxy as $$
-    cluster 'errand_cells';
+language plproxy security definer set search_path = pg_catalog, pg_temp as $$
+    cluster errand_front.cluster();
     run on place;
     select leaving.* from errand.outgoing_v1($2) as leaving;
 $$;

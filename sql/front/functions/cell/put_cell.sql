@@ -20,7 +20,7 @@ begin
         insert into errand_front.cell (cell, place, address)
         select put_cell.cell, count(*), put_cell.address from errand_front.cell;
     end if;
-    perform errand_front.write_server();
+    perform errand_front.write_servers();
     insert into errand_front.slot (slot, cell)
     select slot, put_cell.cell
     from generate_series(0, 1023) as slot

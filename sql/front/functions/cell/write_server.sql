@@ -1,22 +1,21 @@
--- write_server: writes the cells into PL/Proxy's cluster, the server errand_cells. Sessions connect anew where an
+-- write_server: writes the cells into one of PL/Proxy's clusters, a foreign server. Sessions connect anew where an
 -- address has changed.
-create or replace function errand_front.write_server() returns void
+create or replace function errand_front.write_server(server text) returns void
 language plpgsql set search_path = pg_catalog, pg_temp as $$
 declare
     changes text;
 begin
-    if not exists (select from pg_foreign_server where srvname = 'errand_cells') then
+    if not exists (select from pg_foreign_server where srvname = server) then
         -- Without modular mapping, PL/Proxy would accept two, four or eight cells only.
         execute format(
-            'create server errand_cells foreign data wrapper plproxy '
+            'create server %I foreign data wrapper plproxy '
             'options (modular_mapping ''1'', connection_lifetime ''1800'', p0 %L)',
-            (select address from errand_front.cell where place = 0));
-        grant usage on foreign server errand_cells to errand_enqueuer, errand_ops, errand_monitor, errand_worker;
+            server, (select address from errand_front.cell where place = 0));
     end if;
     with known as (
         select option_name as name, option_value as address
         from pg_foreign_server, pg_options_to_table(srvoptions)
-        where srvname = 'errand_cells' and option_name ~ E'^p\\d+$'
+        where srvname = server and option_name ~ '^p[0-9]+$'
     )
     select string_agg(
         case
@@ -29,8 +28,8 @@ begin
     full join errand_front.cell on 'p' || cell.place = known.name
     where known.address is distinct from cell.address;
     if changes is not null then
-        execute 'alter server errand_cells options (' || changes || ')';
+        execute format('alter server %I options (%s)', server, changes);
     end if;
 end
 $$;
-comment on function errand_front.write_server() is 'Writes the cells into PL/Proxy''s cluster';
+comment on function errand_front.write_server(text) is 'Writes the cells into one of PL/Proxy''s clusters';
