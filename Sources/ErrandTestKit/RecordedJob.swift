@@ -31,6 +31,8 @@ public struct RecordedJob: Sendable {
     public let guardName: String?
     public let tags: [String]
     public let traceparent: String?
+    /// The user whose job it is.
+    public let subject: String?
     /// What a parked job waits for: `limit:KEY` or `dependency:NAME`.
     public let parkedFor: String?
     /// The progress that its last attempt has reported, 0 to 1.
@@ -74,7 +76,7 @@ extension RecordedJob {
                 """
                 select id, kind, queue, state, priority, attempt, max_attempts, created_at, run_at, payload, output,
                     reason, array(select one ->> 'error' from jsonb_array_elements(attempts) as one where one ? 'error'),
-                    unique_key, not_after, limit_key, guard, coalesce(tags, '{}'), traceparent, parked_for,
+                    unique_key, not_after, limit_key, guard, coalesce(tags, '{}'), traceparent, subject, parked_for,
                     progress::float8, progress_message, coalesce(log, '{}'), coalesce(payload = $3, false)
                 from errand.job_status
                 where kind = coalesce($1, kind) and id = coalesce($2, id)
@@ -83,19 +85,19 @@ extension RecordedJob {
         ).map { row in
             let (
                 id, kind, queue, state, priority, attempt, maxAttempts, createdAt, runAt, payload, output, reason,
-                errors, uniqueKey, notAfter, limitKey, guardName, tags, traceparent, parkedFor, progress, message, log,
-                isPayload
+                errors, uniqueKey, notAfter, limitKey, guardName, tags, traceparent, subject, parkedFor, progress,
+                message, log, isPayload
             ) = try row.decode(
                 Int64.self, String.self, String.self, String.self, Int16.self, Int16.self, Int16.self, Timestamp.self,
                 Timestamp.self, JSONB.self, JSONB?.self, String?.self, [String].self, String?.self, Timestamp?.self,
-                String?.self, String?.self, [String].self, String?.self, String?.self, Double?.self, String?.self,
-                [String].self, Bool.self)
+                String?.self, String?.self, [String].self, String?.self, String?.self, String?.self, Double?.self,
+                String?.self, [String].self, Bool.self)
             let job = RecordedJob(
                 id: id, kind: JobKind(rawValue: kind), queue: queue, state: state, priority: Int(priority),
                 attempt: Int(attempt), maxAttempts: Int(maxAttempts), createdAt: createdAt, runAt: runAt,
                 payload: payload, output: output, reason: reason, errors: errors, uniqueKey: uniqueKey,
                 notAfter: notAfter, limitKey: limitKey, guardName: guardName, tags: tags, traceparent: traceparent,
-                parkedFor: parkedFor, progress: progress, message: message, log: log)
+                subject: subject, parkedFor: parkedFor, progress: progress, message: message, log: log)
             return (job, isPayload)
         }
     }

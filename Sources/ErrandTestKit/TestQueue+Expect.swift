@@ -71,6 +71,7 @@ extension RecordedJob {
         compare("guarded", values.guardName, guardName)
         compare("tags", values.tags.isEmpty ? nil : values.tags, tags)
         compare("traceparent", values.traceparent, traceparent)
+        compare("subject", values.subject, subject)
         return found
     }
 }

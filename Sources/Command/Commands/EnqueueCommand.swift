@@ -63,6 +63,9 @@ struct EnqueueCommand: AsyncParsableCommand {
     @Option(help: "The job's trace, in W3C Trace Context format.")
     var traceparent: String?
 
+    @Option(help: "The user whose job it is: people.erase cancels it.")
+    var subject: String?
+
     @Flag(help: "Print {\"job_id\", \"inserted\", \"state\"}.")
     var json = false
 
@@ -85,12 +88,12 @@ struct EnqueueCommand: AsyncParsableCommand {
                     """
                     select job_id, inserted, state
                     from errand.enqueue(
-                        $1, $2, $3, coalesce($12, now() + $13 * interval '1 microsecond'), $4::int4, $5::int4, $6,
-                        coalesce($14, now() + $15 * interval '1 microsecond'), $7, $8, $9, $10, $11)
+                        $1, $2, $3, coalesce($13, now() + $14 * interval '1 microsecond'), $4::int4, $5::int4, $6,
+                        coalesce($15, now() + $16 * interval '1 microsecond'), $7, $8, $9, $10, $11, $12)
                     """,
                     [
                         kind, JSONB(payload), queue, priority, maxAttempts, uniqueKey, onConflict, limitKey, guardName,
-                        tags, traceparent,
+                        tags, traceparent, subject,
                     ] + Moment.parameters(at ?? delay) + Moment.parameters(notAfter)))
             let (id, inserted, state) = try rows[0].decode(Int64.self, Bool.self, String.self)
             await warnOfUnknownNames(on: connection)

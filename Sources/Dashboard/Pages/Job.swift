@@ -27,6 +27,7 @@ struct JobPage {
         let `guard`: String?
         let tags: [String]?
         let traceparent: String?
+        let subject: String?
         let parkedFor: String?
         let progress: Double?
         let progressMessage: String?
@@ -147,6 +148,7 @@ struct JobPage {
             text("Parked for", row.parkedFor), text("Unique key", row.uniqueKey), text("Limit", row.limitKey),
             text("Guard", row.guard), tags.isEmpty ? nil : text("Tags", tags.joined(separator: ", ")),
             text("Worker", row.workerId.map { "\($0)" }), text("Trace", row.traceparent),
+            text("Subject", row.subject),
         ].compactMap(\.self)
     }
 }
@@ -162,7 +164,7 @@ extension Dashboard {
                     select id, queue, kind, state, priority, attempt, max_attempts, crashes, run_at, created_at, started_at,
                         finished_at, worker_id, unique_key, jsonb_pretty(errand.mask_secrets(payload)) as payload,
                         jsonb_pretty(errand.mask_secrets(output)) as output, reason, not_after, limit_key, guard, tags,
-                        traceparent, parked_for, progress, progress_message, log
+                        traceparent, subject, parked_for, progress, progress_message, log
                     from errand.job_status
                     where id = $1
                     order by finished_at desc nulls first

@@ -17,11 +17,12 @@ public struct EnqueueOption: Sendable {
         package var guardName: String?
         package var tags: [String] = []
         package var traceparent: String?
+        package var subject: String?
 
         /// Whether an option is set that the short form of a bulk enqueue doesn't support.
         var needsWholeForm: Bool {
             uniqueKey != nil || notAfter != nil || limitKey != nil || guardName != nil || !tags.isEmpty
-                || traceparent != nil
+                || traceparent != nil || subject != nil
         }
     }
 
@@ -99,4 +100,8 @@ extension EnqueueOption {
     /// The trace of the job, in W3C Trace Context format: `00-…-…-01`. Default: the trace of the caller's span, if the
     /// program has a tracer.
     public static func traceparent(_ traceparent: String) -> Self { .init { $0.traceparent = traceparent } }
+
+    /// The user whose job it is, 1 to 200 characters: `people.erase` cancels and blanks the jobs with this subject, and
+    /// no others.
+    public static func subject(_ user: String) -> Self { .init { $0.subject = user } }
 }

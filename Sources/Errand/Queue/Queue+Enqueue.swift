@@ -35,12 +35,12 @@ extension Queue {
             select job_id, inserted, state
             from errand.enqueue(
                 $1, $2, $3, coalesce($4, now() + $5 * interval '1 microsecond'), $6::int4, $7::int4, $8, $9, $10, $11, $12,
-                $13, $14)
+                $13, $14, $15)
             """,
             [
                 J.kind.rawValue, try JSONB(encoding: job), values.queue, values.runAt, values.delay?.wholeMicroseconds,
                 values.priority, values.maxAttempts, values.uniqueKey, values.notAfter, values.onConflict.rawValue,
-                values.limitKey, values.guardName, values.tags, values.traceparent,
+                values.limitKey, values.guardName, values.tags, values.traceparent, values.subject,
             ])
     }
 

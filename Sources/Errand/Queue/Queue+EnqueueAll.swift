@@ -10,7 +10,7 @@ extension Queue {
     /// - Returns: their ids, in the order of `jobs`.
     /// - Throws: as for one job.
     /// - Complexity: about 7 µs a job in the database, twice that with options that only some jobs have: a last moment,
-    ///   a limit, a guard, tags, a trace.
+    ///   a limit, a guard, tags, a trace, a subject.
     @discardableResult
     public func enqueue<J: Job>(all jobs: [J], _ options: EnqueueOption...) async throws -> [Int64] {
         let values = EnqueueOption.values(of: options)
@@ -88,11 +88,12 @@ extension Queue {
                 from unnest($2::jsonb[]) with ordinality as one(payload, place), jsonb_strip_nulls(jsonb_build_object(
                     'kind', $1, 'queue', $3, 'run_at', coalesce($4, now() + $5 * interval '1 microsecond'),
                     'priority', $6::int4, 'max_attempts', $7::int4, 'not_after', $8, 'limit_key', $9, 'guard', $10,
-                    'tags', $11, 'traceparent', $12)) as shared))
+                    'tags', $11, 'traceparent', $12, 'subject', $13)) as shared))
             """,
             [
                 kind.rawValue, payloads, values.queue, values.runAt, values.delay?.wholeMicroseconds, values.priority,
                 values.maxAttempts, values.notAfter, values.limitKey, values.guardName, values.tags, values.traceparent,
+                values.subject,
             ])
     }
 }

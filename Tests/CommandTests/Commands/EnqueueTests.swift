@@ -38,13 +38,14 @@ import Testing
                 [
                     "enqueue", "noop", "--not-after", "2999-01-01T00:00:00Z", "--limit", "tenant/1", "--tag", "a",
                     "--tag",
-                    "b", "--traceparent", trace, "--unique", "one",
+                    "b", "--traceparent", trace, "--subject", "anna", "--unique", "one",
                 ], settings: settings)
             #expect(program.code == 0)
             let isAsAsked = try await database.query(
                 Statement(
                     """
                     select not_after = '2999-01-01Z' and limit_key = 'tenant/1' and tags = '{a,b}' and traceparent = $1
+                        and subject = 'anna'
                     from errand.job
                     """, [trace]))
             #expect(try isAsAsked.scalar(Bool.self))

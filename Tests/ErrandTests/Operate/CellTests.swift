@@ -62,12 +62,14 @@ import Testing
                     select errand.enqueue('noop', unique_key => 'stays'), errand.enqueue('noop', limit_key => 'stays'),
                         errand.enqueue('noop', jsonb_build_object('text', (
                             select string_agg(md5(n::text), '') from generate_series(1, 200) as n))),
-                        errand.enqueue('noop', run_at => now() + interval '1 hour', tags => '{later, "two words"}')
+                        errand.enqueue('noop', run_at => now() + interval '1 hour', tags => '{later, "two words"}',
+                            subject => 'anna')
                     """)
                 try await source.execute(
                     #"update errand.job set attempt = 3, attempts = '[{"error": "a \"b\""}]'"#)
                 let content = """
-                    select md5(string_agg(concat(id, kind, state, payload, attempt, attempts, tags), '' order by id))
+                    select md5(string_agg(
+                        concat(id, kind, state, payload, attempt, attempts, tags, subject), '' order by id))
                     from errand.job_status
                     where unique_key is null and limit_key is null
                     """
@@ -76,6 +78,8 @@ import Testing
                 #expect(try await source.query(Statement(out, [])).scalar(Int.self) == 52)
                 #expect(try await source.query("select count(*) from errand.job").scalar(Int.self) == 2)
                 let batch = try await source.query("select jobs from errand.outgoing_v1()").scalar(String.self)
+                let erasure = try await source.refusal(of: "select errand.erase_subject('anna', 'x')")
+                #expect(erasure == "ER409", "a job of the user is in neither cell")
                 for isFirst in [true, false] {
                     let arrived = try await target.query(
                         Statement(

@@ -155,6 +155,8 @@ import Testing
                 ("run_at => '-infinity'", "ER422", "\(far)-infinity"),
                 ("run_at => '290000-01-01Z'", "ER422", "\(far)290000-01-01 00:00:00+00"),
                 ("not_after => '-infinity'", "ER422", "not_after: expected a time, got -infinity"),
+                ("subject => ''", "ER422", "subject: expected 1 to 200 characters, got 0"),
+                ("subject => repeat('x', 201)", "ER422", "subject: expected 1 to 200 characters, got 201"),
                 ("guard => 'nobody'", "ER404", "guard: expected one of errand.guard, got 'nobody'"),
                 (
                     "tags => array_fill('x'::text, '{21}')", "ER422",
@@ -283,15 +285,18 @@ import Testing
             let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
             let ids = try await Queue(database: database).enqueue(
                 all: (0..<10).map { Noop(sleepMilliseconds: $0) }, .tags("a", "b"), .traceparent(trace),
-                .limited(by: "tenant/1"), .notAfter(.init(microseconds: 1_000_000_000_000_000)), .after(.seconds(60)))
+                .subject("anna"), .limited(by: "tenant/1"), .notAfter(.init(microseconds: 1_000_000_000_000_000)),
+                .after(.seconds(60)))
             #expect(ids == ids.sorted() && ids.count == 10)
             #expect(
                 try await database.count(
                     """
                     from errand.job
-                    where tags = '{a,b}' and traceparent = '\(trace)' and limit_key = 'tenant/1'
+                    where tags = '{a,b}' and traceparent = '\(trace)' and limit_key = 'tenant/1' and subject = 'anna'
                         and not_after = '2031-09-09 01:46:40Z' and run_at - created_at = interval '60 seconds'
                     """) == 10)
+            let shown = try await database.text("select count(subject) from errand.job_status", as: "errand_monitor")
+            #expect(shown == "0")
         }
     }
 
@@ -308,25 +313,29 @@ import Testing
         }
     }
 
-    @Test("tags, trace and limit stay with a job to its end, and come back when it is retried")
+    @Test("tags, trace, limit and subject stay with a job to its end, and come back when it is retried")
     func kept() async throws {
         try await withTestDatabase { database, _ in
             let trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
             let queue = Queue(database: database)
             let id = try await queue.enqueue(
-                Noop(), .tags("a"), .traceparent(trace), .limited(by: "k"), .maxAttempts(1)
+                Noop(), .tags("a"), .traceparent(trace), .limited(by: "k"), .subject("anna"), .maxAttempts(1)
             ).id
             let worker = try await ManualWorker(database)
             let job = try #require(try await worker.claim(1).first)
             #expect(job.options?.tags == ["a"] && job.options?.traceparent == trace)
             try await worker.end([job], .failed(error: "broken"))
-            #expect(try await database.count("from errand.failed where tags = '{a}' and traceparent = '\(trace)'") == 1)
+            #expect(
+                try await database.count(
+                    "from errand.failed where tags = '{a}' and traceparent = '\(trace)' and subject = 'anna'") == 1)
             try await database.execute(Statement("select errand.retry($1, reason => 'fixed')", [[id]]))
             let again = try #require(try await worker.claim(1).first)
             #expect(again.id == id && again.attempt == 1 && again.options?.limitKey == "k")
             #expect(try await database.count("from errand.job where jsonb_array_length(attempts) = 1") == 1)
             try await worker.end([again])
-            #expect(try await database.count("from errand.history where tags = '{a}' and limit_key = 'k'") == 1)
+            #expect(
+                try await database.count(
+                    "from errand.history where tags = '{a}' and limit_key = 'k' and subject = 'anna'") == 1)
         }
     }
 }

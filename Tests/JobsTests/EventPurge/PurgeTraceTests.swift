@@ -60,6 +60,8 @@ import Testing
             }
             #expect(try await store.all() == [])
             // A user's devices and notifications are the user's, and not the event's.
+            try await database.execute("delete from errand.job where kind like 'notification_%'")
+            try await database.execute("delete from errand.history where kind like 'notification_%'")
             let traces = try await database.traces(of: Self.words).filter {
                 !$0.hasPrefix("devices.") && !($0.hasPrefix("notify.") && ($0.hasSuffix("-17") || $0.hasSuffix("-18")))
             }

@@ -17,6 +17,12 @@ import Testing
             let exported = try await database.lines(
                 "select app from jsonb_object_keys(people.export('user-4711')) as app order by app")
             #expect(Set(exported).isSuperset(of: ["activity", "devices", "moments", "pairing", "people"]))
+            let last = try await database.number("select max(id) from errand.audit")
+            let actions = """
+                select id, done_at, who, action, target, jobs, job_ids from errand.audit where id <= \(last) order by id
+                """
+            let before = try await database.lines(actions)
+            #expect(before.count >= 2)
             let receipt = try await database.lines(
                 "select app, rows > 0 from people.erase('user-4711', 'request 1') order by app")
             #expect(
@@ -30,10 +36,76 @@ import Testing
                 try await database.lines("select state, payload from errand.job where kind = 'letter'")
                     == [#"available|{"user": "user-47110"}"#])
             #expect(try await database.lines("select people.name_of('ben'), people.export('user-4711')") == ["Ben|{}"])
+            // Who did what and when is on record as before.
+            #expect(try await database.lines(actions) == before)
             #expect(
                 try await database.lines("select reason, rows_in_all > 5 from people.erasure_status")
                     == ["request 1|true"])
             #expect(try await database.lines("select sum(rows) from people.erase('user-4711')") == ["0"])
+        }
+    }
+
+    @Test("E5: a user whose id is a kind, a queue, a login or a number erases nothing of others")
+    func alike() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                """
+                select media.submit_upload('uploads/images.jpg', '\\x00', owner => 'anna'),
+                    media.submit('uploads/12.jpg', 'anna'),
+                    activity.start('ben', 'anna', 'Hello', token => repeat('ab', 32)),
+                    activity.start_demo('ben', start_token => repeat('ef', 32))
+                """)
+            try await database.execute(
+                "select activity.update(id, 'images', who => 'carl', why => 'slow images') from activity.activity")
+            try await database.execute(
+                """
+                select errand.enqueue(
+                    'welcome', '{"user": "images", "user_id": 12}', unique_key => concat('welcome/12/', subject),
+                    limit_key => 'tenant/12', tags => '{images, user:12}', subject => subject)
+                from unnest('{anna,NULL}'::text[]) as subject
+                """)
+            try await database.execute(
+                """
+                insert into errand.failed (
+                    id, created_at, run_at, priority, attempt, max_attempts, crashes, queue, kind, unique_key, payload,
+                    error, subject, attempts)
+                select
+                    id, now(), now(), 2, 1, 1, 0, 'images', 'welcome', 'welcome/' || id, '"images"', 'slow images',
+                    'anna', '[{"error": "slow images"}]'
+                from unnest('{12,13,14}'::bigint[]) as id
+                """)
+            try await database.execute(
+                """
+                select errand.retry('{13}', reason => 'slow images'), errand.discard('{14}', 'slow images'),
+                    errand.pause('images', 'slow images', force => true)
+                """)
+            try await database.execute(
+                """
+                insert into errand.progress (job_id, queue_position, attempt, message, log)
+                values (13, 1, 1, 'slow images', '{images}')
+                """)
+            let before = try await content(of: database)
+            let words = """
+                '{upload_retry,image_compression,activity_end,activity_push,welcome,images,slow,uploads,pushes,default,
+                12,tenant,user,job,erased,demo,DEMO}'::text[] || session_user::text
+                """
+            try await database.execute(Statement("select people.erase(word) from unnest(\(words)) as word"))
+            #expect(try await content(of: database) == before)
+        }
+    }
+
+    @Test("E5: the jobs of a user are found by an index in each table of jobs")
+    func indexed() async throws {
+        try await withTestDatabase { database, _ in
+            for table in ["job", "failed", "history"] {
+                let plan = try await database.transaction { transaction in
+                    try await transaction.execute("set local enable_seqscan = off")
+                    return try await transaction.query(
+                        Statement("explain (costs off) select id from errand.\(table) where subject = 'anna'")
+                    ).column(0, as: String.self)
+                }
+                #expect(plan.contains { $0.contains("subject_i") } && !plan.contains { $0.contains("Seq") }, "\(plan)")
+            }
         }
     }
 
@@ -93,22 +165,55 @@ import Testing
                 activity.start('user-4711', 'Ben', 'Hello', token => repeat('cd', 32))
             """)
         for job in [
-            #"'{"user": "user-47110"}'"#, #"'{"user": "user-4711"}'"#, "'{}', unique_key => 'letter/user-4711'",
-            "'{}', tags => '{user-4711}'",
-            "jsonb_build_object('to', jsonb_build_array('user-4711'), 'text', repeat('x', 3000))",
+            #"'{"user": "user-47110"}', subject => 'user-47110'"#, #"'{"user": "user-4711"}', subject => 'user-4711'"#,
+            "'{}', unique_key => 'letter/user-4711', limit_key => 'user-4711', subject => 'user-4711'",
+            "'{}', tags => '{user-4711}', subject => 'user-4711', run_at => now() + interval '1 hour'",
+            "jsonb_build_object('to', 'user-4711', 'text', repeat('x', 3000)), subject => 'user-4711'",
         ] {
             try await database.execute(Statement("select errand.enqueue('letter', \(job))"))
         }
         try await database.execute(
-            "select errand.cancel(array[job_id], 'user-4711 has left') from errand.enqueue('noop')")
+            """
+            select errand.cancel(array[job_id], 'user-4711 has left')
+            from errand.enqueue('noop', subject => 'user-4711')
+            """)
         try await database.execute(
             """
             insert into errand.failed (
-                id, created_at, run_at, priority, attempt, max_attempts, crashes, queue, kind, payload, error, attempts)
-            values
-                (900001, now(), now(), 2, 1, 1, 0, 'default', 'noop', '{}', 'no mail for user-4711', '[{"error": "user-4711"}]'),
-                (900002, now(), now(), 2, 1, 1, 0, 'default', 'noop', '{"user_id": "user-4711"}', 'late', null)
+                id, created_at, run_at, priority, attempt, max_attempts, crashes, queue, kind, payload, error, subject,
+                attempts)
+            select
+                id, now(), now(), 2, 1, 1, 0, 'default', 'noop', '{"user_id": "user-4711"}', 'no mail for user-4711',
+                'user-4711', '[{"error": "user-4711"}]'
+            from unnest('{900001,900002}'::bigint[]) as id
             """)
+        try await database.execute("select errand.retry('{900002}', reason => 'user-4711 is back')")
+        try await database.execute(
+            """
+            insert into errand.history (
+                id, created_at, run_at, priority, attempt, max_attempts, crashes, queue, kind, state, payload, output,
+                subject)
+            values (
+                900003, now(), now(), 2, 1, 1, 0, 'default', 'noop', 'succeeded', '{"to": "user-4711"}',
+                '{"to": "user-4711"}', 'user-4711')
+            """)
+        try await database.execute(
+            """
+            insert into errand.progress (job_id, queue_position, attempt, message, log)
+            values (900003, 1, 1, 'wrote to user-4711', '{user-4711}')
+            """)
+    }
+
+    /// All rows of jobs, of their texts and of the records of who did what, as texts.
+    private func content(of database: Database) async throws -> [String] {
+        var rows: [String] = []
+        for table in [
+            "errand.job", "errand.failed", "errand.history", "errand.past_failure", "errand.progress", "errand.payload",
+            "errand.action", "activity.activity", "activity.change",
+        ] {
+            rows += try await database.lines("select '\(table)', held::text from \(table) as held order by 2")
+        }
+        return rows
     }
 
     /// The tables with rows that have the text, and the number of these.

@@ -19,8 +19,8 @@ comment on sequence errand.wake_flag is
 -- Columns of fixed width come first, so that rows carry no padding. No index names state, worker_id, attempt or
 -- started_at: with half of each page free, a claim is a heap-only update and touches no index.
 --
--- The options of an enqueue (not_after, limit_key, guard, tags, traceparent) are null in a job without them and then
--- take no space: up to 72 columns share one null bitmap.
+-- The options of an enqueue (not_after, limit_key, guard, tags, traceparent, subject) are null in a job without them
+-- and then take no space: up to 72 columns share one null bitmap.
 --
 -- errand.check_job keeps the bounds of what an enqueue sets, and every enqueue calls it. Checks of the table would run
 -- again at each claim, and the server would parse them for each statement: 1.5 us a job.
@@ -50,6 +50,7 @@ create table errand.job (
     guard text,
     tags text[],
     traceparent text,
+    subject text,
     parked_for text,
     constraint job_pkey primary key (id),
     -- Nothing would release a parked job that waits for nothing.
@@ -70,6 +71,7 @@ create index job_handed_back_index on errand.job (queue, priority, queue_positio
 create index job_crashed_index on errand.job (id) where crashes >= 1;
 create unique index job_unique_key_index on errand.job (unique_key) where unique_key is not null;
 create index job_tags_index on errand.job using gin (tags) with (fastupdate = off) where tags is not null;
+create index job_subject_index on errand.job (subject) where subject is not null;
 
 comment on table errand.job is 'All unfinished jobs';
 comment on column errand.job.id is 'the job''s id: the job keeps it in errand.history and errand.failed';
@@ -102,6 +104,7 @@ comment on column errand.job.limit_key is 'its limit: errand.limit says how many
 comment on column errand.job.guard is 'its guard (errand.guard), which says whether the job is still wanted';
 comment on column errand.job.tags is 'words to find it by';
 comment on column errand.job.traceparent is 'the W3C trace context of its enqueue';
+comment on column errand.job.subject is 'the user whose job it is: people.erase cancels it; null = nobody''s';
 comment on column errand.job.parked_for is
     'what a parked job waits for: limit:KEY, dependency:NAME, or crash (two crashes: it will run alone)';
 
@@ -157,6 +160,7 @@ create table errand.history (
     guard text,
     tags text[],
     traceparent text,
+    subject text,
     constraint history_state check (state in ('succeeded', 'cancelled', 'obsolete'))
 ) partition by range (finished_at);
 
@@ -170,6 +174,7 @@ create index history_tags_index on errand.history using gin (tags) with (fastupd
 -- Without a primary key, a publication for all tables would refuse each update and delete. Costs WAL only with
 -- wal_level = logical. The partitions don't inherit it.
 alter table errand.history replica identity full;
+create index history_subject_index on errand.history (subject) where subject is not null;
 
 comment on table errand.history is
     'Jobs that succeeded, were cancelled or became obsolete; one partition a day (UTC), dropped as a whole';
@@ -198,6 +203,7 @@ comment on column errand.history.limit_key is 'its limit';
 comment on column errand.history.guard is 'its guard';
 comment on column errand.history.tags is 'words to find it by';
 comment on column errand.history.traceparent is 'the W3C trace context of its enqueue';
+comment on column errand.history.subject is 'the user whose job it is; null = nobody''s, or erased';
 
 create table errand.history_default partition of errand.history default;
 alter table errand.history_default replica identity full;
@@ -226,11 +232,13 @@ create table errand.failed (
     guard text,
     tags text[],
     traceparent text,
+    subject text,
     constraint failed_pkey primary key (id)
 );
 create index failed_finished_at_index on errand.failed (finished_at);
 create index failed_unique_key_index on errand.failed (unique_key) where unique_key is not null;
 create index failed_tags_index on errand.failed using gin (tags) with (fastupdate = off) where tags is not null;
+create index failed_subject_index on errand.failed (subject) where subject is not null;
 
 comment on table errand.failed is 'Failed jobs, for 30 days or until an operator retries or discards them';
 comment on column errand.failed.id is 'the job''s id';
@@ -255,6 +263,7 @@ comment on column errand.failed.limit_key is 'its limit';
 comment on column errand.failed.guard is 'its guard';
 comment on column errand.failed.tags is 'words to find it by';
 comment on column errand.failed.traceparent is 'the W3C trace context of its enqueue';
+comment on column errand.failed.subject is 'the user whose job it is; null = nobody''s';
 
 create table errand.past_failure (
     job_id bigint not null,
@@ -264,6 +273,7 @@ create table errand.past_failure (
     fingerprint text not null,
     error text not null,
     became text not null,
+    subject text,
     constraint past_failure_became check (became in ('retried', 'discarded'))
 );
 create index past_failure_finished_at_index on errand.past_failure (finished_at);
@@ -277,6 +287,7 @@ comment on column errand.past_failure.kind is 'its kind';
 comment on column errand.past_failure.fingerprint is 'the error without numbers, ids and quotes';
 comment on column errand.past_failure.error is 'its last error';
 comment on column errand.past_failure.became is 'retried or discarded: what became of the job';
+comment on column errand.past_failure.subject is 'the user whose job it is; null = nobody''s, or erased';
 
 create table errand.queue (
     paused_at timestamptz,

@@ -253,7 +253,8 @@ create type errand.moving_job as (
     attempts jsonb,
     guard text,
     tags text[],
-    traceparent text
+    traceparent text,
+    subject text
 );
 comment on type errand.moving_job is
     'A waiting job on its way to another cell: the columns of errand.job that go along';
@@ -274,6 +275,7 @@ comment on column errand.moving_job.attempts is 'attempts that did not succeed';
 comment on column errand.moving_job.guard is 'its guard';
 comment on column errand.moving_job.tags is 'words to find it by';
 comment on column errand.moving_job.traceparent is 'the W3C trace context of its enqueue';
+comment on column errand.moving_job.subject is 'the user whose job it is';
 
 -- Jobs on their way to another cell, a row a batch: they are nowhere else until the other cell has them.
 create table errand.outgoing (

@@ -1,8 +1,8 @@
 -- job_status: all jobs, in whichever table they are. By id it costs a few index reads; without a filter, a read of
 -- everything.
 --
--- Columns with content of jobs (payload, attempts, output, last error, progress message, log) are null for roles with
--- errand_monitor only: errand.sees_content.
+-- Columns that say what a job is about (payload, attempts, output, last error, subject, progress message, log) are null
+-- for roles with errand_monitor only: errand.sees_content.
 create or replace view errand.job_status as
 select
     id, queue, kind, state, priority, attempt, max_attempts, crashes, run_at, created_at, started_at,
@@ -15,7 +15,8 @@ select
     case when (select errand.sees_content())
         then (select output from errand.progress where job_id = job.id) end as output,
     null::text as reason,
-    not_after, limit_key, guard, tags, traceparent, parked_for,
+    not_after, limit_key, guard, tags, traceparent,
+    case when (select errand.sees_content()) then subject end as subject, parked_for,
     (select fraction from errand.progress where job_id = job.id) as progress,
     case when (select errand.sees_content())
         then (select message from errand.progress where job_id = job.id) end as progress_message,
@@ -32,7 +33,7 @@ select
     case when (select errand.sees_content())
         then (select output from errand.progress where job_id = failed.id) end,
     case when (select errand.sees_content()) then error end,
-    not_after, limit_key, guard, tags, traceparent, null,
+    not_after, limit_key, guard, tags, traceparent, case when (select errand.sees_content()) then subject end, null,
     (select fraction from errand.progress where job_id = failed.id),
     case when (select errand.sees_content())
         then (select message from errand.progress where job_id = failed.id) end,
@@ -54,7 +55,7 @@ select
     case when (select errand.sees_content()) then attempts end,
     case when (select errand.sees_content()) then output end,
     reason,
-    not_after, limit_key, guard, tags, traceparent, null,
+    not_after, limit_key, guard, tags, traceparent, case when (select errand.sees_content()) then subject end, null,
     (select fraction from errand.progress where job_id = history.id),
     case when (select errand.sees_content())
         then (select message from errand.progress where job_id = history.id) end,
@@ -89,6 +90,7 @@ comment on column errand.job_status.limit_key is 'its limit';
 comment on column errand.job_status.guard is 'its guard';
 comment on column errand.job_status.tags is 'words to find it by';
 comment on column errand.job_status.traceparent is 'the W3C trace context of its enqueue';
+comment on column errand.job_status.subject is 'the user whose job it is; null for errand_monitor';
 comment on column errand.job_status.parked_for is 'what it waits for while parked: limit:KEY, dependency:NAME or crash';
 comment on column errand.job_status.progress is
     'how much is done, 0 to 1, as its handler last reported; null = not reported';

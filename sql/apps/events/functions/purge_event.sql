@@ -9,6 +9,7 @@ language plpgsql set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
     found_photos uuid[];
+    keys text[];
     tells bigint;
 begin
     select coalesce(array_agg(photo), '{}') into found_photos from events.photo where event_id = $1;
@@ -24,12 +25,19 @@ begin
     returning id into receipt;
     perform events.remove_archives(
         array(select id from events.archive where archive.event_id = $1), $3, receipt);
+    keys := array(select 'image_compression/' || photo from unnest(found_photos) as photo)
+        || array(
+            select 'upload_retry/' || id
+            from media.upload
+            where photo = any (found_photos) or key > 'events/' || $1 || '/' and key < 'events/' || $1 || '0');
     perform media.remove_photos(found_photos, $3, receipt);
     perform media.remove_folder('events/' || $1 || '/', $3, receipt);
     select id into tells from errand.job where unique_key = 'event_reveal/' || $1;
     if found then
         perform errand.cancel(array[tells], $3);
     end if;
+    -- Who was there leaves with the event.
+    perform errand.forget_subjects(keys);
     delete from events.event where id = $1;
     return next;
 end

@@ -22,7 +22,7 @@ begin
     update media.upload
     set bytes = restage.bytes, sha256 = sha256(restage.bytes), size = length(restage.bytes), type = restage.type,
         replaces = restage.replaces, revision = known.revision + 1, staged_at = now(), delivered_at = null,
-        removed_at = null, job_id = media.enqueue_upload(id),
+        removed_at = null, job_id = media.enqueue_upload(id, owner),
         confirm_at = case
             when known.delivered_at is null or known.confirm_at is not null
                 or known.delivered_at > clock_timestamp() - interval '90 seconds'

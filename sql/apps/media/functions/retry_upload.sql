@@ -30,7 +30,7 @@ begin
         when 'available', 'parked', 'running' then
             null;
         else
-            asked.job_id := media.enqueue_upload(asked.id);
+            asked.job_id := media.enqueue_upload(asked.id, asked.owner);
             update media.upload set job_id = asked.job_id where upload.id = asked.id;
     end case;
     return asked.job_id;

@@ -10,7 +10,7 @@ begin
     insert into media.upload (id, photo, size, key, type, owner, sha256, bytes, replaces, job_id)
     values (
         staged, stage.photo, length(stage.bytes), stage.key, stage.type, stage.owner, sha256(stage.bytes), stage.bytes,
-        stage.replaces, media.enqueue_upload(staged));
+        stage.replaces, media.enqueue_upload(staged, stage.owner));
     perform media.original_arrived(stage.key);
     return staged;
 end

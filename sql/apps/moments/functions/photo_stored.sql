@@ -8,9 +8,10 @@ create or replace function moments.photo_stored() returns trigger
 language plpgsql set search_path = pg_catalog, moments, pg_temp as $$
 declare
     pair uuid;
+    user_id text;
     outcome text := 'later';
 begin
-    select known.pair_id into pair from moments.moment as known where known.id = new.photo;
+    select known.pair_id, known.sender into pair, user_id from moments.moment as known where known.id = new.photo;
     if pair is null then
         return null;
     end if;
@@ -21,7 +22,7 @@ begin
     if outcome = 'later' then
         perform errand.enqueue(
             'moment_arrival', jsonb_build_object('moment', new.photo), priority => 1,
-            unique_key => 'moment_arrival/' || new.photo);
+            unique_key => 'moment_arrival/' || new.photo, subject => user_id);
     end if;
     return null;
 end

@@ -62,10 +62,12 @@ begin
             id, present, latest, message, device_id, platform, user_id,
             case when cardinality(receivers) > 100 then min(id) over (partition by platform, number) end
         from numbered
-        returning id, platform, batch
+        returning id, platform, batch, user_id
     ),
     pushed as (
-        select platform, batch, min(id) as first, max(id) as last, count(*) as devices
+        select
+            platform, batch, min(id) as first, max(id) as last, count(*) as devices,
+            case when batch is null then min(user_id) end as receiver
         from added
         group by platform, batch, case when batch is null then id end
     )
@@ -77,7 +79,7 @@ begin
             || case
                 when batch is null then jsonb_build_object(
                     'kind', 'notification_' || platform, 'payload', jsonb_build_object('delivery', first),
-                    'unique_key', 'notification/' || first)
+                    'unique_key', 'notification/' || first, 'subject', receiver)
                 else jsonb_build_object(
                     'kind', 'notification_' || platform || '_batch',
                     'payload', jsonb_build_object('batch', batch, 'last', last),

@@ -7,10 +7,11 @@
 -- Objects leave the store within seconds of the commit, or when the store is back: media.removal_status lists them, by
 -- keys, until the store confirms.
 --
--- Jobs that name the person are cancelled, and their payloads, errors and results are blanked: see
--- errand.erase_mentions. Rows of apps of your own go if the app has a function erase_person(text). The call is
--- idempotent. Raises ER422 without a user, and for a reason over 1,000 characters or with the user's id; above READ
--- COMMITTED, 40001 if rows of the person have changed since the transaction's snapshot: retry the transaction.
+-- Jobs whose subject is the person are cancelled, and their payloads, errors and results are blanked: see
+-- errand.erase_subject. Rows of apps of your own go if the app has a function erase_person(text). The call is
+-- idempotent. Raises ER422 without a user, and for a reason over 1,000 characters or with the user's id; ER409 while a
+-- job of the person is on its way to another cell; above READ COMMITTED, 40001 if rows of the person have changed since
+-- the transaction's snapshot: retry the transaction.
 create or replace function people.erase(user_id text, reason text default null) returns table (app text, rows bigint)
 language plpgsql security definer set search_path = pg_catalog, people, pg_temp as $$
 #variable_conflict use_column
@@ -32,7 +33,7 @@ begin
     end loop;
     -- Last, because jobs that the apps have cancelled are in the history only now.
     app := 'errand';
-    rows := errand.erase_mentions($1, 'a person was erased');
+    rows := errand.erase_subject($1, 'a person was erased');
     counts := counts || jsonb_build_object(app, rows);
     in_all := in_all + rows;
     insert into people.erasure (rows_in_all, rows_by_app, reason) values (in_all, counts, $2);

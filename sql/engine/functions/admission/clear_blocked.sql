@@ -48,11 +48,12 @@ begin
     )
     insert into errand.history (
         id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
-        unique_key, payload, payload_day, attempts, reason, not_after, limit_key, guard, tags, traceparent)
+        unique_key, payload, payload_day, attempts, reason, not_after, limit_key, guard, tags, traceparent,
+        subject)
     select
         id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'obsolete', queue,
         kind, unique_key, payload, payload_day, attempts, 'not started by ' || not_after, not_after, limit_key, guard,
-        tags, traceparent
+        tags, traceparent, subject
     from gone;
     get diagnostics cleared = row_count;
     if checked is not null then

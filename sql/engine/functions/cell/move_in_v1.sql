@@ -20,11 +20,11 @@ begin
     end if;
     insert into errand.job (
         id, queue_position, created_at, run_at, not_after, priority, attempt, max_attempts, crashes, payload_bytes,
-        state, queue, kind, payload, attempts, guard, tags, traceparent)
+        state, queue, kind, payload, attempts, guard, tags, traceparent, subject)
     select
         id, case when is_due then nextval('errand.job_position') end, created_at, run_at, not_after, priority, attempt,
         max_attempts, crashes, payload_bytes, case when is_due then 'available' else 'scheduled' end, queue, kind,
-        payload, attempts, guard, tags, traceparent
+        payload, attempts, guard, tags, traceparent, subject
     from unnest(jobs);
     -- Jobs that come back.
     delete from errand.moved_job

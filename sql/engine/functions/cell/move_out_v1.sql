@@ -71,7 +71,7 @@ begin
             row(
                 id, created_at, run_at, not_after, priority, attempt, max_attempts, crashes, payload_bytes,
                 state <> 'scheduled', gone.queue, kind, coalesce(payload, errand.take_payload(payload_day, id)),
-                attempts, guard, tags, traceparent)::errand.moving_job
+                attempts, guard, tags, traceparent, subject)::errand.moving_job
             order by priority, queue_position)
     from gone;
 end

@@ -24,7 +24,8 @@ begin
     )
     insert into errand.history (
         id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
-        unique_key, payload, payload_day, attempts, reason, not_after, limit_key, guard, tags, traceparent)
+        unique_key, payload, payload_day, attempts, reason, not_after, limit_key, guard, tags, traceparent,
+        subject)
     select
         id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'cancelled', queue,
         kind, unique_key, payload, payload_day, case
@@ -33,7 +34,7 @@ begin
                 cancel_jobs.reason)
             else attempts
         end,
-        left(cancel_jobs.reason, 4000), not_after, limit_key, guard, tags, traceparent
+        left(cancel_jobs.reason, 4000), not_after, limit_key, guard, tags, traceparent, subject
     from ended;
 end
 $$;

@@ -8,8 +8,8 @@ declare
         -- In the order in which all sessions lock jobs.
         select id from errand.failed where id = any (asked) order by id for update skip locked);
 begin
-    insert into errand.past_failure (job_id, finished_at, queue, kind, fingerprint, error, became)
-    select id, finished_at, queue, kind, fingerprint, error, 'discarded'
+    insert into errand.past_failure (job_id, finished_at, queue, kind, fingerprint, error, became, subject)
+    select id, finished_at, queue, kind, fingerprint, error, 'discarded', subject
     from errand.failed
     where id = any (locked)
     order by finished_at desc
@@ -20,11 +20,11 @@ begin
     )
     insert into errand.history (
         id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
-        unique_key, payload, attempts, reason, not_after, limit_key, guard, tags, traceparent)
+        unique_key, payload, attempts, reason, not_after, limit_key, guard, tags, traceparent, subject)
     select
         id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'cancelled', queue,
         kind, unique_key, payload, attempts, left('discarded: ' || discard_jobs.reason, 4000), not_after, limit_key,
-        guard, tags, traceparent
+        guard, tags, traceparent, subject
     from gone;
     return locked;
 end

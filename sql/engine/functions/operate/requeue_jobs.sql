@@ -44,12 +44,12 @@ begin
         delete from errand.failed
         where id = any (requeue_jobs.ids)
         returning id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, not_after,
-            limit_key, guard, tags, traceparent, finished_at, fingerprint, error
+            limit_key, guard, tags, traceparent, subject, finished_at, fingerprint, error
     ),
     remembered as (
         -- As many as errand.recent_errors shows.
-        insert into errand.past_failure (job_id, finished_at, queue, kind, fingerprint, error, became)
-        select id, finished_at, queue, kind, fingerprint, error, 'retried'
+        insert into errand.past_failure (job_id, finished_at, queue, kind, fingerprint, error, became, subject)
+        select id, finished_at, queue, kind, fingerprint, error, 'retried', subject
         from failed
         order by finished_at desc
         limit 5000
@@ -59,14 +59,14 @@ begin
         where id = any (requeue_jobs.ids) and state = 'cancelled'
         returning id, created_at, priority, max_attempts, queue, kind, unique_key,
             coalesce(payload, errand.take_payload(payload_day, id)), attempts, not_after, limit_key, guard, tags,
-            traceparent, run_at
+            traceparent, subject, run_at
     ),
     old as (
         select either.*, coalesce(asked.due_at, greatest(either.own_time, now())) as due_at
         from (
             select
                 id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, not_after,
-                limit_key, guard, tags, traceparent, null::timestamptz as own_time
+                limit_key, guard, tags, traceparent, subject, null::timestamptz as own_time
             from failed
             union all
             select * from cancelled) as either
@@ -79,11 +79,11 @@ begin
     added as (
         insert into errand.job (
             id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, not_after, limit_key,
-            guard, tags, traceparent, run_at, state, queue_position)
+            guard, tags, traceparent, subject, run_at, state, queue_position)
         select
             id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts,
             case when not_after > greatest(due_at, now()) then not_after end, limit_key, guard, tags, traceparent,
-                due_at,
+                subject, due_at,
             case when queue_position is null then 'scheduled' else 'available' end, queue_position
         from placed
         -- In one order for all sessions, as in errand.enqueue_many.

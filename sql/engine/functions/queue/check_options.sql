@@ -3,7 +3,7 @@
 -- Raises ER422 for an option out of bounds, ER404 for a guard that is not registered.
 create or replace function errand.check_options(
     run_at timestamptz, not_after timestamptz, unique_key text, on_conflict text, limit_key text, guard text,
-    tags text[], traceparent text, context text default 'enqueue'
+    tags text[], traceparent text, subject text, context text default 'enqueue'
 ) returns void
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -31,6 +31,9 @@ begin
         raise exception '%: traceparent: expected 00-, 32 hex digits, -, 16 hex digits, -, 2 hex digits, got %',
             context, quote_literal(left(traceparent, 120))
             using errcode = 'ER422', hint = 'See W3C Trace Context, "traceparent Header".';
+    elsif length(subject) not between 1 and 200 then
+        raise exception '%: subject: expected 1 to 200 characters, got %', context, length(subject)
+            using errcode = 'ER422';
     elsif guard is not null
         and not exists (select from errand.guard as known where known.name = check_options.guard)
     then
@@ -41,5 +44,5 @@ begin
 end
 $$;
 comment on function errand.check_options(
-    timestamptz, timestamptz, text, text, text, text, text[], text, text
+    timestamptz, timestamptz, text, text, text, text, text[], text, text, text
 ) is 'Raises ER422 for options that a job may not have, ER404 for a guard that is not registered';

@@ -17,17 +17,18 @@ begin
         select * into asked
         from jsonb_to_record(element.value) as job(
             kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
-            not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], traceparent text);
+            not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], traceparent text,
+            subject text);
         perform errand.check_element(
             asked.kind, asked.payload, asked.queue, asked.run_at, asked.priority, asked.max_attempts, asked.unique_key,
             asked.not_after, asked.on_conflict, asked.limit_key, asked.guard, asked.tags, asked.traceparent,
-            format('enqueue_many: jobs[%s]', element.ordinality));
+            asked.subject, format('enqueue_many: jobs[%s]', element.ordinality));
         return query
         select element.ordinality::int, one.job_id, one.inserted, one.state
         from errand.enqueue(
             asked.kind, coalesce(asked.payload, '{}'), asked.queue, asked.run_at, asked.priority, asked.max_attempts,
             asked.unique_key, asked.not_after, coalesce(asked.on_conflict, 'keep'), asked.limit_key, asked.guard,
-            asked.tags, asked.traceparent) as one;
+            asked.tags, asked.traceparent, asked.subject) as one;
     end loop;
 end
 $$;

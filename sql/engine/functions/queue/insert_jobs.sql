@@ -13,12 +13,12 @@ begin
     with added as (
         insert into errand.job (
             queue, kind, payload, run_at, state, queue_position, priority, max_attempts, not_after, limit_key, guard,
-            tags, traceparent)
+            tags, traceparent, subject)
         select
             queue, kind, case when pg_column_size(payload) <= 2000 then payload end, run_at,
             case when run_at > now() then 'scheduled' else 'available' end,
             case when run_at <= now() then nextval('errand.job_position') end, priority, max_attempts, not_after,
-            limit_key, guard, tags, traceparent
+            limit_key, guard, tags, traceparent, subject
         from errand.read_elements(jobs)
         returning id, state, limit_key, payload is null as is_large
     )

@@ -20,11 +20,11 @@ begin
     added as (
         insert into errand.job (
             id, queue, kind, payload, run_at, state, queue_position, priority, max_attempts, unique_key, not_after,
-            limit_key, guard, tags, traceparent)
+            limit_key, guard, tags, traceparent, subject)
         select
             id, queue, kind, case when pg_column_size(payload) <= 2000 then payload end, run_at,
             case when queue_position is null then 'scheduled' else 'available' end, queue_position,
-            priority, max_attempts, unique_key, not_after, limit_key, guard, tags, traceparent
+            priority, max_attempts, unique_key, not_after, limit_key, guard, tags, traceparent, subject
         from asked
         -- In one order for all sessions, so that no two calls with the same keys wait for each other.
         order by unique_key, ordinal

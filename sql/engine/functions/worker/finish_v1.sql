@@ -40,10 +40,10 @@ begin
     kept as (
         insert into errand.history (
             id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
-            unique_key, payload, payload_day, attempts, not_after, limit_key, guard, tags, traceparent)
+            unique_key, payload, payload_day, attempts, not_after, limit_key, guard, tags, traceparent, subject)
         select
             id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'succeeded', queue,
-            kind, unique_key, payload, payload_day, attempts, not_after, limit_key, guard, tags, traceparent
+            kind, unique_key, payload, payload_day, attempts, not_after, limit_key, guard, tags, traceparent, subject
         from ended
         returning id
     )
