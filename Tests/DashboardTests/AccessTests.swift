@@ -41,15 +41,61 @@ import Testing
         #expect(throttle.wait([2], now: now) == nil, "others are not slowed")
     }
 
-    @Test("many addresses together may fail 60 times a minute, and a success takes its try back")
+    @Test("a name may fail 20 times a minute from many addresses, all names 120 times; a success takes its try back")
     func together() {
         var throttle = LoginThrottle()
         let start = ContinuousClock.now
-        for address in 0..<60 { throttle.failed([UInt8(address)], now: start) }
-        #expect(throttle.wait([200], now: start + .seconds(59)) == .seconds(1))
-        #expect(throttle.wait([200], now: start + .seconds(60)) == nil)
-        throttle.succeeded([59], now: start)
-        #expect(throttle.wait([200], now: start + .seconds(59)) == nil)
+        func wait(_ name: String, after seconds: Int) -> Duration? {
+            throttle.wait([200], name: name, now: start + .seconds(seconds))
+        }
+        for address in 0..<20 { throttle.failed([UInt8(address)], name: "alice", now: start) }
+        #expect(wait("alice", after: 59) == .seconds(1) && wait("alice", after: 60) == nil)
+        #expect(wait("bob", after: 59) == nil)
+        for address in 20..<120 { throttle.failed([UInt8(address)], name: "guess \(address)", now: start) }
+        #expect(wait("bob", after: 59) == .seconds(1) && wait("bob", after: 60) == nil)
+        throttle.succeeded([19], name: "alice", now: start)
+        #expect(wait("alice", after: 59) == nil && wait("bob", after: 59) == nil)
+    }
+
+    @Test("where a person has logged in within 30 days, only the failures of the address count")
+    func known() {
+        var throttle = LoginThrottle()
+        let start = ContinuousClock.now
+        throttle.failed([1], name: "alice", now: start)
+        throttle.succeeded([1], name: "alice", now: start)
+        for day in [29, 31] {
+            let now = start + .seconds(day * 86_400)
+            for address in 2..<122 { throttle.failed([UInt8(address)], name: "alice", now: now) }
+            #expect((throttle.wait([1], name: "alice", now: now) == nil) == (day == 29))
+            #expect(throttle.wait([1], name: "bob", now: now) != nil)
+        }
+        for _ in 0..<6 { throttle.failed([1], name: "alice", now: start) }
+        #expect(throttle.wait([1], name: "alice", now: start) == .seconds(1))
+    }
+
+    @Test("60 wrong passwords from 12 addresses shut out no other name, no token, and nobody at a known address")
+    func guessed() async throws {
+        var rules = try someRules()
+        rules.passwords["bob"] = rules.passwords["alice"]
+        let access = Access(rules: rules)
+        let (known, new) = (try #require(IPAddress("2001:db8::1")), try #require(IPAddress("2001:db8:1::1")))
+        _ = try await access.logIn(name: "alice", secret: Page.password, from: known)
+        for number in 0..<60 {
+            await #expect(throws: Access.Refusal.self) {
+                try await access.logIn(
+                    name: number % 2 == 0 ? "alice" : "guess \(number)", secret: "wrong",
+                    from: IPAddress("192.0.2.\(number % 12)"))
+            }
+        }
+        await #expect(throws: Access.Refusal.self) {
+            try await access.logIn(name: "alice", secret: Page.password, from: new)
+        }
+        for (name, secret, place) in [
+            ("alice", Page.password, known), ("bob", Page.password, new), ("", Page.token, new),
+        ] {
+            let person = try await access.logIn(name: name, secret: secret, from: place).person
+            #expect(person == (name.isEmpty ? "ci" : name))
+        }
     }
 
     @Test("a session ends an hour after its last request, and 12 hours after its log-in")

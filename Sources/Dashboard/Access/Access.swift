@@ -9,6 +9,8 @@ final class Access: Sendable {
     private let state = Mutex(State())
     /// One at a time: each takes 32 MB and a processor for some tenths of a second.
     private let hashing = AsyncSemaphore(permits: 1)
+    /// For people where they have logged in before: they don't queue behind those who guess.
+    private let hashingOfKnown = AsyncSemaphore(permits: 1)
 
     private struct State {
         var sessions = Sessions()
@@ -64,18 +66,18 @@ final class Access: Sendable {
     func logIn(
         name: String, secret: String, from address: IPAddress?
     ) async throws(Refusal) -> (session: String, person: String) {
-        try beginTry(address)
-        let person: String
-        if let named = rules.person(withToken: secret) {
-            person = named
-        } else if await hasPassword(name, secret) {
-            person = name
-        } else {
-            throw .wrong
+        // The owner of a token is not slowed by others who guess.
+        if let person = rules.person(withToken: secret) {
+            return (state.withLock { $0.sessions.begin(for: person, now: .now) }, person)
         }
+        // A name that is set up has at most 100 characters.
+        let name = String(name.prefix(101))
+        try beginTry(address, name: name)
+        let isKnown = state.withLock { $0.throttle.isKnown(address?.neighbourhood ?? [], name: name, now: .now) }
+        guard await hasPassword(name, secret, isKnown ? hashingOfKnown : hashing) else { throw .wrong }
         return state.withLock { state in
-            state.throttle.succeeded(address?.neighbourhood ?? [], now: .now)
-            return (state.sessions.begin(for: person, now: .now), person)
+            state.throttle.succeeded(address?.neighbourhood ?? [], name: name, now: .now)
+            return (state.sessions.begin(for: name, now: .now), name)
         }
     }
 
@@ -84,24 +86,23 @@ final class Access: Sendable {
     // MARK: - Details
 
     /// A try counts as failed until it has succeeded, so that tries at the same time are slowed too.
-    private func beginTry(_ address: IPAddress?) throws(Refusal) {
+    private func beginTry(_ address: IPAddress?, name: String? = nil) throws(Refusal) {
         let wait = state.withLock { state in
-            let wait = state.throttle.wait(address?.neighbourhood ?? [], now: .now)
-            if wait == nil { state.throttle.failed(address?.neighbourhood ?? [], now: .now) }
+            let wait = state.throttle.wait(address?.neighbourhood ?? [], name: name, now: .now)
+            if wait == nil { state.throttle.failed(address?.neighbourhood ?? [], name: name, now: .now) }
             return wait
         }
         if let wait { throw .tooSoon(wait) }
     }
 
     private func person(withToken token: String, from address: IPAddress?) throws(Refusal) -> String {
-        // The owner of a token is not slowed by others who guess.
         if let person = rules.person(withToken: token) { return person }
         try beginTry(address)
         throw .wrong
     }
 
     /// An unknown name takes as long as a wrong password.
-    private func hasPassword(_ name: String, _ password: String) async -> Bool {
+    private func hasPassword(_ name: String, _ password: String, _ hashing: AsyncSemaphore) async -> Bool {
         guard let hash = rules.passwords[name] ?? rules.passwords.values.first else { return false }
         let isKnown = rules.passwords[name] != nil
         let matches = try? await hashing.with(1) { hash.matches(password) }

@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test("P1: codes are guessed from one source only so often, and from all together, however many users there are")
+    @Test("P1: a source has so many wrong codes; after too many of all, a user has one, and a right code is accepted")
     func guessing() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select pairing.set_bounds(from_source => 3, in_all => 5, reason => 'a test')")
@@ -202,13 +202,24 @@ import Testing
             #expect(try await redeem(code, as: "eve-4", from: "192.0.2.1") == "too_many_tries t")
             #expect(try await redeem("AAAAAA", as: "ben", from: "192.0.2.2") == "invalid")
             #expect(try await redeem("AAAAAA", as: "carl", from: nil) == "invalid")
+            // Too many in all: who has entered a wrong one waits, and everybody else has one try.
+            let other = try await database.invite("frank")
             for source in ["192.0.2.3", nil] {
-                #expect(try await redeem(code, as: "eve-5", from: source) == "too_many_tries t")
+                #expect(try await redeem(other, as: "ben", from: source) == "too_many_tries t")
+                #expect(try await database.redeem("AAAAAA", as: "gina-\(source ?? "")").triesLeft == 0)
+                #expect(try await redeem(other, as: "gina-\(source ?? "")", from: source) == "too_many_tries t")
             }
+            #expect(try await redeem(other, as: "dora", from: "192.0.2.3") == "paired")
+            try await database.execute(
+                "update pairing.wrong_code set since = since - interval '30 minutes' where source = ''")
+            let waits = try await database.lines(
+                "select retry_at < now() + interval '31 minutes' from pairing.redeem_invite('AAAAAA', 'ben')")
+            #expect(waits == ["true"])
             try await database.execute("update pairing.wrong_code set since = since - interval '1 hour'")
             #expect(try await redeem(code, as: "eve-4", from: "192.0.2.1") == "paired")
             try await database.execute("select pairing.prune_invites_v1()")
             #expect(try await database.number("select count(*) from pairing.wrong_code") == 0)
+            #expect(try await database.redeem("AAAAAA", as: "ben").triesLeft == 8)
             for call in [
                 "pairing.redeem_invite('AAAAAA', 'ben', repeat('x', 201))",
                 "pairing.redeem_invite('AAAAAA', 'ben', '')",

@@ -13,11 +13,12 @@
 --   already_paired   the user is in a pair: pair_id and partner
 --   too_many_tries   too many wrong codes within an hour; no code is checked before retry_at
 --
--- An hour has room for ten wrong codes of one user, for 100 from one source, and for 10,000 from all together: see
--- pairing.set_bounds. source is optional, for example the phone's address. tries_left counts the user's own tries.
--- Calls that run at the same time may exceed the bounds of source and all by their number. If several users redeem one
--- code at once, one is paired. A code is dead after 24 hours by the database's clock, whether or not it is marked. A
--- try counts when the transaction commits.
+-- An hour has room for ten wrong codes of one user, and for 100 from one source. After 10,000 from all together, a user
+-- has one, so that somebody who guesses shuts out nobody who enters the right code. pairing.set_bounds changes both.
+-- source is optional, for example the phone's address. tries_left counts the user's own tries. Calls that run at the
+-- same time may exceed the bounds of source and all by their number. If several users redeem one code at once, one is
+-- paired. A code is dead after 24 hours by the database's clock, whether or not it is marked. A try counts when the
+-- transaction commits.
 --
 -- Raises ER422 without a user, or for a source that is not 1 to 200 characters long. Above READ COMMITTED, raises 40001
 -- if another transaction has changed the rows of one of the two, or has counted a wrong code, since this one's
@@ -27,12 +28,14 @@ returns table (status text, pair_id uuid, partner text, tries_left int, retry_at
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
 #variable_conflict use_column
 declare
-    most_tries constant int := 10;
+    most_tries int := 10;
     window_of_tries constant interval := interval '1 hour';
     wanted constant text := upper(regexp_replace(left(redeem_invite.code, 100), E'[\\s-]', '', 'g') collate "C");
     invite pairing.invite;
     me pairing.person;
     other pairing.person;
+    -- The end of an hour with too many wrong codes from all together.
+    crowded_until timestamptz;
 begin
     if length(redeem_invite.source) not between 1 and 200 then
         raise exception 'redeem_invite: source: expected 1 to 200 characters, got %', length(redeem_invite.source)
@@ -49,13 +52,21 @@ begin
     if me.wrong_since <= clock_timestamp() - window_of_tries then
         me.wrong_tries := 0;
     end if;
-    select max(known.since) + window_of_tries into retry_at
+    select
+        max(known.since + window_of_tries) filter (where known.source <> ''),
+        max(known.since + window_of_tries) filter (where known.source = '')
+    into retry_at, crowded_until
     from pairing.wrong_code as known
     cross join pairing.setting
     where known.source in ('', redeem_invite.source) and known.since > clock_timestamp() - window_of_tries
         and known.tries >= case known.source when '' then wrong_in_all else wrong_from_source end;
+    if crowded_until is not null and me.wrong_tries < most_tries then
+        most_tries := 1;
+    else
+        crowded_until := null;
+    end if;
     if me.wrong_tries >= most_tries then
-        retry_at := greatest(retry_at, me.wrong_since + window_of_tries);
+        retry_at := greatest(retry_at, least(me.wrong_since + window_of_tries, crowded_until));
     end if;
     if retry_at is not null then
         return query
@@ -100,7 +111,7 @@ begin
     end case;
     tries_left := most_tries - me.wrong_tries;
     if tries_left = 0 then
-        retry_at := me.wrong_since + window_of_tries;
+        retry_at := least(me.wrong_since + window_of_tries, crowded_until);
     end if;
     return next;
 end

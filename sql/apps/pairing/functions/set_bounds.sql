@@ -1,4 +1,5 @@
--- set_bounds: sets how many wrong codes are accepted within an hour, from one source and from all users together.
+-- set_bounds: sets how many wrong codes are accepted within an hour, from one source and from all users together. After
+-- that many from all together, each user has one an hour.
 --
 --   select pairing.set_bounds(from_source => 100, in_all => 50000, reason => 'we have grown');
 --

@@ -37,7 +37,8 @@ create table pairing.setting (
 comment on table pairing.setting is 'One row: how many wrong codes an hour are accepted';
 comment on column pairing.setting.is_only is 'true: allows one row';
 comment on column pairing.setting.wrong_from_source is 'wrong codes an hour from one source';
-comment on column pairing.setting.wrong_in_all is 'wrong codes an hour from all users together';
+comment on column pairing.setting.wrong_in_all is
+    'wrong codes an hour from all users together: after that many, a user has one instead of ten';
 insert into pairing.setting default values;
 
 create table pairing.wrong_code (
