@@ -1,3 +1,4 @@
+import Errand
 import ErrandPush
 import Foundation
 import Postgres
@@ -28,14 +29,16 @@ struct ActivityPlan {
     }
 
     static func read(_ rows: Rows) throws -> Reading {
-        switch try rows.scalar(String?.self) {
-        case "nothing": .nothing
-        case "ended": .ended
-        case "over": .over
-        case .some: .gone
-        case nil: .send(try ActivityPlan(rows[0]))
+        guard let problem = try rows.scalar(String?.self) else { return .send(try ActivityPlan(rows[0])) }
+        return switch try Problem(problem, from: "activity.begin_push_v1") {
+        case .nothing: .nothing
+        case .gone: .gone
+        case .ended: .ended
+        case .over: .over
         }
     }
+
+    private enum Problem: String, FunctionReply { case nothing, gone, ended, over }
 
     private init(_ row: Row) throws {
         let (
@@ -44,7 +47,10 @@ struct ActivityPlan {
         ) = try row.decode(
             String?.self, String.self, String.self, Int64.self, Int64.self, Int64.self, Timestamp.self, Int64?.self,
             Int.self, Bool.self, String.self, String.self, JSONB.self, String.self, JSONB.self)
-        event = LiveActivityPayload.Event(rawValue: word) ?? .update
+        guard let event = LiveActivityPayload.Event(rawValue: word) else {
+            throw UnexpectedReply("activity.begin_push_v1", expected: "start, update or end", came: word)
+        }
+        self.event = event
         deviceToken = token
         self.timestamp = timestamp
         self.expiration = expiration

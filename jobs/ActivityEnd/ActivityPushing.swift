@@ -61,13 +61,19 @@ extension ActivityPushing {
             let rows = try await transaction.query(
                 Statement("select next, until from activity.next_step_v1($1, $2)", [activity, ends]))
             let (next, until) = try rows[0].decode(String.self, Timestamp?.self)
-            switch (next, until) {
-            case ("again", _): return .snooze(for: .zero)
-            case ("wait", let until?): return .snooze(until: until)
-            default: return .done
+            switch try Next(next, from: "activity.next_step_v1") {
+            case .again: return .snooze(for: .zero)
+            case .wait: return until.map(Outcome.snooze(until:)) ?? .done
+            case .done, .gone: return .done
             }
         }
     }
+
+    /// What `activity.next_step_v1` and `activity.accepted_v1` return.
+    private enum Next: String, FunctionReply { case again, wait, done, gone }
+
+    /// What `activity.token_gone_v1` returns.
+    private enum TokenState: String, FunctionReply { case ended, newer }
 
     private func accepted(_ plan: ActivityPlan, _ push: Push, _ apnsID: String?) async throws -> Outcome {
         let account = try account(of: plan, push, status: pushes.route == .apns ? 200 : nil, apnsID: apnsID)
@@ -75,7 +81,7 @@ extension ActivityPushing {
             let next = try await transaction.query(
                 Statement("select activity.accepted_v1($1, $2)", [activity, account])
             ).scalar(String.self)
-            if next == "again" { return .snooze(for: .zero) }
+            if try Next(next, from: "activity.accepted_v1") == .again { return .snooze(for: .zero) }
             return try .done(["event": plan.event.rawValue, "timestamp": "\(plan.timestamp)"])
         }
     }
@@ -112,8 +118,10 @@ extension ActivityPushing {
                 Statement(
                     "select activity.token_gone_v1($1, $2, $3, $4)", [activity, plan.deviceToken, since, account])
             ).scalar(String.self)
-            return became == "newer"
-                ? .retry(after: .zero, reason: "\(error); there is a newer one") : .cancel(reason: "\(error)")
+            switch try TokenState(became, from: "activity.token_gone_v1") {
+            case .newer: return .retry(after: .zero, reason: "\(error); there is a newer one")
+            case .ended: return .cancel(reason: "\(error)")
+            }
         }
     }
 

@@ -27,12 +27,19 @@ struct EventRevealHandler: JobHandler {
             let rows = try await transaction.query(
                 Statement("select status, reveal_at, people from events.reveal_v1($1)", [job.event]))
             let (status, revealAt, people) = try rows[0].decode(String.self, Timestamp?.self, Int.self)
-            switch (status, revealAt) {
+            switch try Reveal(status, from: "events.reveal_v1") {
+            case .revealed, .already: return try .done(Report(people: people))
             // The host has moved the reveal while this job was starting.
-            case ("too_early", let time?): return .snooze(until: time)
-            case ("gone", _): return .cancel(reason: "event \(job.event) is gone")
-            default: return try .done(Report(people: people))
+            case .tooEarly: return revealAt.map(Outcome.snooze(until:)) ?? .snooze(for: .zero)
+            case .gone: return .cancel(reason: "event \(job.event) is gone")
             }
         }
+    }
+
+    /// What `events.reveal_v1` returns as its status.
+    private enum Reveal: String, FunctionReply {
+        case revealed, gone
+        case already = "already_revealed"
+        case tooEarly = "too_early"
     }
 }

@@ -88,9 +88,15 @@ struct ImageCompressionHandler: JobHandler {
                         try JSONB(encoding: records), files,
                     ])
             ).scalar(String.self)
-            return reply == "gone" ? .cancel(reason: "photo \(job.photo) is gone") : try .done(report)
+            switch try Recording(reply, from: "media.compressed_v1") {
+            case .staged, .compressed: return try .done(report)
+            case .gone: return .cancel(reason: "photo \(job.photo) is gone")
+            }
         }
     }
+
+    /// What `media.compressed_v1` returns.
+    private enum Recording: String, FunctionReply { case staged, compressed, gone }
 
     /// The original: the staged bytes that wait for the store, or the object in the store.
     private func original(at source: String, waiting: [UInt8]?) async throws(StorageError) -> [UInt8] {

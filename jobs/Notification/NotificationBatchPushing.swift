@@ -78,6 +78,8 @@ extension NotificationBatchPushing {
             case .noDevice: return due.ended("token gone", "the device is not registered any more")
             case .over, .ended, .gone: return due.ended("expired", "not sent in time")
             }
+        } catch let error as UnexpectedReply {
+            return due.waiting("\(error)", for: .seconds(60))
         } catch {
             return due.ended("refused", "\(error)")
         }
@@ -139,6 +141,12 @@ private struct DuePush: Sendable {
 
     func ended(_ state: String, _ reason: String) -> PushResult {
         PushResult(delivery: delivery, state: state, ended: true, reason: reason)
+    }
+
+    func waiting(_ reason: String, for delay: Duration) -> PushResult {
+        var result = PushResult(delivery: delivery, state: "waiting", ended: false, reason: reason)
+        result.retryMilliseconds = delay.components.seconds * 1_000
+        return result
     }
 }
 

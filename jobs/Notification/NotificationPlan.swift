@@ -30,13 +30,19 @@ struct NotificationPlan {
     }
 
     static func read(_ row: Row) throws -> Reading {
-        switch try row.decode(String?.self) {
-        case "ended": .ended
-        case "over": .over
-        case "no device": .noDevice
-        case .some: .gone
-        case nil: .send(try NotificationPlan(row))
+        let problem: String? = try row.decode(String?.self)
+        guard let problem else { return .send(try NotificationPlan(row)) }
+        return switch try Problem(problem, from: "notify.begin_v1") {
+        case .gone: .gone
+        case .ended: .ended
+        case .over: .over
+        case .noDevice: .noDevice
         }
+    }
+
+    private enum Problem: String, FunctionReply {
+        case gone, ended, over
+        case noDevice = "no device"
     }
 
     private init(_ row: Row) throws {

@@ -104,7 +104,7 @@ extension NotificationPushing {
                 Statement(
                     "select devices.retire_v1($1, $2, $3, $4)", [plan.device, plan.deviceToken, since, error.said])
             ).scalar(String.self)
-            if became == "newer" {
+            if try TokenState(became, from: "devices.retire_v1") == .newer {
                 try await transaction.execute(try record("waiting", account))
                 return .retry(after: .zero, reason: "\(error); it was registered again since")
             }
@@ -112,6 +112,9 @@ extension NotificationPushing {
             return .cancel(reason: "\(error)")
         }
     }
+
+    /// What `devices.retire_v1` returns.
+    private enum TokenState: String, FunctionReply { case retired, newer, gone }
 
     /// Records a final result, and completes the job with it.
     private func end(_ outcome: Outcome, as state: String, _ account: Account? = nil) async throws -> Outcome {

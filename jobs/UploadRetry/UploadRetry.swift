@@ -129,6 +129,9 @@ struct UploadRetryHandler: JobHandler {
         let confirmIn: Double?
     }
 
+    /// What `media.delivered_v1` returns.
+    private enum Delivery: String, FunctionReply { case kept, superseded, unwanted }
+
     private func record(_ job: UploadRetry, _ stored: Stored, in context: JobContext) async throws -> Outcome {
         try await context.transaction { transaction in
             let reply = try await transaction.query(
@@ -136,14 +139,14 @@ struct UploadRetryHandler: JobHandler {
                     "select media.delivered_v1($1, $2, $3::int4, $4)",
                     [job.upload, stored.keys.last?.text, stored.revision, stored.confirmIn == nil])
             ).scalar(String.self)
-            switch reply {
-            case "kept":
+            switch try Delivery(reply, from: "media.delivered_v1") {
+            case .kept:
                 if let confirmIn = stored.confirmIn { return .snooze(for: .seconds(confirmIn)) }
                 return try .done(["bytes": stored.size])
-            case "superseded":
+            case .superseded:
                 // The job of the new bytes stores those.
                 return .cancel(reason: "upload \(job.upload) got other bytes while it was stored")
-            default:
+            case .unwanted:
                 // The upload was deleted while it ran, so the objects have no rows.
                 for key in stored.keys {
                     do throws(StorageError) {

@@ -136,6 +136,34 @@ import Testing
         }
     }
 
+    @Test("a reply that this version doesn't know removes nothing: the object and its bytes stay for the next attempt")
+    func unknownReply() async throws {
+        try await withTestQueue([]) { test in
+            let root = FileManager.default.temporaryDirectory.appendingPathComponent("media-\(UUID())").path
+            defer { try? FileManager.default.removeItem(atPath: root) }
+            let (database, store) = (test.database, try FolderStore(root: root))
+            let (handler, key) = (UploadRetryHandler(store: store), try ObjectKey("a/1.jpg"))
+            let upload = try await database.query("select media.submit_upload('a/1.jpg', '\\x07')").scalar(UUID.self)
+            // Like a later version of the schema.
+            try await database.execute("alter function media.delivered_v1 rename to known_v1")
+            try await database.execute(
+                """
+                create function media.delivered_v1(upload uuid, key text, revision int, is_last boolean) returns text
+                return 'kept_elsewhere'
+                """)
+            let run = try await test.run(handler, UploadRetry(upload: upload))
+            #expect(run.attemptOutcome == .retried)
+            #expect(run.reason?.contains("expected one of kept, superseded, unwanted, got kept_elsewhere") == true)
+            #expect(try await store.get(key) == [7])
+            #expect(try await database.lines("select bytes, delivered_at from media.upload") == ["\\x07|"])
+            try await database.execute("drop function media.delivered_v1")
+            try await database.execute("alter function media.known_v1 rename to delivered_v1")
+            let again = try await test.run(handler, UploadRetry(upload: upload), attempt: 2)
+            #expect(again.attemptOutcome == .succeeded, "\(again)")
+            #expect(try await store.get(key) == [7])
+        }
+    }
+
     @Test("an invalid upload is rejected")
     func refused() async throws {
         try await withTestDatabase { database, _ in
