@@ -1,10 +1,12 @@
 #include "jpeg.h"
 
 #include <setjmp.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #include <jpeglib.h>
+#include <jerror.h>
 
 typedef struct {
     struct jpeg_error_mgr manager;
@@ -60,4 +62,55 @@ size_t jpeg_rewrite(const void *bytes, size_t count, void *result, size_t room) 
     jpeg_destroy_compress(&to);
     jpeg_destroy_decompress(&from);
     return written;
+}
+
+/* Counts what says that a part of the picture is missing or damaged: all but the missing end itself, and other bytes in
+ * its place. */
+static void count_damage(j_common_ptr codec, int level) {
+    int code = codec->err->msg_code;
+    if (level < 0 && code != JWRN_JPEG_EOF && code != JWRN_EXTRANEOUS_DATA) codec->err->num_warnings++;
+}
+
+/* Whether the scans that were read hold every bit of every coefficient. */
+static int has_all_scans(const struct jpeg_decompress_struct *from) {
+    for (int component = 0; component < from->num_components; component++) {
+        /* The first scan of a component saves its table. */
+        if (from->comp_info[component].quant_table == NULL) return 0;
+        for (int index = 0; from->coef_bits != NULL && index < DCTSIZE2; index++)
+            if (from->coef_bits[component][index] != 0) return 0;
+    }
+    return 1;
+}
+
+int jpeg_lacks_only_its_end(const void *bytes, size_t count) {
+    /* A download or a disk that was interrupted leaves zeros, which a decoder takes for a grey picture. A scan may end
+     * with a zero and, as a stuffed byte, with another one. */
+    const uint8_t *file = bytes;
+    while (count > 2 && file[count - 1] == 0 && file[count - 2] == 0 && file[count - 3] == 0) count--;
+    Failure failure;
+    struct jpeg_decompress_struct from;
+    memset(&from, 0, sizeof from);
+    from.err = jpeg_std_error(&failure.manager);
+    failure.manager.error_exit = give_up;
+    failure.manager.emit_message = count_damage;
+    failure.manager.output_message = say_nothing;
+    if (setjmp(failure.back) != 0) {
+        jpeg_destroy_decompress(&from);
+        return 0;
+    }
+    jpeg_create_decompress(&from);
+    /* At the end of the bytes, this source returns an end marker. */
+    jpeg_mem_src(&from, bytes, count);
+    jpeg_read_header(&from, TRUE);
+    /* All bits are read, but for as few pixels as possible. */
+    from.scale_denom = 8;
+    from.out_color_space = from.jpeg_color_space;
+    jpeg_start_decompress(&from);
+    JSAMPARRAY row = from.mem->alloc_sarray(
+        (j_common_ptr)&from, JPOOL_IMAGE, from.output_width * (JDIMENSION)from.output_components, 1);
+    while (from.output_scanline < from.output_height) jpeg_read_scanlines(&from, row, 1);
+    /* An arithmetic decoder doesn't tell missing bits from zeros. */
+    int has_all = !from.arith_code && has_all_scans(&from) && failure.manager.num_warnings == 0;
+    jpeg_destroy_decompress(&from);
+    return has_all;
 }

@@ -6,7 +6,7 @@ struct Compression {
     let photo: UnsafeRawBufferPointer
     let request: ImageRequest
     let variants: [String: ImageRequest]
-    /// Size of the source, if `photo` is a part of it.
+    /// Size of the source, if `photo` is what was made of it.
     var sourceBytes: Int?
 
     /// - Throws: ``ImageError`` with the reason, before decoding if the header is enough to tell.
@@ -21,16 +21,20 @@ struct Compression {
             let chunks = PNGChunks(photo)
             guard chunks.hasText else { return try run(format) }
             // Texts may unpack to a thousand times their size, and no picture needs them.
-            let plain = chunks.withoutText(photo)
-            let outcome = plain.withUnsafeBytes { bytes in
-                let part = Compression(photo: bytes, request: request, variants: variants, sourceBytes: photo.count)
-                return Result { () throws(ImageError) in try part.run(format) }
-            }
-            return try outcome.get()
+            return try run(format, on: chunks.withoutText(photo))
         } catch {
             guard error.code == .corrupt, format.isCutShort(photo) else { throw error }
             throw ImageError(.truncated, error.detail)
         }
+    }
+
+    /// Runs on what was made of the photo.
+    private func run(_ format: ImageFormat, on bytes: [UInt8]) throws(ImageError) -> ImageResults {
+        let outcome = bytes.withUnsafeBytes { bytes in
+            let other = Compression(photo: bytes, request: request, variants: variants, sourceBytes: photo.count)
+            return Result { () throws(ImageError) in try other.run(format) }
+        }
+        return try outcome.get()
     }
 
     private func run(_ format: ImageFormat) throws(ImageError) -> ImageResults {
@@ -41,6 +45,13 @@ struct Compression {
         let pixels = Int(header.width) * Int(header.height)
         guard pixels <= request.maxPixels else {
             throw ImageError(.tooManyPixels, "\(header.width) x \(header.height), at most \(request.maxPixels) pixels")
+        }
+        if format == .jpeg, sourceBytes == nil, !JPEGSegments(photo).isComplete {
+            // libvips fails without the end marker, whatever is missing beside it.
+            guard jpeg_lacks_only_its_end(photo.baseAddress, photo.count) != 0 else {
+                throw ImageError(.truncated, "the file ends before its picture does")
+            }
+            return try run(format, on: Array(photo) + [0xFF, 0xD9])
         }
         let needsSRGB = header.has_profile != 0 || header.is_cmyk != 0
         let source = upright(header)
