@@ -31,8 +31,11 @@ public struct ImageError: Error, Hashable, Sendable {
         public static let invalidRequest = Code("invalid_request")
         /// Decoding needs more memory than a process may have.
         public static let memoryLimit = Code("memory_limit")
-        /// The child process exceeded its time and was killed.
+        /// The child process spent its processor time and was killed.
         public static let timeLimit = Code("time_limit")
+        /// The wall clock ran out before the child process was done, as on a busy host: that says nothing of the
+        /// picture.
+        public static let timedOut = Code("timed_out")
         /// The child process crashed on the picture.
         public static let crashed = Code("crashed")
         /// `errand-image` can't be started. The detail says how to fix that.
@@ -55,9 +58,10 @@ public struct ImageError: Error, Hashable, Sendable {
     /// The same error, as that of a variant.
     package func of(variant name: String) -> ImageError { ImageError(code, "variant \(name): \(detail)") }
 
-    /// Whether the same bytes would fail again. False if a retry may succeed: time limit, crash, files, no program.
+    /// Whether the same bytes would fail again. False if a retry may succeed: time limit, timeout, crash, files, no
+    /// program.
     public var isPermanent: Bool {
-        let passing: Set<Code> = [.timeLimit, .crashed, .unavailable, .fileAccess]
+        let passing: Set<Code> = [.timeLimit, .timedOut, .crashed, .unavailable, .fileAccess]
         return !passing.contains(code)
     }
 }

@@ -9,8 +9,9 @@ import Postgres
 /// upright and without metadata.
 struct ImageCompression: Job {
     static let kind: JobKind = "image_compression"
+    // Longer than the clock of a photo that has timed out five times, behind another one.
     static let policy = JobPolicy(
-        queue: "images", deadline: .seconds(90), retry: .exponential(attempts: 4, first: .seconds(2)),
+        queue: "images", deadline: .seconds(900), retry: .exponential(attempts: 4, first: .seconds(2)),
         dependency: OutboundDependency.storage.name)
 
     /// The id in `media.photo`.
@@ -31,6 +32,8 @@ struct ImageCompressionHandler: JobHandler {
     func run(_ job: ImageCompression, in context: JobContext) async throws -> Outcome {
         do {
             return try await compress(job, in: context)
+        } catch let error as ImageError where error.code == .timedOut {
+            return try await timedOut(job, error, in: context)
         } catch let error as ImageError where error.isPermanent || error.code == .timeLimit && context.attempt > 1 {
             return try await failed(job, "\(error)", in: context)
         } catch {
@@ -44,12 +47,14 @@ struct ImageCompressionHandler: JobHandler {
         let found = try await context.database.query(
             Statement(
                 """
-                select source_key, state, bytes, is_delivered, max_bytes, max_edge, format, variants
+                select source_key, state, bytes, is_delivered, max_bytes, max_edge, timeouts, format, variants
                 from media.photo_to_compress_v1($1)
                 """, [job.photo]))
         guard
-            let (source, state, waiting, isDelivered, maxBytes, maxEdge, formatName, wanted) = try found.first?.decode(
-                String.self, String.self, Bytes?.self, Bool.self, Int.self, Int.self, String.self, JSONB.self)
+            let (source, state, waiting, isDelivered, maxBytes, maxEdge, timeouts, formatName, wanted) = try found.first?
+                .decode(
+                    String.self, String.self, Bytes?.self, Bool.self, Int.self, Int.self, Int.self, String.self,
+                    JSONB.self)
         else { return .cancel(reason: "photo \(job.photo) is gone") }
         if state == "compressed" { return .done }
         guard let request = ImageRequest(maxBytes: maxBytes, maxEdge: maxEdge, format: formatName) else {
@@ -73,7 +78,7 @@ struct ImageCompressionHandler: JobHandler {
             throw error.hiding(source)
         }
         let made = try await context.withMemory(ImageProcessPool.memory(for: original)) {
-            try await images.compress(original, as: request, variants: variants)
+            try await images.compress(original, as: request, variants: variants, timeoutFactor: timeouts + 1)
         }
         let report = made.result.report
         let result = try ObjectKey("photos/\(job.photo.uuidString.lowercased()).\(request.format.fileExtension)")
@@ -125,10 +130,34 @@ extension ImageCompressionHandler {
         in context: JobContext
     ) async throws -> Outcome {
         try await context.transaction { transaction in
-            let hasFailed = try await transaction.query(
-                Statement(Self.record, [job.photo, reason, isOriginalMissing])
-            ).scalar(Bool.self)
-            return hasFailed ? .fail(reason: told ?? reason) : .snooze(for: .milliseconds(100))
+            try await fail(job, reason, told: told, isOriginalMissing: isOriginalMissing, in: transaction)
+        }
+    }
+
+    private func fail(
+        _ job: ImageCompression, _ reason: String, told: String? = nil, isOriginalMissing: Bool = false,
+        in transaction: Transaction
+    ) async throws -> Outcome {
+        let hasFailed = try await transaction.query(
+            Statement(Self.record, [job.photo, reason, isOriginalMissing])
+        ).scalar(Bool.self)
+        return hasFailed ? .fail(reason: told ?? reason) : .snooze(for: .milliseconds(100))
+    }
+
+    /// The wall clock ran out, as on a busy host. That says nothing of the photo: no attempt is counted, and the next
+    /// one has a minute more. After five such timeouts the next one is a failure.
+    private func timedOut(
+        _ job: ImageCompression, _ error: ImageError, in context: JobContext
+    ) async throws -> Outcome {
+        try await context.transaction { transaction in
+            let timeouts = try await transaction.query(
+                Statement("select media.timed_out_v1($1)", [job.photo])
+            ).scalar(Int?.self)
+            guard let timeouts else { return try await fail(job, "\(error)", in: transaction) }
+            context.logger.notice(
+                "the photo timed out, and is tried again with more time",
+                metadata: ["error": "\(error)", "timeouts": .stringConvertible(timeouts)])
+            return .snooze(for: .seconds(10 * timeouts))
         }
     }
 

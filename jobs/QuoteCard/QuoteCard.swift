@@ -7,7 +7,7 @@ import Postgres
 struct QuoteCard: Job {
     static let kind: JobKind = "quote_card"
     static let policy = JobPolicy(
-        queue: "images", deadline: .seconds(60), retry: .exponential(attempts: 4, first: .seconds(2)),
+        queue: "images", deadline: .seconds(300), retry: .exponential(attempts: 4, first: .seconds(2)),
         memory: 128 << 20)
 
     /// The id in `quotes.card`.
@@ -25,7 +25,8 @@ struct QuoteCardHandler: JobHandler {
             return .cancel(reason: "card \(job.card) is drawn already, or its quote was corrected")
         }
         do {
-            let (report, bytes) = try await images.card(try Self.card(row))
+            // On a busy host, the wall clock ends what is no fault of the card. So each attempt has a minute more.
+            let (report, bytes) = try await images.card(try Self.card(row), timeoutFactor: context.attempt)
             return try await context.transaction { transaction in
                 let isWanted = try await transaction.query(
                     Statement(

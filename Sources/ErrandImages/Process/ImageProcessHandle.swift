@@ -18,6 +18,15 @@ enum ImageSource: Sendable {
     }
 }
 
+/// What a process is to make, and how long it may take.
+struct ImageWork: Sendable {
+    let source: ImageSource
+    let request: ImageRequest
+    var variants: [String: ImageRequest] = [:]
+    /// Multiplies the limits of the wall clock.
+    var timeoutFactor = 1
+}
+
 /// The handle of a running `errand-image` process, which compresses one photo after another, or draws cards, until it
 /// is closed, misbehaves or dies.
 ///
@@ -25,9 +34,7 @@ enum ImageSource: Sendable {
 /// killed, the kernel ends the process.
 final class ImageProcessHandle: Sendable {
     private struct Task: Sendable {
-        let source: ImageSource
-        let request: ImageRequest
-        let variants: [String: ImageRequest]
+        let work: ImageWork
         let caller: CheckedContinuation<ImageResults, any Error>
     }
 
@@ -61,14 +68,18 @@ final class ImageProcessHandle: Sendable {
 
     /// Starts `executable`. A failure to start is thrown with the first photo or card.
     ///
-    /// - Parameter drawsCards: whether it draws cards, for which it may read files; else it compresses photos.
-    init(executable: FilePath, limits: ImageProcessLimits, drawsCards: Bool = false) {
+    /// - Parameter first: what it is started for. If that is a card, it draws cards, for which it may read files; else
+    ///   it compresses photos.
+    init(executable: FilePath, limits: ImageProcessLimits, for first: ImageWork) {
         self.limits = limits
+        var adapted = limits
+        adapted.start *= first.timeoutFactor
+        let drawsCards = first.source.card != nil
         let (stream, tasks) = AsyncStream.makeStream(of: Task.self)
         self.tasks = tasks
         // The task outlives the caller whose photo started it, because it serves later ones. It ends with `tasks`.
-        _Concurrency.Task { [shared] in
-            await Self.run(executable, limits, drawsCards, stream, tasks, shared)
+        _Concurrency.Task { [shared, adapted] in
+            await Self.run(executable, adapted, drawsCards, stream, tasks, shared)
         }
     }
 
@@ -90,14 +101,12 @@ extension ImageProcessHandle {
     /// Makes the images of one photo, or the image of a card.
     ///
     /// - Throws: ``ImageError``; `CancellationError` if the caller's task was cancelled, which ends the process.
-    func make(
-        _ source: ImageSource, as request: ImageRequest, variants: [String: ImageRequest] = [:]
-    ) async throws -> ImageResults {
+    func make(_ work: ImageWork) async throws -> ImageResults {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { caller in
                 let isTaken = shared.state.withLock { state in
                     if state.isOver { return false }
-                    tasks.yield(Task(source: source, request: request, variants: variants, caller: caller))
+                    tasks.yield(Task(work: work, caller: caller))
                     return true
                 }
                 if !isTaken { caller.resume(throwing: ImageError(.crashed, "the process had ended")) }
@@ -173,7 +182,7 @@ extension ImageProcessHandle {
         var output = FrameReader(execution.standardOutput)
 
         let start = timer(
-            limits.start, shared, ImageError(.unavailable, "errand-image did not start in \(limits.start)"))
+            limits.start, shared, ImageError(.timedOut, "errand-image did not start in \(limits.start)"))
         let hello = try? await output.header(HelloMessage.self)
         await start.stop()
         guard hello?.version == HelloMessage.currentVersion else {
@@ -184,14 +193,16 @@ extension ImageProcessHandle {
         let watch = threadWatch(execution.processIdentifier, limits.threads, shared)
         defer { watch.task.cancel() }
         for await task in tasks {
-            let clock = timer(limits.wallClock, shared, ImageError(.timeLimit, "took longer than \(limits.wallClock)"))
+            let work = task.work
+            let most = limits.wallClock * work.timeoutFactor
+            let clock = timer(most, shared, ImageError(.timedOut, "took longer than \(most)"))
             do {
                 let begin = ContinuousClock.now
                 let (response, bytes, files) = try await exchange(
-                    task, execution.standardInputWriter, &output, limits)
+                    work, execution.standardInputWriter, &output, limits)
                 await clock.stop()
                 let verdict = ResultCheck.verdict(
-                    on: response, bytes, files, of: task.source, as: task.request, variants: task.variants)
+                    on: response, bytes, files, of: work.source, as: work.request, variants: work.variants)
                 shared.state.withLock { state in
                     state.photos += 1
                     state.peakBytes = response.peakBytes
@@ -229,21 +240,21 @@ extension ImageProcessHandle {
     }
 
     private static func exchange(
-        _ task: Task, _ input: StandardInputWriter, _ output: inout FrameReader, _ limits: ImageProcessLimits
+        _ work: ImageWork, _ input: StandardInputWriter, _ output: inout FrameReader, _ limits: ImageProcessLimits
     ) async throws -> (ResponseMessage, [UInt8], [String: [UInt8]]) {
-        let photo = task.source.bytes
+        let photo = work.source.bytes
         let request = RequestMessage(
-            request: task.request, variants: task.variants, card: task.source.card, bytes: photo.count,
+            request: work.request, variants: work.variants, card: work.source.card, bytes: photo.count,
             seconds: limits.processorSeconds)
         _ = try await input.write(try Frame.head(request))
         if !photo.isEmpty { _ = try await input.write(photo) }
         let response = try await output.header(ResponseMessage.self)
         // A larger result isn't one of an `errand-image`.
-        guard 0..<max(task.request.maxBytes, photo.count + 1) ~= response.bytes else { throw FrameReader.Broken() }
+        guard 0..<max(work.request.maxBytes, photo.count + 1) ~= response.bytes else { throw FrameReader.Broken() }
         let bytes = try await output.take(response.bytes)
         var files: [String: [UInt8]] = [:]
         for (name, report) in (response.variants ?? [:]).sorted(by: { $0.key < $1.key }) {
-            guard let request = task.variants[name], 0..<request.maxBytes ~= report.bytes else {
+            guard let request = work.variants[name], 0..<request.maxBytes ~= report.bytes else {
                 throw FrameReader.Broken()
             }
             files[name] = try await output.take(report.bytes)

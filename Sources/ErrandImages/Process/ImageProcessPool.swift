@@ -94,11 +94,13 @@ extension ImageProcessPool {
     ///   - request: the format, the budget and the longest side of the result. Its `background` and `maxPixels` are
     ///     those of the variants, too.
     ///   - variants: what else is to be made, by a name of 1 to 64 bytes; at most 8.
+    ///   - timeoutFactor: multiplies the limits of the wall clock, for a photo that has timed out before.
     /// - Returns: the result, and the variants by name.
     /// - Throws: ``ImageError``, whose detail names the variant if one is the cause, or `CancellationError` if the task
     ///   was cancelled; the process is killed then.
     public func compress(
-        _ photo: [UInt8], as request: ImageRequest = ImageRequest(), variants: [String: ImageRequest]
+        _ photo: [UInt8], as request: ImageRequest = ImageRequest(), variants: [String: ImageRequest],
+        timeoutFactor: Int = 1
     ) async throws -> ImageResults {
         try request.check()
         try ImageRequest.check(variants)
@@ -108,10 +110,11 @@ extension ImageProcessPool {
         _ = try ImageFormat(of: photo)
         let executable = try path()
         if isStopped { throw ImageError(.unavailable, "the pool has been stopped") }
+        let work = ImageWork(source: .photo(photo), request: request, variants: variants, timeoutFactor: timeoutFactor)
         return try await places.with(1) {
             let start = ContinuousClock.now
             do {
-                let results = try await compress(photo, as: request, variants, with: executable)
+                let results = try await compress(work, with: executable)
                 metrics?.finished(nil, took: .now - start)
                 return results
             } catch {
@@ -121,16 +124,14 @@ extension ImageProcessPool {
         }
     }
 
-    private func compress(
-        _ photo: [UInt8], as request: ImageRequest, _ variants: [String: ImageRequest], with executable: FilePath
-    ) async throws -> ImageResults {
-        let process = takeProcess(executable)
+    private func compress(_ work: ImageWork, with executable: FilePath) async throws -> ImageResults {
+        let process = takeProcess(executable, for: work)
         do {
-            return try await compress(photo, as: request, variants, in: process)
+            return try await compress(work, in: process)
         } catch let error as ImageError where process.isUsed && [.crashed, .memoryLimit].contains(error.code) {
             // An earlier photo may have damaged the process. In a new process, only this photo can be the cause.
             logger.notice("image process ended, trying the photo in a new one", metadata: ["error": "\(error)"])
-            return try await compress(photo, as: request, variants, in: newProcess(executable))
+            return try await compress(work, in: newProcess(executable, for: work))
         }
     }
 
@@ -151,19 +152,21 @@ extension ImageProcessPool {
     /// - Parameters:
     ///   - card: the text and its style.
     ///   - request: the format and the budget. The card is not larger than its format says.
+    ///   - timeoutFactor: multiplies the limits of the wall clock, for a card that has timed out before.
     /// - Returns: a report, and the image's bytes.
     /// - Throws: ``ImageError``, with code `invalidRequest` for a text out of bounds, or `CancellationError`.
     public func card(
-        _ card: CardRequest, as request: ImageRequest = ImageRequest()
+        _ card: CardRequest, as request: ImageRequest = ImageRequest(), timeoutFactor: Int = 1
     ) async throws -> (report: ImageReport, bytes: [UInt8]) {
         try card.check()
         try request.check()
         let executable = try path()
         if isStopped { throw ImageError(.unavailable, "the pool has been stopped") }
         return try await places.with(1) {
-            let process = ImageProcessHandle(executable: executable, limits: configuration.limits, drawsCards: true)
+            let work = ImageWork(source: .card(card), request: request, timeoutFactor: timeoutFactor)
+            let process = ImageProcessHandle(executable: executable, limits: configuration.limits, for: work)
             defer { process.close() }
-            let result = try await process.make(.card(card), as: request).result
+            let result = try await process.make(work).result
             return (result.report, result.bytes)
         }
     }
@@ -176,9 +179,7 @@ extension ImageProcessPool {
         metrics?.processes(busy: busy, idle: 0)
     }
 
-    private func compress(
-        _ photo: [UInt8], as request: ImageRequest, _ variants: [String: ImageRequest], in process: ImageProcessHandle
-    ) async throws -> ImageResults {
+    private func compress(_ work: ImageWork, in process: ImageProcessHandle) async throws -> ImageResults {
         busy += 1
         metrics?.processes(busy: busy, idle: idle.count)
         defer {
@@ -187,7 +188,7 @@ extension ImageProcessPool {
             metrics?.processes(busy: busy, idle: idle.count)
         }
         do {
-            return try await process.make(.photo(photo), as: request, variants: variants)
+            return try await process.make(work)
         } catch {
             try Task.checkCancellation()
             throw error
@@ -197,17 +198,17 @@ extension ImageProcessPool {
 
 // MARK: - Processes
 extension ImageProcessPool {
-    private func takeProcess(_ executable: FilePath) -> ImageProcessHandle {
+    private func takeProcess(_ executable: FilePath, for work: ImageWork) -> ImageProcessHandle {
         while let process = idle.popLast() {
             if process.isReusable { return process }
             process.close()
         }
-        return newProcess(executable)
+        return newProcess(executable, for: work)
     }
 
-    private func newProcess(_ executable: FilePath) -> ImageProcessHandle {
+    private func newProcess(_ executable: FilePath, for work: ImageWork) -> ImageProcessHandle {
         metrics?.startedProcess()
-        return ImageProcessHandle(executable: executable, limits: configuration.limits)
+        return ImageProcessHandle(executable: executable, limits: configuration.limits, for: work)
     }
 
     private func giveBack(_ process: ImageProcessHandle) {

@@ -61,16 +61,46 @@ import Glibc
         #expect(try await pool.compress(photo).bytes.count > 0)
     }
 
-    @Test("a photo that takes too long is given up, and so is its process")
-    func timeLimit() async throws {
+    @Test("a photo that takes too long is given up, and so is its process; with a longer clock it is done")
+    func timedOut() async throws {
         let program = try Program()
         defer { program.remove() }
         var limits = ImageProcessLimits()
-        limits.wallClock = .milliseconds(50)
+        limits.wallClock = .milliseconds(2)
         let pool = ImageProcessPool.forTests(executable: program.path, limits: limits)
-        let photo = try Samples.bytes(Samples.elephants)
-        await #expect { try await pool.compress(photo) } throws: { ($0 as? ImageError)?.code == .timeLimit }
+        let photo = try Samples.magick("\(Samples.dune) -resize 1000x")
+        await #expect { try await pool.compress(photo) } throws: { ($0 as? ImageError)?.code == .timedOut }
         #expect(program.processes().isEmpty)
+        #expect(try await pool.compress(photo, variants: [:], timeoutFactor: 30_000).result.bytes.count < 500_000)
+        await pool.stop()
+    }
+
+    @Test("a process that doesn't become ready in time fails its photo as one that timed out")
+    func startTimedOut() async throws {
+        let program = try Program()
+        defer { program.remove() }
+        var limits = ImageProcessLimits()
+        limits.start = .milliseconds(1)
+        let pool = ImageProcessPool.forTests(executable: program.path, limits: limits)
+        let photo = try Samples.magick("-size 300x200 plasma:")
+        await #expect { try await pool.compress(photo) } throws: { ($0 as? ImageError)?.code == .timedOut }
+        #expect(try await pool.compress(photo, variants: [:], timeoutFactor: 60_000).result.bytes.count < 500_000)
+        await pool.stop()
+    }
+
+    @Test("a photo that spends its processor time fails with that reason")
+    func timeLimit() async throws {
+        var limits = ImageProcessLimits()
+        limits.processorSeconds = 0
+        let pool = ImageProcessPool.forTests(limits: limits)
+        let photo = CraftedJPEG(width: 7_000, height: 7_000, scans: 90).bytes
+        // A second is granted at least: this takes several.
+        var request = ImageRequest()
+        (request.maxEdge, request.format) = (7_000, .webp)
+        await #expect { try await pool.compress(photo, as: request) } throws: {
+            ($0 as? ImageError)?.code == .timeLimit
+        }
+        await pool.stop()
     }
 
     @Test("a process is reused beside a program that takes more memory than a process may")

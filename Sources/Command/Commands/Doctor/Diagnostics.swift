@@ -147,7 +147,7 @@ extension Diagnostics {
             do {
                 _ = try await pool.compress(SamplePhoto.bytes(format))
                 reads.append(format.rawValue)
-            } catch let error as ImageError where error.code == .unavailable {
+            } catch let error as ImageError where [.unavailable, .timedOut].contains(error.code) {
                 await pool.stop()
                 return [
                     .fail(

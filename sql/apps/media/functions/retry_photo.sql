@@ -34,7 +34,7 @@ begin
         else
             asked.job_id := media.enqueue_compression(asked.id);
     end case;
-    update media.photo set state = 'submitted', error = null where photo.id = asked.id;
+    update media.photo set state = 'submitted', error = null, timeouts = 0 where photo.id = asked.id;
     return asked.job_id;
 end
 $$;

@@ -24,6 +24,7 @@ create table media.photo (
     encodes int,
     max_bytes int not null default 500000,
     max_edge int not null default 2560,
+    timeouts int not null default 0,
     keep_original boolean not null default false,
     format text not null default 'jpeg',
     variants jsonb not null default '[]',
@@ -67,6 +68,8 @@ comment on column media.photo.bytes is 'size of the result';
 comment on column media.photo.quality is 'encoder quality of the result; null if the original was good as it was';
 comment on column media.photo.encodes is 'number of encodings until that quality was found';
 comment on column media.photo.milliseconds is 'duration of the compression';
+comment on column media.photo.timeouts is
+    'how often the clock has ended its compression, as on a busy host, since it was submitted or retried';
 comment on column media.photo.error is 'why it failed: a stable code, a colon, and details';
 
 create table media.store (
