@@ -47,16 +47,18 @@ struct ImageCompressionHandler: JobHandler {
         let found = try await context.database.query(
             Statement(
                 """
-                select source_key, state, bytes, is_delivered, max_bytes, max_edge, timeouts, format, variants
+                select source_key, state, bytes, is_delivered, is_foreign, max_bytes, max_edge, timeouts, format,
+                    variants
                 from media.photo_to_compress_v1($1)
                 """, [job.photo]))
         guard
-            let (source, state, waiting, isDelivered, maxBytes, maxEdge, timeouts, formatName, wanted) = try found.first?
-                .decode(
-                    String.self, String.self, Bytes?.self, Bool.self, Int.self, Int.self, Int.self, String.self,
-                    JSONB.self)
+            let (source, state, waiting, isDelivered, isForeign, maxBytes, maxEdge, timeouts, formatName, wanted) =
+                try found.first?.decode(
+                    String.self, String.self, Bytes?.self, Bool.self, Bool.self, Int.self, Int.self, Int.self,
+                    String.self, JSONB.self)
         else { return .cancel(reason: "photo \(job.photo) is gone") }
         if state == "compressed" { return .done }
+        if isForeign { return try await failed(job, "not_yours: the original is another owner's", in: context) }
         guard let request = ImageRequest(maxBytes: maxBytes, maxEdge: maxEdge, format: formatName) else {
             return try await failed(job, "invalid_request: this worker makes no \(formatName)", in: context)
         }

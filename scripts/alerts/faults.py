@@ -236,7 +236,7 @@ def photos(count, folder):
         if not path.exists():
             subprocess.run(["vips", "gaussnoise", path, "64", "48"], check=True)
         sql(f"select media.submit_upload('{key}', decode('{path.read_bytes().hex()}', 'hex'), owner => 'test')")
-        sql(f"select media.submit('{key}')")
+        sql(f"select media.submit('{key}', owner => 'test')")
 
 
 def wait(condition):

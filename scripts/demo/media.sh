@@ -27,9 +27,9 @@ show_uploads() {
 
 show_compression() {
     title "ImageCompression: each below 500,000 bytes, and stored"
-    type_in "select media.submit('uploads/$run/${names[0]}');"
+    type_in "select media.submit('uploads/$run/${names[0]}', owner => 'demo');"
     local ids shown=0 since=-infinity at name row before after left pixels quality encodes ms
-    ids=$(sql "select quote_literal(media.submit('uploads/$run/' || name))
+    ids=$(sql "select quote_literal(media.submit('uploads/$run/' || name, owner => 'demo'))
         from unnest(string_to_array('${names[*]}', ' ')) as name;" | paste -s -d ,)
     # One row per photo: name, bytes before, bytes after, ratio, size, quality, encodes, milliseconds.
     local line="    %-26s %10s %8s %5s %10s %8s %8s %6s\n"

@@ -17,7 +17,7 @@ begin
     if not found then
         return false;
     end if;
-    perform media.submit_upload(known.key, code_drawn_v1.image, 'image/png');
+    perform media.stage(null, known.key, 'image/png', null, code_drawn_v1.image);
     return true;
 end
 $$;

@@ -1,10 +1,9 @@
 -- erase_person: deletes all photos and uploads of an owner, whatever their state, and lists their objects for removal.
 -- For the erasure of a person's data.
 --
--- Jobs are cancelled, and bytes that wait for the store are deleted. An original that another owner's photo needs
--- stays, unless the erased owner has handed it over. A receipt with numbers says when the store has confirmed the last
--- object. Returns the number of deleted rows; 0 if there is nothing, as at a second call. Raises ER422 without an
--- owner; above READ COMMITTED, 40001 if a row has changed since the transaction's snapshot.
+-- Jobs are cancelled, and bytes that wait for the store are deleted. A receipt with numbers says when the store has
+-- confirmed the last object. Returns the number of deleted rows; 0 if there is nothing, as at a second call. Raises
+-- ER422 without an owner; above READ COMMITTED, 40001 if a row has changed since the transaction's snapshot.
 create or replace function media.erase_person(user_id text) returns bigint
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -14,7 +13,7 @@ declare
     uploads uuid[];
     stored_by bigint[];
     jobs bigint[];
-    receipt bigint;
+    made_receipt bigint;
 begin
     if erase_person.user_id is null then
         raise exception 'erase_person: user_id: expected 1 to 200 characters, got null' using errcode = 'ER422';
@@ -29,16 +28,16 @@ begin
     end if;
     insert into media.receipt (reason, people, photos)
     values ('erasure', 1, cardinality(photos))
-    returning id into receipt;
+    returning id into made_receipt;
     select (select count(*) from media.upload where photo = any (photos))
         + (select count(*) from media.variant where photo = any (photos))
     into results;
-    perform media.remove_photos(photos, reason, receipt);
-    -- Handed over for no photo, or for another owner's.
+    perform media.remove_photos(photos, reason, made_receipt);
+    -- Handed over for no photo.
     perform from media.upload where id = any (uploads) order by id for update;
     select coalesce(array_agg(job_id), '{}') into stored_by from media.upload where id = any (uploads);
     insert into media.removal (receipt_id, in_flight, key)
-    select receipt, delivered_at is null or confirm_at is not null, key
+    select made_receipt, delivered_at is null or confirm_at is not null, key
     from media.upload
     where id = any (uploads)
     on conflict on constraint removal_key do nothing;
@@ -51,8 +50,8 @@ begin
         perform errand.discard(jobs, reason);
     end if;
     delete from media.upload where id = any (uploads);
-    if not exists (select from media.removal where receipt_id = receipt) then
-        update media.receipt set finished_at = clock_timestamp() where id = receipt;
+    if not exists (select from media.removal where receipt_id = made_receipt) then
+        update media.receipt set finished_at = clock_timestamp() where id = made_receipt;
     end if;
     perform errand.enqueue('object_removal');
     return cardinality(photos) + results + cardinality(uploads);

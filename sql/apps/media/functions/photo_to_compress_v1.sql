@@ -2,15 +2,17 @@
 --
 -- bytes are those of the original if it was submitted here and the store doesn't have it yet. is_delivered: an upload
 -- has put it into the store, and nothing has removed it since. timeouts: as in media.timed_out_v1.
+-- is_foreign: the original belongs to another owner, who handed it over while the photo was submitted.
 create or replace function media.photo_to_compress_v1(photo uuid)
 returns table (
-    source_key text, state text, bytes bytea, is_delivered boolean, max_bytes int, max_edge int, timeouts int,
-    format text, variants jsonb
+    source_key text, state text, bytes bytea, is_delivered boolean, is_foreign boolean, max_bytes int, max_edge int,
+    timeouts int, format text, variants jsonb
 )
 language sql stable security definer set search_path = pg_catalog, media, pg_temp as $$
     select known.source_key, known.state, upload.bytes,
-        coalesce(upload.delivered_at is not null and upload.removed_at is null, false), known.max_bytes, known.max_edge,
-        known.timeouts, known.format, known.variants
+        coalesce(upload.delivered_at is not null and upload.removed_at is null, false),
+        media.is_foreign(known.source_key, known.owner), known.max_bytes, known.max_edge, known.timeouts, known.format,
+        known.variants
     from media.photo as known
     left join media.upload on upload.key = known.source_key and known.state <> 'compressed'
     where known.id = photo_to_compress_v1.photo

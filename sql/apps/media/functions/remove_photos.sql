@@ -2,8 +2,8 @@
 --
 -- Jobs that compress or store them are cancelled, failed ones discarded, and bytes that wait for the store are deleted.
 -- A running job is told to stop; an object that it may be storing now is removed once more when no upload of it can
--- still run. An original is removed too, unless another photo needs it. The caller enqueues the removal. Returns the
--- number of deleted photos.
+-- still run. An original is removed too, unless another photo needs it or it is another owner's. The caller enqueues
+-- the removal. Returns the number of deleted photos.
 create or replace function media.remove_photos(photos uuid[], reason text, receipt bigint default null) returns int
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -28,7 +28,8 @@ begin
     order by id
     for update;
     select
-        array_agg(source_key) filter (where not is_shared and not is_result and (is_there or not is_other)),
+        array_agg(source_key) filter (
+            where not is_shared and not is_result and not is_foreign and (is_there or not is_other)),
         array_agg(source_key) filter (where is_shared)
     into own, shared
     from (
@@ -39,7 +40,7 @@ begin
                 from media.photo as other
                 where other.source_key = removed.source_key and other.original_removed_at is null
             ) as is_shared,
-            media.is_result(source_key) as is_result,
+            media.is_result(source_key) as is_result, bool_or(media.is_foreign(source_key, owner)) as is_foreign,
             -- What an app has put in place of the original.
             exists (
                 select from media.upload where key = removed.source_key and photo is null and removed_at is null

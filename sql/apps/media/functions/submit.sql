@@ -8,8 +8,8 @@
 --       variants => '[{"name": "thumb", "max_edge": 320, "max_bytes": 40000, "format": "webp"}]');
 --
 -- Returns the photo's id; media.photo_status shows its state. The original may also be an upload of media.submit_upload
--- that is not stored yet. Without an idempotency_key each call creates a photo. With one, the same call returns the
--- same photo for as long as that exists.
+-- that is not stored yet. Its owner is that of the photo, if it has one. Without an idempotency_key each call creates a
+-- photo. With one, the same call returns the same photo for as long as that exists.
 --
 -- The original is removed once the store has the result, because it has the photo's place and other metadata, unless
 -- keep_original is true. If several photos have one original, it is removed after the last of them, and stays if one of
@@ -26,8 +26,9 @@
 -- Raises ER422 for an invalid key (keys are parts of letters, digits and . _ - + @, joined by slashes, none of them
 -- beginning with a dot), for an owner or idempotency_key that is not 1 to 200 characters long, for a max_bytes,
 -- max_edge or format out of bounds, and for variants that are not as above; ER409 for an idempotency_key of another
--- submission, and for a key whose object is about to be removed, such as the original of a photo that was just stored.
--- Above READ COMMITTED, 40001 if that has happened since the transaction's snapshot.
+-- submission, for a key of another owner's upload or photo, or of a card, a QR code or an archive, and for a key whose
+-- object is about to be removed, such as the original of a photo that was just stored. Above READ COMMITTED, 40001 if
+-- that has happened since the transaction's snapshot.
 create or replace function media.submit(
     source_key text,
     owner text default null,
@@ -60,6 +61,10 @@ begin
     elsif submit.format is null or submit.format not in ('jpeg', 'webp', 'avif') then
         raise exception 'submit: format: expected jpeg, webp or avif, got %', quote_nullable(left(submit.format, 100))
             using errcode = 'ER422';
+    end if;
+    if media.is_foreign(submit.source_key, submit.owner) then
+        raise exception 'submit: source_key: expected one of the same owner, and of no card, code or archive, got %',
+            quote_literal(submit.source_key) using errcode = 'ER409';
     end if;
     wanted := media.check_variants('submit: variants', submit.variants, submit.max_bytes, submit.format);
     insert into media.photo (source_key, owner, idempotency_key, keep_original, max_bytes, max_edge, format, variants)

@@ -15,8 +15,9 @@
 --
 -- type is image/…, video/…, audio/… or application/octet-stream, but not image/svg+xml, which a browser runs as a page.
 -- Raises ER422 for an invalid key, type or owner, ER413 for more than 16 MB, ER409 for a key that was submitted before
--- with other bytes, type or owner (with replace, of another owner, or that of a photo's result), and for one whose last
--- object is about to be removed; 40001 if another transaction has just submitted or removed it: retry the transaction.
+-- with other bytes, type or owner (with replace, of another owner, or that of a photo's result), for the original of
+-- another owner's photo, for a card, a QR code or an archive, and for one whose last object is about to be removed;
+-- 40001 if another transaction has just submitted or removed it: retry the transaction.
 create or replace function media.submit_upload(
     key text, bytes bytea, type text default 'image/jpeg', owner text default null, replace boolean default false
 ) returns uuid
@@ -42,6 +43,9 @@ begin
             using errcode = 'ER413';
     elsif submit_upload.replace is null then
         raise exception 'submit_upload: replace: expected true or false, got null' using errcode = 'ER422';
+    elsif media.is_generated(submit_upload.key) then
+        raise exception 'submit_upload: key: expected one of no card, code or archive, got %',
+            quote_literal(submit_upload.key) using errcode = 'ER409';
     end if;
     -- Without locks first, then with them; again if another transaction has just submitted it.
     for round in 1..4 loop
@@ -64,6 +68,9 @@ begin
                 using errcode = 'ER409', hint = 'media.upload_status shows the state of that one.';
         elsif is_known and (known.photo is not null or known.owner is distinct from submit_upload.owner)
             or exists (select from media.variant where variant.key = submit_upload.key)
+            or submit_upload.owner is not null and exists (
+                select from media.photo
+                where source_key = submit_upload.key and photo.owner is distinct from submit_upload.owner)
         then
             raise exception 'submit_upload: key: expected one of the same owner, and of no result of a photo, got %',
                 quote_literal(submit_upload.key) using errcode = 'ER409';

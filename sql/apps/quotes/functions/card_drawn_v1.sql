@@ -13,7 +13,7 @@ begin
     if not found then
         return false;
     end if;
-    perform media.submit_upload(known.key, card_drawn_v1.image, 'image/jpeg');
+    perform media.stage(null, known.key, 'image/jpeg', null, card_drawn_v1.image);
     return true;
 end
 $$;
