@@ -80,7 +80,7 @@ extension AttemptResult {
     init(_ outcome: Outcome, of job: ClaimedJob, _ policy: JobPolicy) {
         self =
             switch outcome {
-            case .done(let output): .succeeded(output: output)
+            case .done(let output): .succeeded(checking: output)
             case .snooze(let delay): .snoozed(for: delay)
             case .snoozeUntil(let time): .snoozed(until: time)
             case .park(let dependency, let until, let reason):
@@ -89,6 +89,14 @@ extension AttemptResult {
             case .fail(let reason): .failed(error: reason)
             case .retry(let delay, let reason): .failure(reason, of: job, policy, delay: delay)
             }
+    }
+
+    private static func succeeded(checking output: JSONB?) -> Self {
+        do {
+            return .succeeded(output: try output?.checkedAsOutput())
+        } catch {
+            return .failed(error: "\(error)")
+        }
     }
 
     /// The result for a job whose attempt failed: a retry if an attempt is left.

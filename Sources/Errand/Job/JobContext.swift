@@ -73,8 +73,10 @@ extension JobContext {
     }
 
     /// Publishes a preliminary output, as JSON of at most 256 KB. The output of the outcome is stored separately.
+    ///
+    /// - Throws: ``OutputTooLarge`` for a larger one, which fails the job for good; an `EncodingError`.
     public func output(_ output: some Encodable) throws {
-        let output = try JSONB(encoding: output)
+        let output = try JSONB(encoding: output).checkedAsOutput()
         environment.progress.update(job) { $0.output = output }
     }
 

@@ -2,7 +2,7 @@ import Postgres
 
 /// What a handler returns. A thrown error means a retry, unless the error is permanent.
 public enum Outcome: Sendable, Hashable {
-    /// The job succeeded. The output, if any, is stored with the job.
+    /// The job succeeded. The output, if any, is stored with the job; one of more than 256 KB fails it for good.
     case done(output: JSONB?)
     /// Retries after a delay (nil: the delay of the kind's policy). Counts the attempt.
     case retry(after: Duration?, reason: String)
@@ -28,8 +28,30 @@ public enum Outcome: Sendable, Hashable {
     public static var done: Outcome { .done(output: nil) }
 
     /// The job succeeded, with an output of at most 256 KB as JSON.
+    ///
+    /// - Throws: ``OutputTooLarge`` for a larger one, which fails the job for good; an `EncodingError`.
     public static func done(_ output: some Encodable) throws -> Outcome {
-        .done(output: try JSONB(encoding: output))
+        .done(output: try JSONB(encoding: output).checkedAsOutput())
+    }
+}
+
+/// A handler's output is larger than the 256 KB that are stored, so the job fails for good.
+///
+/// An output of many numbers may have more bytes in the database than as the handler's JSON: then the database refuses
+/// it, with the same words.
+public struct OutputTooLarge: ClassifiedError, CustomStringConvertible {
+    public let description: String
+
+    public var isPermanent: Bool { true }
+}
+
+extension JSONB {
+    /// The document itself, if it may be an output.
+    func checkedAsOutput() throws(OutputTooLarge) -> JSONB {
+        guard bytes.count <= 262_144 else {
+            throw OutputTooLarge(description: "output: expected at most 262144 bytes as text, got \(bytes.count)")
+        }
+        return self
     }
 }
 

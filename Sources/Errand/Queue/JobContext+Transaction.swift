@@ -15,9 +15,9 @@ extension JobContext {
     /// The job is complete when this returns. Return its result from the handler. If the job's guard rejects it, the
     /// transaction is rolled back and the job becomes obsolete. The connection is one of the worker's `database`.
     ///
-    /// - Throws: what `body` throws, and then nothing is written; ``CompletionRefused`` if this worker no longer owns
-    ///   the job; a ``PostgresError`` whose `isOutcomeUnknown` is true if the reply to the commit was lost. If it did
-    ///   commit, the job does not run again.
+    /// - Throws: what `body` throws, or ``OutputTooLarge``, and then nothing is written; ``CompletionRefused`` if this
+    ///   worker no longer owns the job; a ``PostgresError`` whose `isOutcomeUnknown` is true if the reply to the commit
+    ///   was lost. If it did commit, the job does not run again.
     public func transaction(
         _ body: @Sendable (Transaction) async throws -> Outcome
     ) async throws -> Outcome {
@@ -39,6 +39,7 @@ extension JobContext {
     ) async throws -> (Outcome, HandlerCommit) {
         try await database.transaction { transaction in
             let outcome = try await body(transaction)
+            if case .done(let output?) = outcome { _ = try output.checkedAsOutput() }
             let completion = Completion(job: job, result: AttemptResult(outcome, of: job, policy), took: .zero)
             control.isCommitting = true
             var (state, number) = try await transaction.write(completion)
@@ -57,12 +58,16 @@ extension JobContext {
 }
 
 extension Transaction {
-    /// Returns the state that errand.commit_v1 returns, and with `ended` the transaction's number.
+    /// Returns the state that errand.commit_v1 returns, and with `completed` the transaction's number.
     fileprivate func write(_ completion: Completion) async throws -> (state: String, number: Int64?) {
-        guard let row = try await query(completion.commitStatement).first else {
-            throw UnexpectedReply("errand.commit_v1", expected: "one row", came: "none")
+        do {
+            guard let row = try await query(completion.commitStatement).first else {
+                throw UnexpectedReply("errand.commit_v1", expected: "one row", came: "none")
+            }
+            return try row.decode(String.self, Int64?.self)
+        } catch let error as PostgresError where error.sqlState == "ER413" {
+            throw OutputTooLarge(description: error.detail)
         }
-        return try row.decode(String.self, Int64?.self)
     }
 }
 

@@ -119,6 +119,53 @@ import Testing
         }
     }
 
+    @Test("an output over 256 KB fails its job alone, for good and with its size, and its writes are rolled back")
+    func largeOutput() async throws {
+        let huge = JSONB(bytes: [UInt8](repeating: UInt8(ascii: "1"), count: 200 << 20))
+        // Each has more bytes in the database: a space after each comma, and all digits.
+        let numbers = [Int](repeating: 100_000_000_000, count: 20_000)
+        let digits = JSONB("[" + String(repeating: "1e131071,", count: 1_000) + "1]")
+        let handler = TallyHandler { job, context in
+            switch job.step {
+            case 0: return try .done(String(repeating: "x", count: 262_142))
+            case 1: return try .done(String(repeating: "x", count: 262_143))
+            case 2: return .done(output: huge)
+            case 3: try context.output(String(repeating: "x", count: 300_000))
+            case 4: return try .done(numbers)
+            case 5: return .done(output: digits)
+            case 6: try context.output(numbers)
+            default:
+                return try await context.transaction { transaction in
+                    try await transaction.execute("update public.total set runs = runs + 1")
+                    return try job.step == 7 ? .done(output: huge) : .done(numbers)
+                }
+            }
+            return .done
+        }
+        try await withWorker([handler]) { database, queue in
+            try await database.execute("create table public.total as select 0 as runs")
+            try await queue.enqueue(all: (0...8).map(Tally.init))
+            #expect(try await database.drains())
+            let expected = "output: expected at most 262144 bytes as text, got"
+            #expect(
+                try await database.query(
+                    """
+                    select format('%s|%s|%s', payload ->> 'step', attempt, error) from errand.failed
+                    order by payload ->> 'step'
+                    """
+                ).column(0, as: String.self) == [
+                    "1|1|\(expected) 262145", "2|1|\(expected) 209715200", "3|1|\(expected) 300002",
+                    "4|1|\(expected) 280000", "5|1|\(expected) more", "7|1|\(expected) 209715200",
+                    "8|1|\(expected) 280000",
+                ])
+            #expect(try await database.count("from errand.history where state = 'succeeded'") == 2)
+            #expect(try await database.count("from public.total where runs <> 0") == 0)
+            #expect(
+                try await database.becomes(
+                    "exists (select from errand.progress where output = to_jsonb('\(expected) 280000'::text))"))
+        }
+    }
+
     @Test("a long log is kept to its last 8 KB")
     func longLog() {
         let job = ClaimedJob.sample

@@ -197,7 +197,8 @@ comment on column errand.history.kind is 'its kind';
 comment on column errand.history.unique_key is 'its unique key';
 comment on column errand.history.payload is 'the handler''s argument; null if it is in errand.payload';
 comment on column errand.history.attempts is 'attempts that did not succeed';
-comment on column errand.history.output is 'the handler''s result, if it returned one';
+comment on column errand.history.output is
+    'the handler''s result, at most 256 KB as text; null if it returned none';
 comment on column errand.history.reason is 'why it was cancelled or is obsolete';
 comment on column errand.history.limit_key is 'its limit';
 comment on column errand.history.guard is 'its guard';

@@ -4,6 +4,8 @@
 -- Returns the state. completed: done, with the transaction as in finish_v1. locked: another session has locked the
 -- job's row; call again a moment later, or roll back. revoked: the job is no longer this worker's; the handler must
 -- roll back. unwanted: the job's guard says no now; the handler must roll back.
+--
+-- Raises ER413 for an output of more than 256 KB as text: what the handler has written must not commit.
 create or replace function errand.commit_v1(
     worker_id bigint, id bigint, queue_position bigint, outcome text, error text, delay_ms bigint, output jsonb,
     due timestamptz, dependency text, out state text, out completed_by bigint
@@ -13,6 +15,9 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 declare
     held errand.job;
 begin
+    if errand.output_problem(output) is not null then
+        raise exception '%', errand.output_problem(output) using errcode = 'ER413';
+    end if;
     select * into held
     from errand.job
     where job.id = commit_v1.id and coalesce(job.queue_position, 0) = commit_v1.queue_position

@@ -10,6 +10,8 @@
 --   cancelled  to the history, with its error as the reason
 --   obsolete   the same: the job was no longer wanted when it was done
 --
+-- An attempt whose output has more than 256 KB as text has failed, with that as its error.
+--
 -- A completed attempt did not crash its worker, so the count of crashes starts again. due counts instead of delay_ms if
 -- it is given; a job for which either is more than 10 years fails. A job with a guard becomes obsolete if the guard
 -- says no now, whether it succeeded or was to be retried. The fence is the position, as in finish_v1. Returns the ids
@@ -55,6 +57,11 @@ begin
                 refused := refused || result.id;
             end if;
             continue;
+        end if;
+        if result.output is not null and errand.output_problem(result.output) is not null then
+            result.error := errand.output_problem(result.output);
+            result.output := null;
+            result.outcome := 'failed';
         end if;
         asks := held.guard is not null and result.outcome in ('succeeded', 'retried', 'snoozed', 'parked');
         if asks and not errand.has_time_for(held.guard) then
