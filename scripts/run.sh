@@ -62,7 +62,7 @@ errand run > "$log" 2>&1 &
 service=$!
 set +m
 stopping=no
-trap 'stopping=yes; kill -TERM "$service" 2> /dev/null || true' INT TERM HUP
+trap 'stopping=yes; kill -TERM "$service" 2> /dev/null || true' INT TERM HUP QUIT
 
 shown=0
 scripts/demo.sh || shown=$?
@@ -86,7 +86,7 @@ elif [ "$stopping" = no ]; then
 fi
 
 # A signal interrupts `wait` before the service exits: wait again.
-trap 'signalled=yes stopping=yes; kill -TERM "$service" 2> /dev/null || true' INT TERM HUP
+trap 'signalled=yes stopping=yes; kill -TERM "$service" 2> /dev/null || true' INT TERM HUP QUIT
 while :; do
     signalled=no code=0
     wait "$service" || code=$?

@@ -4,7 +4,7 @@ import Logging
 import Postgres
 import Synchronization
 
-/// Handles SIGTERM and SIGINT: the first requests a graceful stop, a later one an immediate stop; see ``StopRequests``.
+/// Handles the signals that request a graceful or an immediate stop; see ``StopRequests``.
 enum StopSignals {
     private struct State {
         var requests = StopRequests()
@@ -18,10 +18,11 @@ enum StopSignals {
     /// threads.
     private static let queue = DispatchQueue(label: "errand.stopping")
 
-    /// Runs `serve`. Signals stop it, first gracefully, then by cancellation.
+    /// Runs `serve`. Signals stop it, gracefully or by cancellation. SIGHUP is ignored if it was before, by nohup(1).
     ///
     /// - Parameters:
-    ///   - limit: how long the stop may take. After that, or 2 s after a later signal, the process exits with 1.
+    ///   - limit: how long the stop may take. After that, or 2 s after the request of an immediate stop, the process
+    ///     exits with 1.
     ///   - log: writes the line of that end.
     static func run(within limit: Duration, log: ProcessLog, _ serve: @escaping @Sendable () async throws -> Void)
         async throws
@@ -33,9 +34,9 @@ enum StopSignals {
             try await serve()
         }
         var sources: [any DispatchSourceSignal] = []
-        for (number, name) in [(SIGTERM, "SIGTERM"), (SIGINT, "SIGINT")] {
+        for number in StopRequests.signals.keys where number != SIGHUP || !isIgnored(number) {
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
-            source.setEventHandler { heard(name, serving, limit: limit, log: log) }
+            source.setEventHandler { heard(number, serving, limit: limit, log: log) }
             sources.append(source)
             await withCheckedContinuation { continuation in
                 source.setRegistrationHandler { continuation.resume() }
@@ -65,14 +66,14 @@ enum StopSignals {
         }
     }
 
-    /// Handles a signal. A later one, or one before serving began, stops the work immediately.
+    /// Handles a signal. One before serving began stops the work immediately.
     private static func heard(
-        _ name: String, _ serving: Task<Void, any Error>, limit: Duration, log: ProcessLog
+        _ signal: Int32, _ serving: Task<Void, any Error>, limit: Duration, log: ProcessLog
     ) {
         let (step, waiters) = state.withLock { state in
             defer { state.waiters = [] }
-            state.name = state.name ?? name
-            return (state.requests.heard(at: .now), state.waiters)
+            state.name = state.name ?? StopRequests.signals[signal]
+            return (state.requests.heard(signal, at: .now), state.waiters)
         }
         guard step != .ignored else { return }
         waiters.forEach { $0.resume() }
@@ -96,6 +97,14 @@ enum StopSignals {
             metadata: ["reason": "\(standstill)"])
         LogWriter.standardError.flush(within: .seconds(1))
         _exit(Failure.failed)
+    }
+
+    private static func isIgnored(_ signal: Int32) -> Bool {
+        var action = sigaction()
+        sigaction(signal, nil, &action)
+        // Functions can't be compared, but their addresses can.
+        return unsafeBitCast(action.__sigaction_handler.sa_handler, to: Int.self)
+            == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     private static func wasCancelled(by error: any Error) -> Bool {

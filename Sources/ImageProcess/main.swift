@@ -29,7 +29,7 @@ guard arguments.count == 1 || drawsCards, let addressSpace = arguments.first.fla
 signal(SIGXFSZ, SIG_IGN)
 // A terminal and many runners signal all processes of a group. This process ends with its input or its parent, and the
 // parent lets the current photo finish.
-for number in [SIGTERM, SIGINT, SIGHUP] { signal(number, SIG_IGN) }
+for number in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] { signal(number, SIG_IGN) }
 let entered = sandbox_enter(SandboxLimits(address_space: addressSpace, open_files: 64))
 if entered != 0 { giveUp("cannot set the limits: \(String(cString: strerror(entered)))", code: 71) }
 if cvips_start("errand-image") != 0 || cvips_warm() != 0 { giveUp("libvips: \(takeVipsError())", code: 69) }

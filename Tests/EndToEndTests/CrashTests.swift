@@ -88,14 +88,33 @@ import Testing
             worker.send(SIGTERM)
             try await Task.sleep(for: .milliseconds(1200))
             worker.send(SIGTERM)
-            let exit = try await worker.exit(within: .seconds(60))
-            if !Hardness.isFull, exit == 1 {
-                // On a busy machine releasing them takes longer than the 2 s after the signal: it ends by force then.
-                #expect(worker.output.contains("running work did not end within 2.0 seconds of the signal"))
-                return
-            }
-            #expect(exit == 0)
-            #expect(try await database.count("from errand.job where state = 'available' and attempt = 0") == 5)
+            try await expectRelease(of: 5, by: worker, database)
+        }
+    }
+
+    private func expectRelease(of jobs: Int, by worker: Program, _ database: Database) async throws {
+        let exit = try await worker.exit(within: .seconds(60))
+        if !Hardness.isFull, exit == 1 {
+            // On a busy machine releasing them takes longer than the 2 s after the signal: it ends by force then.
+            #expect(worker.output.contains("running work did not end within 2.0 seconds of the signal"))
+            return
+        }
+        #expect(exit == 0)
+        #expect(
+            try await database.count("from errand.job where state = 'available' and attempt = 0 and crashes = 0")
+                == jobs)
+    }
+
+    @Test("F3: SIGHUP and SIGQUIT release running jobs without using an attempt", arguments: [SIGHUP, SIGQUIT])
+    func forced(signal: Int32) async throws {
+        try await withTestDatabase { database, configuration in
+            let worker = try Program(["worker"], database: TestServer.url(of: configuration), settings: settings)
+            try await database.enqueueSleepers(2, milliseconds: 60_000)
+            #expect(
+                try await database.becomes("count(*) = 2 from errand.job where state = 'running'", within: .seconds(60))
+            )
+            worker.send(signal)
+            try await expectRelease(of: 2, by: worker, database)
         }
     }
 

@@ -22,4 +22,4 @@ let worker = Worker(database: database, logger: logger) { GreetHandler() }
 let queue = Queue(database: database)
 try await queue.migrate()
 try await queue.enqueue(Greet(name: "world"))
-try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger).run()
+try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm, .sigint, .sighup], logger: logger).run()

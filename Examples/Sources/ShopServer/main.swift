@@ -44,6 +44,6 @@ let worker = Worker(database: database, configuration: configuration, logger: lo
 }
 let services = ServiceGroup(
     services: [worker, Customers(shop: Shop(database: database))],
-    gracefulShutdownSignals: [.sigterm, .sigint], logger: logger)
+    gracefulShutdownSignals: [.sigterm, .sigint, .sighup], logger: logger)
 try await services.run()
 await database.close()

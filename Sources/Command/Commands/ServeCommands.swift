@@ -14,7 +14,8 @@ struct RunCommand: AsyncParsableCommand {
             DATABASE_URL=postgresql://errand@localhost/app errand run
 
             SIGTERM or Ctrl-C lets running jobs finish (ERRAND_GRACE) and hands the rest back; another one, a second or \
-            more after it, hands all back immediately. `errand config` shows the settings.
+            more after it, hands all back immediately. SIGHUP and SIGQUIT do so at once. `errand config` shows the \
+            settings.
             """)
 
     func run() async throws { try await Serving(isWorker: true, isScheduler: true, isWeb: true).run() }

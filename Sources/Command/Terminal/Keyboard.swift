@@ -15,7 +15,7 @@ struct Keyboard {
         raw.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
         tcsetattr(STDIN_FILENO, TCSANOW, &raw)
         Swift.print("\u{1B}[?1049h\u{1B}[?25l", terminator: "")
-        for number in [SIGTERM, SIGHUP] {
+        for number in [SIGTERM, SIGHUP, SIGQUIT] {
             signal(number) { number in
                 Keyboard.putBack()
                 _exit(128 + number)

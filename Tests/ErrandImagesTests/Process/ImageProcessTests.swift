@@ -41,7 +41,7 @@ import Glibc
         var request = ImageRequest()
         (request.maxEdge, request.format) = (700, .webp)
         let photo = try Samples.bytes(Samples.elephants)
-        for signal in [SIGTERM, SIGINT, SIGHUP] {
+        for signal in [SIGTERM, SIGINT, SIGHUP, SIGQUIT] {
             let working = Task { [request] in try await pool.compress(photo, as: request) }
             let process = try await program.busyProcess()
             kill(process, signal)
