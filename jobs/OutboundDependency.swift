@@ -1,5 +1,6 @@
 import Errand
 import ErrandStorage
+import Foundation
 import Logging
 import Outbound
 import Postgres
@@ -33,11 +34,15 @@ struct OutboundDependency {
         guard let error = error as? any OutboundError else { return nil }
         if error.isUnreachable { return DependencyDown(name, reason: "\(error)") }
         guard error.fault == .configuration else { return nil }
-        context.logger.error(faultMessage, metadata: ["error": "\(error)"])
         // By the database's clock, which decides when a job is due.
-        let until = try await context.database.query(
-            Statement("select now() + $1 * interval '1 second'", [Self.faultRetryDelay.components.seconds])
-        ).scalar(Timestamp.self)
+        let present = try await context.database.query("select now()").scalar(Timestamp.self)
+        return misconfigured(error, at: present, in: context)
+    }
+
+    /// The same for a misconfiguration, at a time of the database's clock.
+    func misconfigured(_ error: any OutboundError, at present: Timestamp, in context: JobContext) -> DependencyDown {
+        context.logger.error(faultMessage, metadata: ["error": "\(error)"])
+        let until = Timestamp(present.date + Self.faultRetryDelay / .seconds(1))
         return DependencyDown(name, until: until, reason: "\(error)")
     }
 }

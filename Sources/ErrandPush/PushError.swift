@@ -77,6 +77,22 @@ extension PushError {
 extension PushError: CustomStringConvertible {
     public var description: String { "push: \(code.name): \(said)" }
 
+    private static let settings = [
+        "BadDeviceToken": "APNS_SERVER", "DeviceTokenNotForTopic": "APNS_TOPIC",
+        "SENDER_ID_MISMATCH": "FCM_SERVICE_ACCOUNT",
+    ]
+
+    /// Whether a wrong setting would give the same reason for every token.
+    package var isAmbiguous: Bool { code == .tokenGone && Self.settings[reason] != nil }
+
+    /// The error if a setting gives this reason for one token after the other.
+    package var misconfiguration: PushError {
+        PushError(
+            .misconfigured, status: status,
+            reason: "\(reason) for several tokens in a row: expected \(Self.settings[reason] ?? "the settings") to fit "
+                + "the app that registers them")
+    }
+
     /// Status and reason: `410 Unregistered`.
     package var said: String { [status.map { "\($0)" }, reason].compactMap(\.self).joined(separator: " ") }
 }

@@ -73,7 +73,7 @@ extension ActivityPushing {
     private enum Next: String, FunctionReply { case again, wait, done, gone }
 
     /// What `activity.token_gone_v1` returns.
-    private enum TokenState: String, FunctionReply { case ended, newer }
+    private enum TokenState: String, FunctionReply { case ended, newer, misconfigured }
 
     private func accepted(_ plan: ActivityPlan, _ push: Push, _ apnsID: String?) async throws -> Outcome {
         let account = try account(of: plan, push, status: pushes.route == .apns ? 200 : nil, apnsID: apnsID)
@@ -116,10 +116,14 @@ extension ActivityPushing {
             let since = error.since.map { Timestamp($0) }
             let became = try await transaction.query(
                 Statement(
-                    "select activity.token_gone_v1($1, $2, $3, $4)", [activity, plan.deviceToken, since, account])
+                    "select activity.token_gone_v1($1, $2, $3, $4, $5)",
+                    [activity, plan.deviceToken, since, account, error.isAmbiguous])
             ).scalar(String.self)
             switch try TokenState(became, from: "activity.token_gone_v1") {
             case .newer: return .retry(after: .zero, reason: "\(error); there is a newer one")
+            case .misconfigured:
+                let apns = OutboundDependency.apns
+                return apns.misconfigured(error.misconfiguration, at: plan.present, in: context).outcome
             case .ended: return .cancel(reason: "\(error)")
             }
         }

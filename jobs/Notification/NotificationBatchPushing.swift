@@ -124,12 +124,18 @@ extension NotificationBatchPushing {
     private func record(_ results: [PushResult]) async throws {
         let down = results.first(where: \.isParked)?.error
         let parking: DependencyDown? = if let down { try await dependency.parking(down, in: context) } else { nil }
-        try await context.database.execute(
-            Statement("select notify.record_batch_v1($1, $2)", [context.id, try JSONB(encoding: results)]))
+        let isMisconfigured = try await context.database.query(
+            Statement("select notify.record_batch_v1($1, $2)", [context.id, try JSONB(encoding: results)])
+        ).scalar(Bool.self)
         if let refused = results.first(where: { $0.error?.code == .refused })?.error {
             context.logger.error("pushes were refused for good", metadata: ["error": "\(refused)"])
         }
         if let parking { throw parking }
+        if isMisconfigured, let error = results.first(where: \.isAmbiguous)?.error,
+            let parking = try await dependency.parking(error.misconfiguration, in: context)
+        {
+            throw parking
+        }
     }
 }
 
@@ -161,6 +167,7 @@ private struct PushResult: Encodable, Sendable {
     var reason: String?
     var serviceID: String?
     var isParked = false
+    var isAmbiguous = false
     var retryMilliseconds: Int64?
     /// Of a dead token.
     var device: UUID?
@@ -182,6 +189,7 @@ private struct PushResult: Encodable, Sendable {
         case delivery, state, ended, via, status, reason, device, token, since, said
         case serviceID = "service_id"
         case isParked = "is_parked"
+        case isAmbiguous = "is_ambiguous"
         case retryMilliseconds = "retry_ms"
     }
 
@@ -202,6 +210,7 @@ private struct PushResult: Encodable, Sendable {
         case .tokenGone:
             state = "token gone"
             (device, token, said) = (plan.device, plan.deviceToken, error.said)
+            isAmbiguous = error.isAmbiguous
             // A token that was registered after the push began is valid again.
             since = (error.since ?? plan.present.date).timeIntervalSince1970
         default:

@@ -97,24 +97,32 @@ extension NotificationPushing {
     }
 
     private func tokenGone(_ error: PushError, _ plan: NotificationPlan, _ account: Account) async throws -> Outcome {
-        try await context.transaction { transaction in
+        let suspect = error.isAmbiguous ? context.id : nil
+        return try await context.transaction { transaction in
             // A token that was registered after the push began is valid again.
             let since = error.since.map { Timestamp($0) } ?? plan.present
             let became = try await transaction.query(
                 Statement(
-                    "select devices.retire_v1($1, $2, $3, $4)", [plan.device, plan.deviceToken, since, error.said])
+                    "select devices.retire_v1($1, $2, $3, $4, $5)",
+                    [plan.device, plan.deviceToken, since, error.said, suspect])
             ).scalar(String.self)
-            if try TokenState(became, from: "devices.retire_v1") == .newer {
+            switch try TokenState(became, from: "devices.retire_v1") {
+            case .newer:
                 try await transaction.execute(try record("waiting", account))
                 return .retry(after: .zero, reason: "\(error); it was registered again since")
+            case .misconfigured:
+                try await transaction.execute(try record("waiting", account))
+                try await transaction.execute(Statement("select notify.reopen_v1($1)", [platform.rawValue]))
+                return dependency.misconfigured(error.misconfiguration, at: plan.present, in: context).outcome
+            case .retired, .gone:
+                try await transaction.execute(try record("token gone", account, isFinal: true))
+                return .cancel(reason: "\(error)")
             }
-            try await transaction.execute(try record("token gone", account, isFinal: true))
-            return .cancel(reason: "\(error)")
         }
     }
 
     /// What `devices.retire_v1` returns.
-    private enum TokenState: String, FunctionReply { case retired, newer, gone }
+    private enum TokenState: String, FunctionReply { case retired, newer, gone, misconfigured }
 
     /// Records a final result, and completes the job with it.
     private func end(_ outcome: Outcome, as state: String, _ account: Account? = nil) async throws -> Outcome {

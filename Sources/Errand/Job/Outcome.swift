@@ -76,4 +76,7 @@ public struct DependencyDown: Error, Sendable, CustomStringConvertible {
     }
 
     public var description: String { "\(dependency) is down: \(reason)" }
+
+    /// The outcome of a job that finds this out in the transaction that completes it.
+    public var outcome: Outcome { .park(dependency: dependency, until: until, reason: reason) }
 }

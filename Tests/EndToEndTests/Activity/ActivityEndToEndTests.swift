@@ -56,11 +56,16 @@ import Testing
     func dead() async throws {
         try await withTestDatabase { database, configuration in
             let count = 60
+            let accepted = Mutex(0)
             let fixture = try await PushFixture(database, configuration) { request in
                 switch (Int(request.token, radix: 16) ?? 0) % 3 {
-                case 0: .status(410, "Unregistered")
-                case 1: .status(400, "BadDeviceToken")
-                default: .accepted
+                case 0: return .status(410, "Unregistered")
+                // Before some were accepted, the settings may be wrong.
+                case 1 where accepted.withLock(\.self) < 10: return .status(410, "Unregistered")
+                case 1: return .status(400, "BadDeviceToken")
+                default:
+                    accepted.withLock { $0 += 1 }
+                    return .accepted
                 }
             }
             try await fixture.start(count, dueIn: .seconds(1))

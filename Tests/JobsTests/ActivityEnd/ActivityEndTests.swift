@@ -131,6 +131,36 @@ import Testing
         }
     }
 
+    @Test("refusals that wrong settings cause end four activities, and the others wait until the settings are fixed")
+    func misconfigured() async throws {
+        let isFixed = Mutex(false)
+        let pushes = ScriptedPushes { _, _ throws(PushError) in
+            if isFixed.withLock(\.self) { return }
+            throw PushError(.tokenGone, status: 400, reason: "BadDeviceToken")
+        }
+        try await withActivities(pushes) { test, _ in
+            for _ in 1...7 {
+                let activity = try await test.database.startActivity()
+                try await test.database.execute(Statement("select activity.update($1, 'x')", [activity]))
+            }
+            // Of each that ended, the push and the end.
+            try await drain(test, as: Array(repeating: "cancelled", count: 8))
+            let states = "select state, count(*) from activity.activity group by state order by state"
+            #expect(try await test.database.lines(states) == ["ended|4", "live|3"])
+            #expect(
+                try await test.database.lines(
+                    """
+                    select ok, detail like 'apns is down: %APNS_SERVER%'
+                    from errand.health()
+                    where check_name = 'dependencies'
+                    """) == ["false|true"])
+            isFixed.withLock { $0 = true }
+            try await test.advance(by: .seconds(61))
+            try await drain(test, as: Array(repeating: "succeeded", count: 3))
+            #expect(try await test.database.lines(states) == ["ended|4", "live|3"])
+        }
+    }
+
     @Test("A3: a token that was replaced, or registered again, since it died is none that is dead: the newest is used")
     func newerToken() async throws {
         let database = Mutex<Database?>(nil)

@@ -92,6 +92,32 @@ import Testing
         }
     }
 
+    @Test("a batch waits if wrong settings have all its tokens refused; one such token among accepted ones is retired")
+    func misconfigured() async throws {
+        let isFixed = Mutex(false)
+        let stubs = try await PushStubs(atApple: { request in
+            isFixed.withLock(\.self) && !request.token.hasSuffix("07") ? .accepted : .status(400, "BadDeviceToken")
+        })
+        try await withNotifications(stubs) { test in
+            let database = test.database
+            try await database.registerMany(21, platforms: "{apns}")
+            _ = try await database.sendToMany(101)
+            #expect(try await test.drain().outcomes.contains(.parked))
+            let states = """
+                select state, count(*), count(*) filter (where retired_at is not null)
+                from notify.delivery
+                join devices.device on device.id = device_id
+                group by state
+                order by state
+                """
+            #expect(try await database.lines(states) == ["waiting|21|0"])
+            isFixed.withLock { $0 = true }
+            try await test.advance(by: .seconds(61))
+            try await test.drain()
+            #expect(try await database.lines(states) == ["accepted|20|0", "token gone|1|1"])
+        }
+    }
+
     @Test("without credentials the batches of that service park, and are sent once they are set")
     func noCredentials() async throws {
         let stubs = try await PushStubs()

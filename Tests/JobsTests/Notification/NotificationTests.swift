@@ -5,6 +5,7 @@ import Foundation
 import Logging
 import Postgres
 import PushKit
+import Synchronization
 import Testing
 
 @testable import Jobs
@@ -82,6 +83,49 @@ import Testing
                     == ["apns|410 Unregistered", "fcm|404 UNREGISTERED"])
             #expect(try await test.database.number("select notify.send('ben', 'Ada')") == 0)
             #expect(try await test.database.number("select count(*) from errand.failed") == 0)
+        }
+    }
+
+    @Test("refusals that wrong settings cause park the service's pushes until they are fixed, and retire no device")
+    func misconfigured() async throws {
+        let isFixed = Mutex(false)
+        let stubs = try await PushStubs(
+            atApple: { _ in isFixed.withLock(\.self) ? .accepted : .status(400, "DeviceTokenNotForTopic") },
+            atGoogle: { _ in isFixed.withLock(\.self) ? .accepted : PushStubs.mismatched })
+        try await withNotifications(stubs) { test in
+            let database = test.database
+            try await database.execute(
+                """
+                select devices.register('user-' || n, 'apns', lpad(to_hex(n), 64, '0')),
+                    devices.register('user-' || n, 'fcm', 'token-' || n), notify.send('user-' || n, 'Ada')
+                from generate_series(1, 12) as n
+                """)
+            let states = """
+                select platform, state, count(*), count(*) filter (where retired_at is not null)
+                from notify.delivery_status
+                join devices.device_status using (platform)
+                where device_id = device_status.id
+                group by platform, state
+                order by platform
+                """
+            #expect(try await test.drain().outcomes.contains(.parked))
+            #expect(try await database.lines(states) == ["apns|waiting|12|0", "fcm|waiting|12|0"])
+            let health = try await database.lines(
+                "select ok, detail from errand.health() where check_name = 'dependencies'")[0]
+            #expect(health.hasPrefix("false|"))
+            for said in ["400 DeviceTokenNotForTopic for several tokens in a row: expected APNS_TOPIC", "fcm is down"] {
+                #expect(health.contains(said), "\(health)")
+            }
+            // Each minute another job probes the service: the token of one may be invalid all the same.
+            for _ in 1...2 {
+                try await test.advance(by: .seconds(61))
+                #expect(try await test.drain().outcomes == [.parked, .parked])
+            }
+            #expect(Set(stubs.apple.receipts.suffix(2).map(\.request.token)).count == 2)
+            isFixed.withLock { $0 = true }
+            try await test.advance(by: .seconds(61))
+            #expect(Set(try await test.drain().outcomes) == [.succeeded])
+            #expect(try await database.lines(states) == ["apns|accepted|12|0", "fcm|accepted|12|0"])
         }
     }
 

@@ -50,6 +50,12 @@ struct PushStubs: Sendable {
         #"{"error":{"code":404,"status":"NOT_FOUND","details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"UNREGISTERED"}]}}"#
     )
 
+    /// Google's response to a token of another project.
+    static let mismatched = PushResponse.reply(
+        403,
+        #"{"error":{"code":403,"status":"PERMISSION_DENIED","details":[{"@type":"type.googleapis.com/google.firebase.fcm.v1.FcmError","errorCode":"SENDER_ID_MISMATCH"}]}}"#
+    )
+
     private final class SeenTokens: Sendable {
         private let tokens = Mutex(Set<String>())
 

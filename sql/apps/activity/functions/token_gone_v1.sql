@@ -1,9 +1,14 @@
 -- token_gone_v1: records that a push's token is dead, in the transaction that completes the job: the activity ends, its
 -- token is deleted, and its jobs are cancelled.
 --
--- since is when the token died, if APNs says so. Returns ended. Returns newer if the activity has another token by now,
--- or if this one was registered again after that: then the push is to be sent again.
-create or replace function activity.token_gone_v1(activity uuid, token text, since timestamptz, push jsonb) returns text
+-- since is when the token died, if APNs says so. ambiguous: wrong settings would give the same reason for every token.
+--
+-- Returns ended. Returns newer if the activity has another token by now, or if this one was registered again after
+-- that: then the push is to be sent again. Returns misconfigured, and ends nothing, if the settings are wrong: at least
+-- four pushes for other activities had the same reason, and none of the last twenty had another result.
+create or replace function activity.token_gone_v1(
+    activity uuid, token text, since timestamptz, push jsonb, ambiguous boolean default false
+) returns text
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
 declare
@@ -17,6 +22,23 @@ begin
     select * into known from activity.activity as held where held.id = activity for update;
     if not found then
         return 'ended';
+    end if;
+    if ambiguous then
+        -- One at a time, so that each sees the pushes before it.
+        perform from activity.setting for update;
+        if (
+            select count(*) >= 4 and bool_and(last.reason is not distinct from push ->> 'reason')
+            from (
+                select held.reason
+                from activity.push as held
+                where held.activity_id <> token_gone_v1.activity
+                order by held.id desc
+                limit 20
+            ) as last
+        ) then
+            perform activity.record_push(activity, 'put off', push);
+            return 'misconfigured';
+        end if;
     end if;
     perform activity.record_push(activity, 'token gone', push);
     current_token := case when is_start then known.start_token else known.token end;
@@ -38,5 +60,6 @@ begin
     return 'ended';
 end
 $$;
-comment on function activity.token_gone_v1(uuid, text, timestamptz, jsonb) is
-    'For the jobs activity_end and activity_push: ends an activity whose token is dead; returns ended or newer';
+comment on function activity.token_gone_v1(uuid, text, timestamptz, jsonb, boolean) is
+    'For the jobs activity_end and activity_push: ends an activity whose token is dead; returns ended, newer or '
+    'misconfigured';

@@ -59,6 +59,21 @@ comment on column devices.device.time_zone is 'the device''s time zone, an IANA 
 comment on column devices.device.locale is 'the device''s language and region, such as pt-BR';
 comment on column devices.device.retired_reason is 'why it was retired, in the words of the push service';
 
+create table devices.streak (
+    worker_id bigint not null,
+    since timestamptz not null,
+    platform text not null,
+    device_ids uuid[] not null,
+    constraint streak_pkey primary key (worker_id, platform)
+);
+comment on table devices.streak is
+    'One row for each worker and push service that has refused its tokens in a row, as wrong settings would have it do';
+comment on column devices.streak.worker_id is 'the worker, whose settings may be wrong';
+comment on column devices.streak.since is 'when the service refused the first one';
+comment on column devices.streak.platform is 'apns (Apple) or fcm (Google)';
+comment on column devices.streak.device_ids is
+    'the first five devices of these tokens, since the service last accepted a push of the worker';
+
 create table devices.change (
     id bigint generated always as identity,
     device_id uuid not null,

@@ -103,7 +103,14 @@ begin
                 perform errand.check_dependency('park', result.dependency);
                 update errand.job
                 set state = 'parked', attempt = attempt - 1, crashes = 0, queue_position = null, worker_id = null,
-                    parked_for = 'dependency:' || result.dependency
+                    parked_for = 'dependency:' || result.dependency,
+                    -- A probe that finds a misconfiguration goes behind the other jobs: the fault may be its own.
+                    run_at = case
+                        when result.due is not null and held.id = (
+                            select probe_job_id from errand.dependency where name = result.dependency)
+                            then now()
+                        else run_at
+                    end
                 where id = held.id;
             when result.outcome = 'retried' and held.attempt < held.max_attempts then
                 update errand.job
