@@ -30,7 +30,7 @@ struct ConfigCommand: AsyncParsableCommand {
             let value = settings.value(setting)
             return Line(
                 setting: setting.variable, key: setting.key,
-                value: setting.isSecret && value != nil ? "(hidden)" : value?.text,
+                value: value.map { setting.mayShow($0.text) ? $0.text : "(hidden)" },
                 from: value.map { "\($0.origin)" } ?? "unset", expected: setting.expected, purpose: setting.purpose,
                 secret: setting.isSecret)
         }

@@ -59,7 +59,7 @@ extension Settings {
     /// The values in force by variable, for people; secrets are hidden.
     var shown: [String: String] {
         let pairs = Setting.all.compactMap { setting in
-            value(setting).map { (setting.variable, setting.isSecret ? "(hidden)" : $0.text) }
+            value(setting).map { (setting.variable, setting.mayShow($0.text) ? $0.text : "(hidden)") }
         }
         return Dictionary(uniqueKeysWithValues: pairs)
     }

@@ -30,6 +30,9 @@ struct Setting: Sendable {
         self.purpose = purpose
         self.accepts = accepts
     }
+
+    /// Whether a text may be shown to people: neither a secret nor a URL with a user, who may have a password.
+    func mayShow(_ text: String) -> Bool { !isSecret && !(text.contains("://") && text.contains("@")) }
 }
 
 extension Setting {

@@ -109,7 +109,7 @@ struct ConfigurationError: Error, CustomStringConvertible {
     }
 
     static func malformed(_ setting: Setting, _ text: String, _ origin: Settings.Origin) -> ConfigurationError {
-        let shown = setting.isSecret ? "something else" : "'\(text.prefix(200).description.printable)'"
+        let shown = setting.mayShow(text) ? "'\(text.prefix(200).description.printable)'" : "something else"
         return ConfigurationError("\(setting.variable): expected \(setting.expected), got \(shown) (\(origin))")
     }
 }

@@ -29,20 +29,18 @@ public struct PostgresConfiguration: Sendable {
     /// Takes a `postgresql://user:password@host:port/database?option=value` URL, with several hosts or with the folder
     /// of a Unix socket (`postgresql:///database?host=/run/postgresql`) too, or libpq's `keyword=value` form.
     ///
-    /// - Throws: ``PostgresError`` with code `configuration`; it never shows the text, which may hold a password.
+    /// - Throws: ``PostgresError`` with code `configuration`; it never shows the text, which may hold a password. It
+    ///   names a scheme or a parameter of another client.
     public init(url: String) throws(PostgresError) {
         guard !url.isEmpty else {
             throw PostgresError(.configuration, "database URL: expected postgresql://…, got an empty text")
         }
+        let parts = DatabaseURL(url)
         var message: UnsafeMutablePointer<CChar>?
-        guard let options = PQconninfoParse(url, &message) else {
+        guard parts?.hasStrayAt != true, let options = PQconninfoParse(url, &message) else {
             // libpq quotes the part that it can't parse, which may be the password.
             PQfreemem(message)
-            throw PostgresError(
-                .configuration,
-                "database URL: expected postgresql://user@host:5432/database or keyword=value pairs, got "
-                    + (url.hasPrefix("postgres") ? "a URL that can't be parsed" : "something else"),
-                hint: "reserved characters in a password are written in percent form: @ is %40")
+            throw Self.malformed(url, parts)
         }
         defer { PQconninfoFree(options) }
         var settings: [String: String] = [:]
@@ -52,10 +50,28 @@ public struct PostgresConfiguration: Sendable {
             option += 1
         }
         for port in (settings["port"] ?? "").split(separator: ",") where UInt16(port) == nil {
-            throw PostgresError(.configuration, "database URL: port: expected 1 to 65535, got '\(port.prefix(20))'")
+            // Anything else may be a part of the password.
+            let shown = port.allSatisfy(\.isNumber) ? "\(port.prefix(20))" : "something that is no number"
+            throw PostgresError(.configuration, "database URL: port: expected 1 to 65535, got \(shown)")
         }
         self.settings = settings
         hosts = Hosts(settings)
+    }
+
+    private static func malformed(_ url: String, _ parts: DatabaseURL?) -> PostgresError {
+        let problem: String
+        var hint: String?
+        if let scheme = parts?.foreignScheme {
+            problem = "expected postgresql://…, got the scheme '\(scheme)' of another client"
+        } else if let parameter = parts?.foreignParameter {
+            problem = "expected libpq's parameters, such as sslmode, got '\(parameter)' of another client"
+        } else {
+            problem =
+                "expected postgresql://user@host:5432/database or keyword=value pairs, got "
+                + (parts == nil ? "something else" : "a URL that can't be parsed")
+            hint = "reserved characters in a password are written in percent form: @ is %40"
+        }
+        return PostgresError(.configuration, "database URL: \(problem)", hint: hint)
     }
 
     /// The keywords for libpq. A setting of the URL wins over these.

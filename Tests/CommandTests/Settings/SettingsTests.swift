@@ -169,6 +169,13 @@ import Testing
             try settings.value(.databaseURL) { _ in Int?.none }
         }
         #expect(!malformed.description.contains("hunter2"))
+        let url = "https://errand:hunter2@localhost"
+        let refused = try #require(throws: ConfigurationError.self) {
+            try Settings.load(environment: ["OTEL_EXPORTER_OTLP_ENDPOINT": url])
+        }
+        #expect(!refused.description.contains("hunter2"))
+        let accepted = try Settings.load(environment: ["APNS_SERVER": url])
+        #expect(accepted.shown["APNS_SERVER"] == "(hidden)")
     }
 
     /// A new file with this text.

@@ -154,11 +154,27 @@ import Testing
         "a URL that can't be used is refused in one line that never shows the password",
         arguments: [
             "", "nonsense", "postgresql://u:hunter2@host:port/db", "postgres://u:hunter2@[", "host='a password=hunter2",
+            "postgres://app:hunter@2hunter2@host/x", "postgres://app:12/hunter2@host/x", "postgres://app:hunter2",
+            "postgres://app:x@y?hunter2=x@host/x", "postgres://host/x?password=x&hunter2=x",
         ])
     func badURLs(url: String) {
         let error = #expect(throws: PostgresError.self) { try PostgresConfiguration(url: url) }
         #expect(error?.code == .configuration)
         #expect(error.map { !"\($0)".contains("hunter2") && !"\($0)".contains("\n") } == true)
+    }
+
+    @Test(
+        "a URL of another client is refused by the name of its scheme or parameter",
+        arguments: [
+            ("postgresql://u:hunter2@host/db?sslmode=require&pgbouncer=true", "pgbouncer"),
+            ("postgres://u:hunter2@host/db?schema=public", "schema"),
+            ("postgres+asyncpg://u:hunter2@host/db", "postgres+asyncpg"),
+            ("jdbc:postgresql://host/db?user=u&password=hunter2", "jdbc:postgresql"),
+        ])
+    func foreignURLs(url: String, name: String) {
+        let error = #expect(throws: PostgresError.self) { try PostgresConfiguration(url: url) }
+        #expect(error?.code == .configuration && error?.detail.contains("'\(name)' of another client") == true)
+        #expect(error.map { !"\($0)".contains("hunter2") } == true)
     }
 
     @Test("several hosts are tried for the one that takes writes; settings of the URL win")
