@@ -27,7 +27,7 @@ extension Dashboard {
             return response(try await show(visit), to: caller, requestID)
         } catch {
             let problem = self.problem(for: error)
-            if problem.status == .unauthorized, request.method == .get {
+            if problem.status == .unauthorized, [.get, .head].contains(request.method) {
                 let target =
                     request.uri.path == "/" ? "/log-in" : "/log-in?next=\(Self.encoded(request.uri.description))"
                 return response(.redirect(target), to: caller, requestID)
@@ -60,7 +60,7 @@ extension Dashboard {
         guard caller.isLoggedIn || isOpen || !access.rules.isLoginSetUp else { throw Problem.needsLogIn }
         var form = FormFields("")
         if request.method == .post {
-            try checkOrigin(request, caller)
+            try checkOrigin(request, caller, hasToken: !isOpen)
             var request = request
             form = FormFields(String(buffer: try await request.collectBody(upTo: Self.mostFormBytes)))
             if !isOpen {
@@ -79,13 +79,15 @@ extension Dashboard {
 
     /// A form comes from this page: browsers say where it was.
     ///
-    /// Because of this page's `Referrer-Policy`, they send `Origin: null` with its own forms, and say in
-    /// `Sec-Fetch-Site` whose it was.
-    private func checkOrigin(_ request: Request, _ caller: Caller) throws(Problem) {
-        if let site = request.headers.only("sec-fetch-site"), !["same-origin", "none"].contains(site) {
-            throw .foreignForm
+    /// Because of this page's `Referrer-Policy`, they send `Origin: null` with its own forms that have a token, and say
+    /// in `Sec-Fetch-Site` whose it was. Over plain HTTP they do the second on this host only. The form of the log-in
+    /// has no token, so it has another policy and an `Origin`.
+    private func checkOrigin(_ request: Request, _ caller: Caller, hasToken: Bool) throws(Problem) {
+        let site = request.headers.only("sec-fetch-site")
+        guard [nil, "same-origin", "none"].contains(site) else { throw .foreignForm }
+        guard site != "same-origin", let origin = request.headers.only("origin"), origin != "null" || !hasToken else {
+            return
         }
-        guard let origin = request.headers.only("origin"), origin != "null" else { return }
         let forwarded = caller.isBehindProxy ? request.headers.last("x-forwarded-host") : nil
         let own = [request.head.authority, forwarded].compactMap(\.self)
         guard own.contains(where: { origin == "http://\($0)" || origin == "https://\($0)" }) else { throw .foreignForm }

@@ -87,11 +87,6 @@ extension Dashboard {
 
     /// Whether a request without a log-in may name the server so. A foreign name that leads here is another site's.
     func isNamedHere(_ authority: String?) -> Bool {
-        guard let authority else { return false }
-        let isBracketed = authority.hasPrefix("[")
-        let name =
-            isBracketed
-            ? String(authority.dropFirst().prefix { $0 != "]" }) : String(authority.prefix { $0 != ":" })
-        return name == "localhost" || name == host || IPAddress(name)?.isLoopback == true
+        authority.map { Web.Address(host: host, port: 0).isNamed($0) } ?? false
     }
 }

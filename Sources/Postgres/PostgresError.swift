@@ -73,10 +73,10 @@ extension PostgresError {
 }
 
 extension PostgresError: CustomStringConvertible {
-    public var description: String {
-        let state = sqlState.map { " [\($0)]" } ?? ""
-        return "PostgreSQL: \(code.name)\(state): \(detail)\(hint.map { " (\($0))" } ?? "")"
-    }
+    public var description: String { "PostgreSQL: \(summary): \(detail)\(hint.map { " (\($0))" } ?? "")" }
+
+    /// The kind of failure, without a name or a value: `rejected by the server [28P01]`.
+    package var summary: String { code.name + (sqlState.map { " [\($0)]" } ?? "") }
 }
 
 extension PostgresError {

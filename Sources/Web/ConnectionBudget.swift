@@ -83,6 +83,8 @@ final class OpenConnections: Sendable {
 
         init(connections: OpenConnections) { self.connections = connections }
 
+        func handlerAdded(context: ChannelHandlerContext) { RequestCheck.add(to: context.pipeline) }
+
         func channelActive(context: ChannelHandlerContext) {
             connections.opened(context.channel)
             context.fireChannelActive()

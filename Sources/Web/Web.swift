@@ -12,8 +12,8 @@ import ServiceLifecycle
 
 /// Health and metrics of a process over HTTP: `/healthz`, `/readyz`, `/metrics`.
 ///
-/// These three need no authentication: any client that reaches the address gets a response. A page that is added
-/// decides for itself.
+/// These three need no authentication: any client that reaches the address gets a response. At a loopback address the
+/// last two are served under names of this host only. A page that is added decides for itself.
 package struct Web: Service {
     /// Where it listens.
     package struct Address: Sendable, Hashable, CustomStringConvertible {
@@ -37,6 +37,30 @@ package struct Web: Service {
         }
 
         package var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
+
+        /// Whether a `Host` header names the server itself. A foreign name that leads to a loopback address is another
+        /// site's, whose scripts would read the response in a browser on this host.
+        package func isNamed(_ authority: String) -> Bool {
+            let isBracketed = authority.hasPrefix("[")
+            let name =
+                isBracketed
+                ? String(authority.dropFirst().prefix { $0 != "]" }) : String(authority.prefix { $0 != ":" })
+            return name == host || Self.isLoopback(name)
+        }
+
+        /// Whether requests with this `Host` header are served; nil if they have none, as HTTP/1.0 allows.
+        func serves(_ authority: String?) -> Bool {
+            guard Self.isLoopback(host), let authority else { return true }
+            return isNamed(authority)
+        }
+
+        private static func isLoopback(_ host: String) -> Bool {
+            switch try? SocketAddress(ipAddress: host, port: 0) {
+            case .v4: host.hasPrefix("127.")
+            case .v6: host == "::1"
+            default: host == "localhost"
+            }
+        }
     }
 
     private let address: Address
@@ -125,15 +149,19 @@ package struct Web: Service {
 // MARK: - Routes
 extension Web {
     private func router() -> Router<WebContext> {
-        let router = Router(context: WebContext.self)
+        let router = Router(context: WebContext.self, options: .autoGenerateHeadEndpoints)
         // A response shows that the process runs. The database isn't checked: a database that is down is no reason to
         // restart this process.
         router.get("healthz") { _, _ in Self.text("ok\n") }
-        router.get("readyz") { _, _ in
+        router.get("readyz") { request, _ in
+            guard address.serves(request.head.authority) else { return Self.misdirected }
             let report = await readiness.value()
             return Self.text(report.text, status: report.isReady ? .ok : .serviceUnavailable)
         }
-        router.get("metrics") { _, _ in Self.text(await metrics(), type: MetricPage.contentType) }
+        router.get("metrics") { request, _ in
+            guard address.serves(request.head.authority) else { return Self.misdirected }
+            return Self.text(await metrics(), type: MetricPage.contentType)
+        }
         addRoutes(router)
         return router
     }
@@ -163,6 +191,10 @@ extension Web {
                 $0[$1.0] = $1.1
             }
         }
+    }
+
+    private static var misdirected: Response {
+        text("expected a name of this host, such as localhost or 127.0.0.1\n", status: .misdirectedRequest)
     }
 
     private static func text(

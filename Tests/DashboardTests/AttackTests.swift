@@ -37,6 +37,25 @@ import Testing
         }
     }
 
+    @Test("a log-in of another site is refused, also of one without a name, and that of the page's own form is not")
+    func foreignLogIn() async throws {
+        try await withPage(try someRules()) { page in
+            let form = "name=alice&password=\(Dashboard.encoded(Page.password))"
+            let own = "http://127.0.0.1:\(page.port)"
+            for (headers, status) in [
+                (["Origin": "null"], 403), (["Origin": "null", "Sec-Fetch-Site": "none"], 403),
+                (["Origin": "https://evil.example"], 403), (["Origin": own], 303),
+                (["Origin": "null", "Sec-Fetch-Site": "same-origin"], 303), ([:], 303),
+            ] {
+                let reply = try await page.send("POST", "/log-in", form: form, headers: headers)
+                #expect(reply.status == status, "\(headers)")
+            }
+            // Without it, browsers would send `Origin: null` with the page's own form.
+            let shown = try await page.send("GET", "/log-in").text
+            #expect(shown.contains(#"<meta name="referrer" content="same-origin">"#))
+        }
+    }
+
     @Test("guessing is slowed after five failures, also by token, and the owner of the token is not")
     func guessing() async throws {
         try await withPage(try someRules()) { page in

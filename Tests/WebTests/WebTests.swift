@@ -151,6 +151,49 @@ import FoundationNetworking
         }
     }
 
+    @Test("at a loopback address a foreign name that leads here gets no state and no metrics")
+    func rebinding() async throws {
+        try await withWeb { port, _, _ in
+            for path in ["readyz", "metrics"] {
+                for (host, status) in [
+                    ("evil.example", 421), ("127.0.0.1.evil.example:\(port)", 421), ("localhost:\(port)", 200),
+                    ("[::1]:\(port)", 200), ("127.1.2.3", 200),
+                ] {
+                    let got = try await ask(port, "GET /\(path) HTTP/1.1", "Host: \(host)")
+                    #expect(got == status, "\(path) \(host)")
+                }
+            }
+        }
+        #expect(Web.Address(host: "0.0.0.0", port: 80).serves("errand.internal"))
+    }
+
+    @Test("HEAD has the status of GET")
+    func head() async throws {
+        try await withWeb(checks: [ReadinessCheck("database") { throw NotReady("away") }]) { port, _, _ in
+            for (path, status) in [("healthz", 200), ("readyz", 503), ("metrics", 200), ("else", 404)] {
+                let got = try await ask(port, "HEAD /\(path) HTTP/1.1", "Host: localhost")
+                #expect(got == status, "\(path)")
+            }
+        }
+    }
+
+    @Test("a request without a host, or with an end that nobody knows, is refused with 400, and HTTP/1.0 needs no host")
+    func malformedRequests() async throws {
+        try await withWeb { port, _, _ in
+            let coded = ["xchunked", "gzip", "chunked, identity"].map {
+                (["POST /healthz HTTP/1.1", "Host: localhost", "Transfer-Encoding: \($0)"], 400)
+            }
+            for (lines, status) in coded + [
+                (["GET /healthz HTTP/1.1"], 400),
+                (["GET /healthz HTTP/1.1", "Host: localhost", "Host: evil.example"], 400),
+                (["GET /readyz HTTP/1.0"], 200),
+            ] {
+                let got = try await ask(port, lines)
+                #expect(got == status, "\(lines)")
+            }
+        }
+    }
+
     @Test("an address that is taken is an error, not a wait")
     func taken() async throws {
         try await withWeb { port, database, registry in
@@ -224,6 +267,26 @@ private func get(_ port: Int, _ path: String) async throws -> Response {
     let (data, response) = try await URLSession.shared.data(from: url)
     return Response(
         status: (response as? HTTPURLResponse)?.statusCode ?? 0, text: String(decoding: data, as: UTF8.self))
+}
+
+/// Sends a request as it is, and returns the status of the response; 0 without one within 30 s.
+private func ask(_ port: Int, _ lines: String...) async throws -> Int { try await ask(port, lines) }
+
+private func ask(_ port: Int, _ lines: [String]) async throws -> Int {
+    let peer = try connect(port)
+    defer { close(peer) }
+    var limit = timeval(tv_sec: 30, tv_usec: 0)
+    setsockopt(peer, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    let request = Array((lines + ["Connection: close", "", ""]).joined(separator: "\r\n").utf8)
+    try #require(write(peer, request, request.count) == request.count)
+    // The status line begins with `HTTP/1.1 200`. The server may need the thread that would wait for it here.
+    return await withCheckedContinuation { status in
+        Thread.detachNewThread {
+            var reply = [UInt8](repeating: 0, count: 12)
+            let isWhole = recv(peer, &reply, reply.count, Int32(MSG_WAITALL)) == reply.count
+            status.resume(returning: isWhole ? Int(String(decoding: reply.suffix(3), as: UTF8.self)) ?? 0 : 0)
+        }
+    }
 }
 
 private func connect(_ port: Int) throws -> Int32 {

@@ -13,7 +13,8 @@ extension Dashboard {
     func logInForm(_ visit: Visit) async throws -> Reply {
         let next = Self.localAddress(visit.query["next"] ?? "/")
         guard access.rules.isLoginSetUp, !visit.caller.isLoggedIn else { return .redirect(next) }
-        let layout = Layout(title: "Log in", section: nil, caller: visit.caller, dashboard: self)
+        var layout = Layout(title: "Log in", section: nil, caller: visit.caller, dashboard: self)
+        layout.sendsOrigin = true
         let view = LogInPage(next: next, hasPasswords: !access.rules.passwords.isEmpty, error: nil)
         return .html(templates.render("log-in", PageView(layout: layout, page: view)))
     }

@@ -31,6 +31,8 @@ struct Layout {
     var notice: Notice?
     /// Whether the script refreshes the page.
     var isLive = false
+    /// Whether browsers send the page's origin with its form.
+    var sendsOrigin = false
 
     init(title: String, section: String?, caller: Caller, dashboard: Dashboard) {
         self.title = title

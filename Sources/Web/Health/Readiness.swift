@@ -1,3 +1,5 @@
+import Postgres
+
 /// Something that a process needs.
 package struct ReadinessCheck: Sendable {
     let name: String
@@ -111,8 +113,8 @@ struct Readiness: Sendable {
             do {
                 return .success(try await check.state())
             } catch {
-                // One line, without the details for logs.
-                let words = "\(error)".split(whereSeparator: \.isWhitespace)
+                // One line, without the details for logs: those of the database name its host and user to anybody.
+                let words = ((error as? PostgresError)?.summary ?? "\(error)").split(whereSeparator: \.isWhitespace)
                 return .failure(NotReady(words.joined(separator: " ")))
             }
         }

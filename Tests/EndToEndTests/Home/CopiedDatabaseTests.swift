@@ -128,7 +128,7 @@ import Testing
         let url = try await cluster.url()
         for (role, expected) in [
             ("errand_monitor", "ok metrics"),
-            ("errand_enqueuer", "failed metrics: errand_enqueuer may not read them: have `grant errand_monitor"),
+            ("errand_enqueuer", "failed metrics: the database user may not read them: have `grant errand_monitor"),
         ] {
             let web = try Program(
                 ["web"], database: url + "&options=-c%20role%3D\(role)",

@@ -1,3 +1,5 @@
+import Logging
+import Postgres
 import Testing
 
 @testable import Web
@@ -13,6 +15,17 @@ import Testing
         #expect(!report.isReady)
         #expect(report.text == "ok database\nfailed schema: it lacks 0007 of this\nok worker\n")
         #expect(await Readiness(checks: [checks[0]]).report() == .init(isReady: true, text: "ok database\n"))
+    }
+
+    @Test("of a database that is away the kind of failure is shown, and neither host nor database nor user")
+    func databaseAway() async throws {
+        let configuration = try PostgresConfiguration(url: "postgresql://someone@127.0.0.1:1/somewhere")
+        let quiet = Logger(label: "test") { _ in SwiftLogNoOpLogHandler() }
+        let database = Database(configuration: configuration, logger: quiet)
+        let checks = [ReadinessCheck("database") { _ = try await database.query("select 1") }]
+        let report = await Readiness(checks: checks, limit: .seconds(30)).report()
+        #expect(report == .init(isReady: false, text: "failed database: connection lost\n"))
+        await database.close()
     }
 
     @Test("a process is ready without what only some of its jobs need")
