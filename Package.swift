@@ -110,7 +110,8 @@ let package = Package(
             swiftSettings: strict),
         .target(name: "CSandbox"),
         .executableTarget(
-            name: "ImageProcess", dependencies: ["CSandbox", "CVips", "ErrandImages"], swiftSettings: strict),
+            name: "ImageProcess", dependencies: ["CProcess", "CSandbox", "CVips", "ErrandImages"],
+            swiftSettings: strict),
 
         // Hashes and signatures, by the OpenSSL that libpq brings.
         .systemLibrary(name: "COpenSSL", pkgConfig: "libcrypto", providers: [.apt(["libssl-dev"])]),

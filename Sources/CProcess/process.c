@@ -4,6 +4,19 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+static int argument_count;
+static char **arguments;
+
+/* glibc passes them to constructors too. */
+__attribute__((constructor)) static void take_arguments(int count, char **values) {
+    argument_count = count;
+    arguments = values;
+}
+
+int process_argument_count(void) { return argument_count; }
+
+const char *process_argument(int index) { return arguments[index]; }
+
 int process_hide_memory(void) {
     struct rlimit core;
     /* A core pattern that pipes to a program ignores the limit below. */

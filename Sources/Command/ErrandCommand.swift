@@ -46,6 +46,9 @@ struct ErrandCommand: AsyncParsableCommand {
             CommandGroup(name: "Trial", subcommands: [ImageCommand.self, BenchCommand.self]),
         ])
 
+    /// The arguments, the program's name first; Swift's own are lost under some preloaded libraries.
+    static let arguments = (0..<process_argument_count()).map { String(cString: process_argument($0)) }
+
     static func main() async {
         // Before a secret is read. A failure is reported, but doesn't stop the program.
         let failure = process_hide_memory()
@@ -53,7 +56,7 @@ struct ErrandCommand: AsyncParsableCommand {
         // A closed pipe (errand … | head) must not kill the program.
         signal(SIGPIPE, SIG_IGN)
         do {
-            var command = try await asyncParseAsRoot()
+            var command = try await asyncParseAsRoot(Array(arguments.dropFirst()))
             if var asynchronous = command as? any AsyncParsableCommand {
                 try await asynchronous.run()
             } else {
@@ -74,7 +77,7 @@ struct ErrandCommand: AsyncParsableCommand {
     /// For arguments without a known command, the most similar command: `errand job list` for `jbo list`.
     ///
     /// - Returns: nil if they name a command, or if none is similar.
-    static func likelyCommand(_ arguments: [String] = Array(CommandLine.arguments.dropFirst())) -> String? {
+    static func likelyCommand(_ arguments: [String] = Array(Self.arguments.dropFirst())) -> String? {
         var command: any ParsableCommand.Type = ErrandCommand.self
         var path = ["errand"]
         for argument in arguments {

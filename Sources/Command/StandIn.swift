@@ -5,7 +5,7 @@ enum StandIn {
     static let version = "0.0.1"
 
     #if DEBUG
-    static let isOn = CommandLine.arguments[0].hasSuffix("/errand-before")
+    static let isOn = ErrandCommand.arguments[0].hasSuffix("/errand-before")
     #else
     static let isOn = false
     #endif

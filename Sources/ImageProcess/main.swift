@@ -1,3 +1,4 @@
+import CProcess
 import CSandbox
 import CVips
 import ErrandImages
@@ -19,7 +20,8 @@ func giveUp(_ reason: String, code: Int32) -> Never {
     exit(code)
 }
 
-let arguments = CommandLine.arguments.dropFirst()
+// Swift's own are lost under some preloaded libraries.
+let arguments = (1..<max(1, process_argument_count())).map { String(cString: process_argument($0)) }
 let drawsCards = arguments.dropFirst() == ["cards"]
 guard arguments.count == 1 || drawsCards, let addressSpace = arguments.first.flatMap(UInt64.init) else {
     giveUp("this program is started by errand. To compress a file: errand image compress IN OUT", code: 64)

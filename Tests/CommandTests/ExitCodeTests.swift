@@ -84,6 +84,11 @@ import Testing
         #expect(ErrandCommand.likelyCommand(["job", "list", "--bogus"]) == nil)
     }
 
+    @Test("the arguments are those that the process was started with")
+    func arguments() {
+        #expect(ErrandCommand.arguments == CommandLine.arguments)
+    }
+
     @Test("78 if the database has no schema, an older or a far newer one, with the fix")
     func schema() async throws {
         try await withTestDatabase { database, configuration in

@@ -107,6 +107,13 @@ expect 0 "dpkg finds its files as packed" enter dpkg --verify errand
 version=$(enter errand --version)
 [ "errand_$version-1_$(dpkg --print-architecture).deb" = "$(basename "$package")" ] || fail "it says it is version $version"
 echo "ok errand --version is the package's"
+# It moves the environment, in front of which Swift's runtime looks for the arguments.
+printf '%s\n' '#include <stdlib.h>' '__attribute__((constructor)) static void move(void) { setenv("MOVED", "1", 1); }' \
+    | cc -shared -fPIC -x c -o "$root/tmp/moving.so" -
+[ "$(enter env LD_PRELOAD=/tmp/moving.so errand --version)" = "$version" ] || fail "errand loses its arguments"
+enter env LD_PRELOAD=/tmp/moving.so /usr/lib/errand/errand-image 1073741824 < /dev/null | grep -q libvips \
+    || fail "errand-image loses its arguments"
+echo "ok preloaded libraries leave the arguments alone"
 rights() { enter stat --format '%a %U %G' "$1"; }
 [ "$(rights /etc/errand/errand.env)" = "640 root errand" ] || fail "errand.env has other rights"
 [ "$(rights /etc/errand)" = "750 root errand" ] || fail "/etc/errand has other rights"

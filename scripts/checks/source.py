@@ -24,7 +24,7 @@ MODULES = {
     "Sources/EmbedText": set(),
     "Sources/EmbedTextPlugin": set(),
     "Sources/ErrandImages": {"CPNG", "CQREncode", "Waiting"},
-    "Sources/ImageProcess": {"CSandbox", "CVips", "ErrandImages"},
+    "Sources/ImageProcess": {"CProcess", "CSandbox", "CVips", "ErrandImages"},
     "Sources/Archives": {"CArchive"},
     "Sources/Cryptography": {"COpenSSL"},
     "Sources/Outbound": set(),

@@ -5,4 +5,9 @@
  * its files in /proc belong to root. exec ends the protection. Returns 0, or the errno of the failed step. */
 int process_hide_memory(void);
 
+/* The program's arguments, its name first, as the loader passes them. Swift's CommandLine looks for them in front of
+ * the environment, where they are not if a preloaded library has moved that. */
+int process_argument_count(void);
+const char *process_argument(int index);
+
 #endif
