@@ -2,12 +2,17 @@ import Errand
 import Web
 
 extension Worker {
-    /// The lease, without which it claims nothing, and how it hears of jobs.
+    /// The lease, without which it claims nothing, its connections, and how it hears of jobs.
     var readiness: [ReadinessCheck] {
         [
             ReadinessCheck.showing("lease") {
                 guard let id = leaseID else { throw NotReady("none: it claims nothing") }
                 return "worker \(id)"
+            },
+            ReadinessCheck.showing("connections") {
+                let (needed, granted) = connections
+                guard let granted else { return "at least \(needed)" }
+                throw NotReady("the database grants \(granted) of the \(needed) that it needs: they take turns")
             },
             ReadinessCheck.showing("wake-ups", isRequired: false) {
                 if listens { return "by NOTIFY" }

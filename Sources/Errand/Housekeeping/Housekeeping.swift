@@ -26,7 +26,8 @@ public struct Housekeeping: Service {
         let stop = Signal()
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
-                await run(until: stop)
+                let own = database.configuration.forOwnStatements
+                await run(over: Database(configuration: own, maximumConnections: 2, logger: logger), until: stop)
             } onGracefulShutdown: {
                 stop.raise()
             }
@@ -37,10 +38,10 @@ public struct Housekeeping: Service {
 
     /// Runs until `stop` is raised, then finishes running statements.
     ///
-    /// - Parameter turn: when a worker leaves the tasks to others; nil if they are always this process's.
-    func run(until stop: Signal, turn: WorkerTurn? = nil) async {
-        let own = Database(
-            configuration: database.configuration.forOwnStatements, maximumConnections: 2, logger: logger)
+    /// - Parameters:
+    ///   - own: its connections, which it closes at the end.
+    ///   - turn: when a worker leaves the tasks to others; nil if they are always this process's.
+    func run(over own: Database, until stop: Signal, turn: WorkerTurn? = nil) async {
         // Promotion goes on at any time, only less often.
         let promotion = MaintenanceLoop(logger)
         let others = (0..<7).map { _ in MaintenanceLoop(logger, mayRun: { turn?.isOn ?? true }) }

@@ -20,6 +20,8 @@ struct Engine {
 
     func run() async {
         let reports = WorkerReports(shared: shared)
+        let share = ConnectionShare(shared: shared)
+        await share.begin()
         await withTaskGroup { group in
             let lease = LeaseKeeper(shared: shared, queues: queues, runner: runner)
             let wakeup = Wakeup(shared: shared, queues: queues)
@@ -28,6 +30,7 @@ struct Engine {
             defer { watchdog.stop() }
             group.addTask(executorPreference: shared.controlThread) { await lease.run() }
             group.addTask { await wakeup.run() }
+            group.addTask { await share.run() }
             group.addTask { await ShareKeeper(shared: shared, queues: queues, runner: runner).run() }
             group.addTask { await IdlePolling(shared: shared, queues: queues).run() }
             group.addTask { await reports.run() }

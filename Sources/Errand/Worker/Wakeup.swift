@@ -20,6 +20,10 @@ struct Wakeup {
         var throttle = LogThrottle()
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "listen"))
         while !Task.isCancelled {
+            guard shared.grantedConnections == nil else {
+                try? await Task.sleep(for: Self.stallCheck)
+                continue
+            }
             do {
                 let connection = try await shared.environment.database.makeConnection()
                 guard try await connection.listenIsDelivered(from: shared.control) else {

@@ -55,6 +55,7 @@ public struct Worker: Service {
             await Engine(shared: shared, stop: stopped).run()
             isOver.raise()
             await housekeeping
+            if shared.grantedConnections != nil { await shared.takeTurns(on: nil) }
         }
         await withTaskCancellationHandler {
             await withGracefulShutdownHandler {
@@ -74,7 +75,7 @@ public struct Worker: Service {
             if await stop.wait(atMost: .milliseconds(100)) { return }
         }
         await Housekeeping(database: shared.environment.database, logger: shared.logger)
-            .run(until: stop, turn: shared.turn)
+            .run(over: shared.housekeeping, until: stop, turn: shared.turn)
     }
 
     /// The id of the worker's lease; nil while it has none, and so may not claim.
@@ -84,6 +85,9 @@ public struct Worker: Service {
     package var listens: Bool { shared.listens }
 
     package var configuration: WorkerConfiguration { shared.configuration }
+
+    /// How many connections it needs at least, and on how many all that it does takes turns; nil if on none.
+    package var connections: (needed: Int, granted: Int?) { (shared.neededConnections, shared.grantedConnections) }
 
     /// Stops claiming and ends ``run()``, as a graceful shutdown does. With `force` there is no grace period.
     public func stop(force: Bool = false) {

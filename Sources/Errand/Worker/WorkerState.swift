@@ -15,6 +15,7 @@ final class WorkerState: Sendable {
     /// own, so that none holds the connection while handlers block all others.
     let control: Database
     let controlThread = ControlThread()
+    let housekeeping: Database
     let logger: Logger
     let identity = Identity()
     let running = Running()
@@ -41,12 +42,13 @@ final class WorkerState: Sendable {
     /// How long a statement of the worker's own waits for a lock.
     private static let lockTimeout: Duration = .seconds(2)
     /// How long a claim waits for a connection that others use.
-    private static let claimWait: Duration = .seconds(30)
+    static let claimWait: Duration = .seconds(30)
     private struct Flags {
         var isStopping = false
         /// The grace was cut short.
         var isForced = false
         var listens = false
+        var granted: Int?
     }
 
     private let flags = Mutex(Flags())
@@ -79,6 +81,8 @@ final class WorkerState: Sendable {
         control = Database(
             configuration: own, maximumConnections: 1, eagerConnections: 1, pool: "control", executor: controlThread,
             logger: logger)
+        housekeeping = Database(
+            configuration: database.configuration.forOwnStatements, maximumConnections: 2, logger: logger)
         self.capacity.add(running)
     }
 
@@ -107,4 +111,9 @@ final class WorkerState: Sendable {
     }
 
     func set(listens: Bool) { flags.withLock { $0.listens = listens } }
+
+    /// On how many connections all that the worker does takes turns; nil if each has its own.
+    var grantedConnections: Int? { flags.withLock(\.granted) }
+
+    func set(granted: Int?) { flags.withLock { $0.granted = granted } }
 }

@@ -137,12 +137,17 @@ public struct PostgresConfiguration: Sendable {
     package func with(database: String) -> PostgresConfiguration {
         var copy = settings
         copy["dbname"] = database
-        return PostgresConfiguration(settings: copy, like: self)
+        return PostgresConfiguration(settings: copy, hosts: hosts, like: self)
     }
 
-    private init(settings: [String: String], like other: PostgresConfiguration) {
+    /// The same, but a connection that doesn't reply voids no other connection to its host.
+    package var alone: PostgresConfiguration {
+        PostgresConfiguration(settings: settings, hosts: Hosts(settings), like: self)
+    }
+
+    private init(settings: [String: String], hosts: Hosts, like other: PostgresConfiguration) {
         self.settings = settings
-        hosts = other.hosts
+        self.hosts = hosts
         applicationName = other.applicationName
         connectTimeout = other.connectTimeout
         statementTimeout = other.statementTimeout

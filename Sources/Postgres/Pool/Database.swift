@@ -28,6 +28,8 @@ public final class Database: Sendable {
     }
 
     private let state: Mutex<State>
+    /// What serves all callers in place of this pool; nil: this pool does.
+    private let substitute = Mutex<Database?>(nil)
 
     /// - Parameters:
     ///   - configuration: how to reach it.
@@ -77,6 +79,17 @@ public final class Database: Sendable {
         for connection in state.withLock({ $0.pool.sweep() }) { await connection.close() }
     }
 
+    /// Has another pool serve all callers from now on, and closes this one's connections once they are idle. Nil ends
+    /// that, and closes the other pool. It also closes this one's idle connections.
+    package func redirect(to other: Database?) async {
+        let old = substitute.withLock { substitute in
+            defer { substitute = other }
+            return substitute
+        }
+        await old?.close()
+        for connection in state.withLock({ $0.pool.dropIdle() }) { await connection.close() }
+    }
+
     /// Opens a connection outside the pool, for exclusive use.
     ///
     /// - Parameter hasTimeout: false for statements without a timeout.
@@ -92,6 +105,7 @@ extension Database {
     /// Runs `body` with a connection that no other task uses meanwhile.
     @discardableResult
     public func withConnection<T: Sendable>(_ body: (Connection) async throws -> T) async throws -> T {
+        if let other = substitute.withLock(\.self) { return try await other.withConnection(body) }
         let connection = try await takeUsable()
         do {
             let result = try await body(connection)
@@ -124,6 +138,7 @@ extension Database {
     }
 
     private func run(_ statements: [Statement]) async throws(PostgresError) -> [Rows] {
+        if let other = substitute.withLock(\.self) { return try await other.pipeline(statements) }
         while true {
             let connection = try await take()
             let (outcome, isUsable) = await connection.runIfUsable(statements)
@@ -259,6 +274,11 @@ extension Database {
 
     private func release(_ connection: Connection, isBroken: Bool) async {
         metrics?.returned()
+        var isBroken = isBroken
+        if substitute.withLock({ $0 != nil }) {
+            await connection.close()
+            isBroken = true
+        }
         await carryOut(state.withLock { $0.pool.released(connection, isBroken: isBroken) })
     }
 

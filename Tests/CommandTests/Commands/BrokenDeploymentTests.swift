@@ -25,12 +25,10 @@ import Testing
     ) async throws {
         let name = "broken_\(UUID().uuidString.prefix(8).lowercased())"
         try await database.execute(Statement("create role \(name) login \(option) in role errand_worker"))
-        var url = try #require(URLComponents(string: TestServer.url(of: configuration, directly: true)))
-        if url.host?.isEmpty == false { url.user = name }
-        url.queryItems = (url.queryItems ?? []).filter { $0.name != "user" } + [URLQueryItem(name: "user", value: name)]
+        let url = try TestServer.url(of: configuration, directly: true, user: name)
         let result: Result<Void, any Error>
         do {
-            try await body(["DATABASE_URL": try #require(url.string)])
+            try await body(["DATABASE_URL": url])
             result = .success(())
         } catch {
             result = .failure(error)

@@ -1,5 +1,4 @@
 import ErrandTestKit
-import Foundation
 import Logging
 import Testing
 
@@ -8,14 +7,11 @@ import Testing
 @Suite("Behind PgBouncer in transaction mode") struct PoolerTests {
     @Test("statements, transactions and pipelines work, and LISTEN is found not to be delivered")
     func pooler() async throws {
-        try await withTestDatabase { database, configuration in
-            let bouncer = try Bouncer(for: configuration)
+        try await withTestDatabase { database, _ in
+            let bouncer = try await Bouncer(before: database, mode: "transaction", poolSize: 3)
             defer { bouncer.stop() }
-            let url = "postgresql:///\(configuration.database)?host=\(bouncer.folder)&port=6432&user=postgres"
             let pooled = Database(
-                configuration: try PostgresConfiguration(url: url), maximumConnections: 4, logger: Logger(label: "test")
-            )
-            try await bouncer.isUp(pooled)
+                configuration: bouncer.configuration, maximumConnections: 4, logger: Logger(label: "test"))
             #expect(
                 try await pooled.pipeline([Statement("select $1", [5]), Statement("select 6")])[0].scalar(Int.self) == 5
             )
@@ -39,7 +35,7 @@ import Testing
 
     @Test("transactions begin at READ COMMITTED, whatever the database sets, though a connection's options are lost")
     func isolation() async throws {
-        try await withTestDatabase { database, configuration in
+        try await withTestDatabase { database, _ in
             try await database.execute(
                 """
                 do $$
@@ -48,13 +44,10 @@ import Testing
                 end
                 $$
                 """)
-            let bouncer = try Bouncer(for: configuration)
+            let bouncer = try await Bouncer(before: database, mode: "transaction", poolSize: 3)
             defer { bouncer.stop() }
-            let url = "postgresql:///\(configuration.database)?host=\(bouncer.folder)&port=6432&user=postgres"
             let pooled = Database(
-                configuration: try PostgresConfiguration(url: url), maximumConnections: 1, logger: Logger(label: "test")
-            )
-            try await bouncer.isUp(pooled)
+                configuration: bouncer.configuration, maximumConnections: 1, logger: Logger(label: "test"))
             let level: Statement = "select current_setting('transaction_isolation')"
             #expect(try await pooled.query(level).scalar(String.self) == "read committed")
             #expect(try await pooled.pipeline([level, level])[1].scalar(String.self) == "read committed")
@@ -70,51 +63,5 @@ import Testing
             #expect(try await pooled.execute("create table public.one (n int)") == 0)
             await pooled.close()
         }
-    }
-}
-
-/// A separate PgBouncer for this test, on a Unix socket.
-private struct Bouncer {
-    let folder: String
-    private let process = Process()
-
-    init(for configuration: PostgresConfiguration) throws {
-        folder = "/tmp/errand-bouncer-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.createDirectory(
-            atPath: folder, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o777])
-        let keywords = Dictionary(uniqueKeysWithValues: configuration.keywords(withOptions: false))
-        let server = ["host", "port"].compactMap { key in keywords[key].map { "\(key)=\($0)" } }.joined(separator: " ")
-        try """
-        [databases]
-        * = \(server) user=postgres
-        [pgbouncer]
-        listen_addr =
-        listen_port = 6432
-        unix_socket_dir = \(folder)
-        auth_type = any
-        pool_mode = transaction
-        default_pool_size = 3
-        """.write(toFile: "\(folder)/bouncer.ini", atomically: true, encoding: .utf8)
-        // PgBouncer refuses to run as root.
-        process.executableURL = URL(fileURLWithPath: getuid() == 0 ? "/usr/sbin/runuser" : "/usr/sbin/pgbouncer")
-        process.arguments =
-            (getuid() == 0 ? ["-u", "postgres", "--", "/usr/sbin/pgbouncer"] : []) + ["-q", "\(folder)/bouncer.ini"]
-        process.standardError = FileHandle.nullDevice
-        process.standardOutput = FileHandle.nullDevice
-        try process.run()
-    }
-
-    func isUp(_ database: Database) async throws {
-        for _ in 0..<200 {
-            if (try? await database.query("select 1")) != nil { return }
-            try await Task.sleep(for: .milliseconds(20))
-        }
-        _ = try await database.query("select 1")
-    }
-
-    func stop() {
-        process.terminate()
-        process.waitUntilExit()
-        try? FileManager.default.removeItem(atPath: folder)
     }
 }
