@@ -14,12 +14,14 @@ import Testing
         "default_toast_compression = lz4", "default_transaction_deferrable = on",
         "default_transaction_isolation = serializable", "enable_seqscan = off", "escape_string_warning = off",
         "extra_float_digits = -15", "from_collapse_limit = 1", "intervalstyle = sql_standard",
-        "join_collapse_limit = 1", "jit_above_cost = 0", "plan_cache_mode = force_custom_plan",
+        "join_collapse_limit = 1", "plan_cache_mode = force_custom_plan",
         "plpgsql.extra_errors = 'all'", "plpgsql.variable_conflict = use_column", "quote_all_identifiers = on",
         "row_security = off", "search_path = shadow, pg_catalog", "standard_conforming_strings = off",
         "synchronous_commit = off", "temp_file_limit = '64MB'", "timezone = 'Asia/Kathmandu'",
         "transform_null_equals = on", "work_mem = '64kB'", "xmloption = document",
     ]
+    /// It compiles each statement, which takes a migration ten seconds.
+    private static let slow = ["jit_above_cost = 0"]
 
     /// What a schema before pg_catalog in the search path can do: `now()` is this one, and `||` too.
     private static let shadow = """
@@ -41,7 +43,7 @@ import Testing
         try await works(with: Self.settings)
     }
 
-    @Test("one by one", .enabled(if: Hardness.isFull), arguments: settings)
+    @Test("one by one", .enabled(if: Hardness.isFull), arguments: settings + slow)
     func alone(setting: String) async throws {
         try await works(with: [setting])
     }
@@ -100,8 +102,10 @@ import Testing
         // The worker of a job is lost.
         """
         with lost as (
-            insert into errand.worker (name, version, queues, kinds, lease, heartbeat_at)
-            values ('gone:1', '0.1', '{default}', '{noop}', interval '20 s', pg_catalog.now() - interval '1 hour')
+            insert into errand.worker (name, version, queues, kinds, lease, heartbeat_interval, heartbeat_at)
+            values (
+                'gone:1', '0.1', '{default}', '{noop}', interval '20 s', interval '500 ms',
+                pg_catalog.now() - interval '1 hour')
             returning id
         ),
         held as (
