@@ -9,6 +9,9 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 failed=0
 
+# Only errand-image reads pictures.
+if readelf --dynamic "$errand" | grep libvips; then echo "errand: expected no library that reads pictures"; failed=1; fi
+
 # A separate root, so that the units of this host affect no result.
 root=$work/root
 mkdir -p "$root/usr/lib/systemd" "$root/usr/local/bin" "$root/etc/systemd/system"
