@@ -98,12 +98,19 @@ public struct PostgresConfiguration: Sendable {
                 limit.map { "-c \(name)=\(max(1, $0.wholeMilliseconds))" }
             }
             let fixed = Self.fixedSettings + (isOwn ? ["search_path=pg_catalog,pg_temp"] : [])
+            let network = Self.serverNetworkSettings.map { "-c \($0)" }
             // The last option wins: that of the URL before a timeout, but not before what statements rely on.
-            let options = timeouts + [keywords["options"]].compactMap(\.self) + fixed.map { "-c \($0)" }
+            let options = timeouts + network + [keywords["options"]].compactMap(\.self) + fixed.map { "-c \($0)" }
             keywords["options"] = options.joined(separator: " ")
         }
         return keywords.sorted { $0.key < $1.key }
     }
+
+    /// Have the server end a session within 20 s once the client can't be reached. By default it keeps the session for
+    /// two hours, with its locks: a network that drops packets lets no reset through.
+    private static let serverNetworkSettings = [
+        "tcp_keepalives_idle=10", "tcp_keepalives_interval=5", "tcp_keepalives_count=2", "tcp_user_timeout=20000",
+    ]
 
     /// What the statements of Errand and of handlers rely on, whatever the database, the role or the URL sets.
     private static let fixedSettings = [
