@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+scripts/need.sh faults
 ERRAND_TEST_PROGRAM=$(scripts/release.sh)/errand
 export ERRAND_TEST_PROGRAM ERRAND_FAULTS=full
 code=0

@@ -10,16 +10,28 @@ final class Program {
 
     /// Starts it with a clean environment but for the database and `settings`.
     ///
-    /// - Parameter program: another one than that which was built together with the tests.
-    init(_ arguments: [String], of program: URL? = nil, database: String?, settings: [String: String] = [:]) throws {
+    /// - Parameters:
+    ///   - program: another one than that which was built together with the tests.
+    ///   - namespace: the network namespace that it runs in, by default that of the tests.
+    init(
+        _ arguments: [String], of program: URL? = nil, in namespace: String? = nil, database: String?,
+        settings: [String: String] = [:]
+    ) throws {
         // The test bundle is in the folder of the programs.
         let folder = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
         log = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString).log")
         try Data().write(to: log)
         // The promises are for the release build, which `make faults` names.
         let named = ProcessInfo.processInfo.environment["ERRAND_TEST_PROGRAM"].map { URL(fileURLWithPath: $0) }
-        process.executableURL = program ?? named ?? folder.appendingPathComponent("errand")
-        process.arguments = arguments
+        let executable = program ?? named ?? folder.appendingPathComponent("errand")
+        if let namespace {
+            // It becomes the program, under the same process id.
+            process.executableURL = URL(fileURLWithPath: "/usr/sbin/ip")
+            process.arguments = ["netns", "exec", namespace, executable.path] + arguments
+        } else {
+            process.executableURL = executable
+            process.arguments = arguments
+        }
         var environment = settings.merging(["PATH": "/usr/bin:/bin"]) { one, _ in one }
         if let database, environment["DATABASE_URL"] == nil { environment["DATABASE_URL"] = database }
         // On a free port, because several tests run concurrently. The last released program may not know the setting.

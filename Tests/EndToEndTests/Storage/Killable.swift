@@ -36,7 +36,7 @@ struct KillableCluster {
         guard try await migration.exit() == 0 else {
             throw ShellError(text: "errand migrate failed: \(migration.output)")
         }
-        try await cluster.call("stop")
+        try await cluster.stop()
         deleted.withLock { $0 = cluster.folder.path }
         atexit { KillableCluster.deleted.withLock { try? FileManager.default.removeItem(atPath: $0) } }
         return cluster.folder
@@ -67,6 +67,8 @@ struct KillableCluster {
         guard let pid = lock.split(separator: "\n").first.flatMap({ Int32($0) }) else { return }
         Foundation.kill(pid, SIGKILL)
     }
+
+    func stop() async throws { try await call("stop") }
 
     func drop() async throws { try await call("drop") }
 
