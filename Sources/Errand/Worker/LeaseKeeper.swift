@@ -1,4 +1,5 @@
 import CoreMetrics
+import Foundation
 import Logging
 import Postgres
 import Synchronization
@@ -15,13 +16,14 @@ struct LeaseKeeper {
     func run() async {
         var plan = HeartbeatPlan(every: shared.configuration.heartbeatInterval, at: .now)
         var serverStart: String?
+        var skew = ClockSkew()
         var throttle = LogThrottle()
         var wasOnTrial = false
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "control"))
         while !Task.isCancelled {
             if plan.mayTry(at: .now) {
                 do {
-                    try await keepLease(&plan, &serverStart, &reconnects)
+                    try await keepLease(&plan, &serverStart, &skew, &reconnects)
                 } catch {
                     // The worker has stopped: nothing has failed.
                     if Task.isCancelled { return }
@@ -40,11 +42,12 @@ struct LeaseKeeper {
     }
 
     private func keepLease(
-        _ plan: inout HeartbeatPlan, _ serverStart: inout String?, _ reconnects: inout ReconnectCount
+        _ plan: inout HeartbeatPlan, _ serverStart: inout String?, _ skew: inout ClockSkew,
+        _ reconnects: inout ReconnectCount
     ) async throws {
         // Heartbeats come first: ids in doubt keep their leases even if no new id can be registered.
         if plan.isDue(at: .now, isAsking: isAsking) {
-            try await sendHeartbeat(&serverStart)
+            try await sendHeartbeat(&serverStart, &skew)
             reconnects.succeeded()
             plan.sent(at: .now)
             shared.heartbeats.add(1, ordering: .relaxed)
@@ -108,18 +111,25 @@ struct LeaseKeeper {
     }
 
     /// - Parameter serverStart: the server start during which the marks were taken.
-    private func sendHeartbeat(_ serverStart: inout String?) async throws {
+    private func sendHeartbeat(_ serverStart: inout String?, _ skew: inout ClockSkew) async throws {
         let ids = shared.identity.all
         guard !ids.isEmpty else { return }
         let held = shared.running.held()
         let own = Dictionary(uniqueKeysWithValues: queues.map { ($0.name, $0.marks) })
+        let sent = Date.now
         let rows = try await shared.control.query(
             Statement(
-                "select * from errand.heartbeat_v1($1, $2::int4, $3, $4)",
+                "select *, clock_timestamp() from errand.heartbeat_v1($1, $2::int4, $3, $4)",
                 [ids, held.count, try JSONB(encoding: own), serverStart]))
+        let received = Date.now
         guard let row = rows.first else { return }
-        let (alive, published, started, peers, older, younger) = try row.decode(
-            [Int64].self, JSONB.self, String.self, Int.self, Int.self, Int.self)
+        let (alive, published, started, peers, older, younger, time) = try row.decode(
+            [Int64].self, JSONB.self, String.self, Int.self, Int.self, Int.self, Timestamp.self)
+        if let seconds = skew.seconds(server: time.date, sent: sent, received: received, at: .now) {
+            shared.logger.warning(
+                "this host's clock differs from the database's", metadata: ["skew_seconds": .stringConvertible(seconds)]
+            )
+        }
         shared.idlePolling.withLock { $0.peers = peers }
         shared.turn.counted(older: older, younger: younger)
         if started != serverStart {
