@@ -68,6 +68,7 @@ struct KillableCluster {
         Foundation.kill(pid, SIGKILL)
     }
 
+    /// Stops the server in good order.
     func stop() async throws { try await call("stop") }
 
     func drop() async throws { try await call("drop") }
