@@ -4,7 +4,7 @@
 #   build      compilers and libraries
 #   database   PostgreSQL's server and client programs
 #   test       PL/Proxy, and programs with which the tests make pictures and connections
-#   faults     tools for the networks of the fault tests
+#   faults     tools for the networks and the clocks of the fault tests
 #   s3         installers of the S3 servers of the tests
 #   demo       photos to show
 #   bench      installers of the benchmark's other queues, a compiler of its C baseline, photos, and tools for them
@@ -27,7 +27,7 @@ for group in "$@"; do
             packages+=("postgresql-$(grep -o '[0-9]\+' <<< "$server" | head -1)-plproxy")
             packages+=(pgbouncer imagemagick libvips-tools libimage-exiftool-perl libheif-examples webp mate-backgrounds)
             packages+=(fonts-noto-core fonts-noto-cjk fonts-noto-color-emoji zbar-tools librsvg2-bin) ;;
-        faults) packages+=(iproute2 nftables) ;;
+        faults) packages+=(iproute2 nftables libfaketime gcc libc6-dev) ;;
         s3) packages+=(python3 python3-venv openssl) ;;
         bench)
             packages+=(python3 python3-venv gcc libc6-dev libvips-tools imagemagick jpegoptim)
