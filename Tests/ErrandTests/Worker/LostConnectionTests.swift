@@ -60,8 +60,8 @@ import Testing
             #expect(await started.first { _ in true } == 2)
             #expect(try await database.drains())
             #expect(try await database.count("from errand.history where attempt = 2 and crashes = 1") == 1)
-            // On a busy machine a heartbeat each 200 ms may come too late once more.
-            #expect(try await database.count("from errand.worker where id > 1") >= 1)
+            // A claim that had begun before the loss may have taken the job for the old id, until the next heartbeat.
+            #expect(try await database.becomes("exists (select from errand.worker where id > 1)"))
         }
     }
 
