@@ -104,7 +104,7 @@ struct DiskFaultTests {
             }
             print(
                 "F20: \(try disk.logged("PANIC:")) panics, \(starts) starts without room; \(jobs.acknowledged.count) jobs "
-                    + "acknowledged, \(jobs.inDoubt) in doubt, refused \(jobs.refused); first start after ready: \(first)"
+                    + "acknowledged, \(jobs.inDoubt) unknown, refused \(jobs.refused); first start after ready: \(first)"
             )
             #expect(first.allSatisfy { $0 <= 2 }, "\(first)")
             try await jobs.expectOnceEach(on: database)
