@@ -42,6 +42,43 @@ import Testing
         }
     }
 
+    @Test("E5: what ended jobs say of photos is blanked, of the person's own event too, and of nobody else's")
+    func blanks() async throws {
+        let root = FileManager.default.temporaryDirectory.appendingPathComponent("events-\(UUID().uuidString)").path
+        defer { try? FileManager.default.removeItem(atPath: root) }
+        let store = try FolderStore(root: root)
+        try await withTestDatabase { database, _ in
+            let annas = try await database.makeEvent(guests: ["ben"])
+            let bens = try await database.query("select events.create('ben', 'His party')").scalar(UUID.self)
+            try await addDelivered("1.jpg", to: annas, by: "anna", database, store)
+            try await addDelivered("2.jpg", to: annas, by: "ben", database, store)
+            try await addDelivered("3.jpg", to: bens, by: "ben", database, store)
+            try await database.execute(
+                """
+                insert into errand.history (
+                    id, created_at, run_at, priority, attempt, max_attempts, crashes, queue, kind, state, unique_key,
+                    payload, attempts, subject)
+                select
+                    100 + row_number() over (), now(), now(), 2, 1, 1, 0, 'default', 'image_compression', 'succeeded',
+                    'image_compression/' || id, jsonb_build_object('photo', id),
+                    jsonb_build_array(jsonb_build_object('error', 'no ' || id)), owner
+                from media.photo
+                """)
+            let named = """
+                select subject || ' ' || count(*)
+                from errand.history
+                where payload ? 'photo' and attempts::text like '%no %' and unique_key is not null
+                group by subject
+                order by subject
+                """
+            #expect(try await database.lines(named) == ["anna 1", "ben 2"])
+            try await database.execute("select people.erase('ben')")
+            #expect(try await database.lines(named) == ["anna 1"])
+            #expect(
+                try await database.number("select count(*) from errand.history where kind = 'image_compression'") == 3)
+        }
+    }
+
     @Test("E5: an export has a person's events, participations and photos, and those of nobody else")
     func exports() async throws {
         try await withTestDatabase { database, _ in

@@ -36,8 +36,8 @@ begin
     if found then
         perform errand.cancel(array[tells], $3);
     end if;
-    -- Who was there leaves with the event.
-    perform errand.forget_subjects(keys);
+    -- Who was there, and which photos there were, leave the queue with the event: its jobs have ended by now.
+    perform errand.blank_jobs(array(select id from errand.history where unique_key = any (keys)), $3);
     delete from events.event where id = $1;
     return next;
 end
