@@ -4,7 +4,8 @@ EVENTS is the file to which the command has the runner write its events. The sec
 of each test case to its end, so the wait for one of the places in which tests run isn't counted. Computing is the
 test's share of the busy cores: each sample of /proc/stat is divided among the tests that run then. The rest is waiting.
 
-Prints the slowest 20 suites, and each test above 5 s that isn't in Tests/slow.txt. The exit code is the command's.
+Prints the slowest 20 suites, and each test that isn't in Tests/slow.txt and would take more than 5 s with a core of its
+own: twice that, if four tests share two cores. The exit code is the command's.
 """
 
 import json
@@ -16,6 +17,7 @@ import time
 from collections import defaultdict
 from pathlib import Path
 
+CORES = os.cpu_count()
 LIMIT = 5
 LIST = Path("Tests/slow.txt")
 
@@ -109,7 +111,7 @@ def computing(found, samples, cores):
 
 def report(events, samples, width):
     found = cases(events, width)
-    used = computing(found, samples, os.cpu_count())
+    used = computing(found, samples, CORES)
     suites, tests = defaultdict(lambda: [0, 0.0, 0.0]), defaultdict(float)
     for index, (suite, test, start, end) in enumerate(found):
         row = suites[suite]
@@ -124,9 +126,10 @@ def report(events, samples, width):
     idle = sum(1 - busy for _, busy in samples) / max(len(samples), 1)
     print(f"{sum(row[1] for row in suites.values()):.0f} s of {len(found)} cases; the machine was idle for {idle:.0%}")
     listed = {line.split(" ", 1)[0] for line in LIST.read_text().splitlines()} if LIST.exists() else set()
-    slow = sorted((-seconds, test) for test, seconds in tests.items() if seconds > LIMIT and test not in listed)
+    limit = LIMIT * max(1, width / CORES)
+    slow = sorted((-seconds, test) for test, seconds in tests.items() if seconds > limit and test not in listed)
     if slow:
-        print(f"Above {LIMIT} s, and not in {LIST}:")
+        print(f"Above {limit:g} s, and not in {LIST}:")
     for seconds, test in slow:
         print(f"{-seconds:8.1f}  {test}")
 
