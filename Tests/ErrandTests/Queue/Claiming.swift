@@ -11,12 +11,12 @@ struct ManualWorker {
     let id: Int64
 
     /// Enters it with kinds as errand.register_kinds takes them; without any it brings `noop` as it is.
-    init(_ database: Database, kinds: String = "[]") async throws {
+    init(_ database: Database, kinds: String = "[]", queue: String = "default") async throws {
         self.database = database
         id = try await database.query(
             Statement(
-                "select worker_id from errand.register_worker_v1('hand', '1', '1 min', '{default}', $1)",
-                [JSONB(kinds)])
+                "select worker_id from errand.register_worker_v1('hand', '1', '1 min', array[$2], $1)",
+                [JSONB(kinds), queue])
         ).scalar(Int64.self)
     }
 
@@ -27,18 +27,18 @@ struct ManualWorker {
     }
 
     /// Claims up to `limit` jobs of any of `kinds`.
-    func claim(_ limit: Int, kinds: [String] = ["noop"]) async throws -> [ClaimedJob] {
-        let claim = claiming(limit, kinds: kinds)
+    func claim(_ limit: Int, kinds: [String] = ["noop"], queue: String = "default") async throws -> [ClaimedJob] {
+        let claim = claiming(limit, kinds: kinds, queue: queue)
         return try claim.reply(await database.query(claim.statement)).jobs
     }
 
     /// A claim that has not run yet.
     func claiming(
-        _ limit: Int, kinds: [String] = ["noop"], from starts: [Int64] = [0, 0, 0, 0], beginsNow: Int? = nil,
-        takesSuspect: Bool = true
+        _ limit: Int, kinds: [String] = ["noop"], queue: String = "default", from starts: [Int64] = [0, 0, 0, 0],
+        beginsNow: Int? = nil, takesSuspect: Bool = true
     ) -> Claim {
         Claim(
-            queue: "default", kinds: kinds, workerID: id, limit: limit, starts: starts, priorities: [1, 2, 3, 4],
+            queue: queue, kinds: kinds, workerID: id, limit: limit, starts: starts, priorities: [1, 2, 3, 4],
             isDurable: true, beginsNow: beginsNow ?? limit, takesSuspect: takesSuspect, epoch: 0)
     }
 

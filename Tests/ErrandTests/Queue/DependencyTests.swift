@@ -166,29 +166,59 @@ import Testing
     }
 
     @Test(
-        "a probe that waits in the queue for long stays the only one, though jobs that still run find it down, and closes it"
-    )
-    func waitingProbe() async throws {
+        "a probe comes before all jobs that wait in its queue, and jobs that still run and find it down start no other")
+    func firstInQueue() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             let ids = try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 5))
             let running = try await worker.claim(4).sorted { $0.id < $1.id }
             try await worker.end(Array(running.prefix(3)), down)
             #expect(try await worker.claim(10).isEmpty)
+            try await database.execute("select errand.enqueue('other') from generate_series(1, 20)")
             try await database.execute("update errand.dependency set until = now()")
             try await database.promote()
-            // A minute of waiting jobs is ahead of it.
-            try await database.execute(
-                "update errand.dependency set released_at = now() - interval '1 min', until = now() - interval '1 min'")
-            try await database.promote()
-            #expect(try await database.word("select array_agg(id) from errand.job where state = 'available'") == "{1}")
             try await worker.end([running[3]], down)
             try await database.promote()
-            let probe = try await worker.claim(10)
+            let probe = try await worker.claim(1, kinds: ["noop", "other"])
             #expect(probe.map(\.id) == [ids[0]])
             #expect(try await worker.end(probe) == [])
             try await database.promote()
             #expect(try await database.count("from errand.dependency where opened_at is null") == 1)
+        }
+    }
+
+    @Test(
+        "a job probes that can start now, if there is one",
+        arguments: [
+            "select errand.set_rate('other', '1 hour', 1), errand.rate_spend('other', 1)",
+            "select errand.drain_worker(1, 'test')",
+            "delete from errand.worker where queues = '{other}'",
+        ])
+    func startingProbe(blocks: String) async throws {
+        try await withTestDatabase { database, _ in
+            _ = try await ManualWorker(database, kinds: Self.kinds, queue: "other")
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
+            try await database.execute(Statement(blocks))
+            let queue = Queue(database: database)
+            try await queue.enqueue(Noop(), .queue("other"), .priority(1))
+            try await queue.enqueue(Noop())
+            try await database.execute(
+                "update errand.job set state = 'parked', queue_position = null, parked_for = 'dependency:storage'")
+            try await database.execute("select errand.dependency_open('storage', now(), 'test')")
+            try await database.promote()
+            #expect(try await worker.claim(10).map(\.id) == [2])
+        }
+    }
+
+    @Test("jobs that wait for a dependency without a row are released")
+    func withoutRow() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
+            try await Queue(database: database).enqueue(Noop())
+            try await database.execute(
+                "update errand.job set state = 'parked', queue_position = null, parked_for = 'dependency:gone'")
+            for _ in 1...2 { try await database.promote() }
+            #expect(try await worker.claim(10).count == 1)
         }
     }
 
@@ -213,9 +243,10 @@ import Testing
         }
     }
 
-    @Test("a probe that no worker may claim is tried again by another job after 10 s")
+    @Test("a probe that no worker has started within 10 s is replaced by a job of another queue")
     func unclaimedProbe() async throws {
         try await withTestDatabase { database, _ in
+            _ = try await ManualWorker(database, kinds: Self.kinds, queue: "other")
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             let queue = Queue(database: database)
             try await queue.enqueue(Noop(), .queue("other"))

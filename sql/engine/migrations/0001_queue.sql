@@ -90,8 +90,8 @@ comment on column errand.job.payload_day is
     'the day of errand.payload that holds its payload; null = the payload is in this row';
 comment on column errand.job.payload_bytes is 'length of the payload as text, if it is over 2 KB';
 comment on column errand.job.is_handed_back is
-    'its worker returned it to the queue without counting an attempt, or errand.edit changed it: it waits at its old '
-    'position, and first; null = no';
+    'it waits first in its queue, at whatever position: its worker returned it without counting an attempt, '
+    'errand.edit changed it, it tries a dependency, or its slot of a limit went to others; null = no';
 comment on column errand.job.state is 'scheduled, available, parked or running';
 comment on column errand.job.queue is 'its queue: a worker claims from the queues that it names';
 comment on column errand.job.kind is 'its kind, which names the handler';

@@ -18,7 +18,8 @@ from (
         (array_agg(live.id order by live.id) filter (where live.id is not null))[1:20] as job_ids
     from errand.limit_slot as slot
     left join errand.job as live
-        on live.id = slot.job_id and live.queue_position = slot.queue_position
+        on live.id = slot.job_id and live.queue_position = slot.queue_position and live.state = 'running'
+            and slot.slot > 0
     group by slot.limit_key
     union
     select limit_key, 0, null
@@ -54,7 +55,7 @@ comment on column errand.limit_status.name is 'the limit''s key or pattern, or t
 comment on column errand.limit_status.set_as is 'the key or pattern that was set';
 comment on column errand.limit_status.allowed is 'jobs that may run at once, or start within per';
 comment on column errand.limit_status.per is 'the span of the rate';
-comment on column errand.limit_status.running is 'jobs that run or will at once, or that started within per';
+comment on column errand.limit_status.running is 'jobs that run, or that started within per';
 comment on column errand.limit_status.is_full is 'whether no more may run or start';
 comment on column errand.limit_status.parked is 'parked jobs, counted up to 10,000';
 comment on column errand.limit_status.job_ids is 'the running jobs under the key, the first 20';

@@ -58,6 +58,14 @@ begin
                 return true;
             end if;
             perform errand.park(asked.id, 'limit:' || asked.limit_key);
+            -- Its slot went to others while it waited for a worker. It doesn't wait behind its whole queue again.
+            update errand.job set is_handed_back = true
+            where id = asked.id
+                and exists (
+                    select
+                    from errand.limit_slot as held
+                    where held.job_id = asked.id and held.limit_key = asked.limit_key
+                        and held.queue_position = asked.queue_position);
             perform errand.lower_mark(asked.limit_key, asked.priority, asked.run_at, asked.id);
         end if;
     end if;

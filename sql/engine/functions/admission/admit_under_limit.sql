@@ -1,8 +1,9 @@
 -- admit_under_limit: returns whether a job that is about to be claimed may run under its limit, and gives it a slot.
 -- Null: another session holds the limits' lock.
 --
--- A job that already has a slot at its position may run. Otherwise the parked jobs of the limit that come before it get
--- their slots first. If the limit is full, the job takes the slot of a job that waits behind it (errand.swap_slot).
+-- A job that has got a slot at its position may run, unless another job has got that slot since. Otherwise the parked
+-- jobs of the limit that come before it get their slots first. If the limit is full, the job takes the slot of a job
+-- that waits behind it (errand.swap_slot).
 -- Costs 2 us for each job that runs under the key.
 create or replace function errand.admit_under_limit(job errand.job) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -19,7 +20,12 @@ begin
     highest := errand.highest_slot(job.limit_key);
     select held.slot into own
     from errand.limit_slot as held
-    where held.job_id = job.id and held.limit_key = job.limit_key and held.queue_position = job.queue_position;
+    where held.job_id = job.id and held.limit_key = job.limit_key and held.queue_position = job.queue_position
+        and held.slot > 0
+        and not exists (
+            select
+            from errand.limit_slot as newer
+            where newer.limit_key = held.limit_key and newer.slot = held.slot and newer.admitted_at > held.admitted_at);
     if own is not null then
         -- The limit was lowered since. The job may run while fewer jobs run or wait in slots of lower numbers.
         if most is null or highest <= most

@@ -1,8 +1,8 @@
 -- probe_state: returns the state of the job that probes a dependency: under way, succeeded, failed, or open if it says
 -- nothing (handed back, rescued, cancelled, discarded).
 --
--- A probe that waits in the queue is under way however long the queue is. If no worker may claim it, it counts as under
--- way for 10 s.
+-- A probe that waits in the queue counts as under way for 10 s. Then its queue may be paused, full or without a worker,
+-- and another job tries.
 create or replace function errand.probe_state(known errand.dependency) returns text
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -12,7 +12,7 @@ begin
     if found then
         return case
             when probe.queue_position = known.probe_position and (
-                probe.state = 'running' or errand.may_be_claimed(probe.queue, probe.kind)
+                probe.state = 'running'
                 or known.released_at between clock_timestamp() - interval '10 seconds' and clock_timestamp())
                 then 'under way'
             -- The probe is parked again if it found the dependency down while another session had locked that row.

@@ -2,6 +2,9 @@
 -- it, from `until` on. A success of the probe closes the circuit, as errand.probes_snoozed does. While it is
 -- closed, jobs are released oldest first: 100/s in the first second, twice that in each next one, up to 2,000/s.
 --
+-- A probe comes first in its queue. A dependency whose row is gone, for example because the transaction that opened it
+-- was rolled back, counts as closed now.
+--
 -- A time in the future was written before the server's clock was set back, and is ignored.
 --
 -- Housekeeping calls it every 200 ms. Returns the number of released jobs.
@@ -15,13 +18,16 @@ declare
     elapsed double precision;
     wanted int;
     probe text;
+    probe_id bigint;
     waiting bigint;
     drawn bigint;
     released int := 0;
 begin
-    -- Another session is at it.
     select * into known from errand.dependency where dependency.name = release_dependency.name for update skip locked;
     if not found then
+        insert into errand.dependency (name, closed_at) values (release_dependency.name, present)
+        on conflict on constraint dependency_pkey do nothing;
+        -- Another session is at it, or the next call finds the row.
         return 0;
     end if;
     if known.opened_at is not null and known.name like 'kind:%' and known.until <= present then
@@ -62,17 +68,21 @@ begin
         elapsed := extract(epoch from present - greatest(known.released_at, known.closed_at));
         wanted := ceil(per_second * case when elapsed >= 0 then least(0.5, elapsed) else 0.2 end);
     end if;
+    if known.opened_at is not null then
+        probe_id := errand.next_probe(known);
+    end if;
     for waiting in
         select id
         from errand.job
-        where parked_for = 'dependency:' || known.name
+        where parked_for = 'dependency:' || known.name and (known.opened_at is null or id = probe_id)
             and not exists (select from errand.queue as held where held.name = job.queue and held.paused_at is not null)
         order by priority, run_at, id
         limit wanted
         for update of job skip locked
     loop
         update errand.job
-        set state = 'available', parked_for = null
+        set state = 'available', parked_for = null,
+            is_handed_back = case when known.opened_at is not null then true else is_handed_back end
         where id = waiting
         returning queue_position into drawn;
         released := released + 1;

@@ -1,5 +1,5 @@
--- release_limit: releases parked jobs of a limit while it has room: by priority, oldest first. Each job gets a slot and
--- keeps it until it has run or left the queue.
+-- release_limit: releases parked jobs of a limit while it has room: by priority, oldest first. Each job gets a slot. It
+-- keeps it while it runs, and for a second before: see errand.slot_holders.
 --
 -- With a job, only those that come before it. The caller holds the lock of errand.lock_limits. Returns the slots that
 -- are still free, at most 1,000; null = no limit, and at most 1,000 jobs were released.
@@ -10,6 +10,7 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
 declare
     most int := errand.limit_of(release_limit.limit_key);
     free int[] := case when most is not null then errand.free_slots(release_limit.limit_key, most, 1000) end;
+    slow constant text[] := errand.slow_queues(release_limit.limit_key);
     waiting record;
     last errand.limit_mark;
     drawn bigint;
@@ -19,7 +20,9 @@ begin
         return free;
     end if;
     for waiting in
-        select * from errand.next_parked(release_limit.limit_key, coalesce(cardinality(free), 1000), release_limit.job)
+        select *
+        from errand.next_parked(
+            release_limit.limit_key, coalesce(cardinality(free), 1000), release_limit.job, slow)
     loop
         if last.priority <> waiting.priority then
             perform errand.mark_parked(release_limit.limit_key, last.priority, last.run_at, last.job_id);
@@ -36,6 +39,9 @@ begin
         last.run_at := waiting.run_at;
         last.job_id := waiting.job_id;
     end loop;
+    if released = '{}' and slow <> '{}' and job is null then
+        perform errand.pass_parked(release_limit.limit_key);
+    end if;
     if released <> '{}' then
         perform errand.mark_parked(release_limit.limit_key, last.priority, last.run_at, last.job_id);
         -- For a claim after errand.release_v1 in the same transaction: see errand.pick_released.

@@ -1,5 +1,6 @@
 -- scan_below_mark: lowers the marks of a limit to jobs that wait below them. Such jobs were enqueued by a transaction
--- that committed late or for a time in the past, moved to another priority, or belong to a queue that was paused.
+-- that committed late or for a time in the past, moved to another priority, or belong to a queue that was paused or
+-- slow (errand.slow_queues).
 --
 -- Reads each index entry below the marks, including those of released jobs that a held snapshot keeps.
 create or replace function errand.scan_below_mark(limit_key text) returns void
@@ -7,6 +8,7 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
 declare
+    slow constant text[] := errand.slow_queues(scan_below_mark.limit_key);
     below record;
 begin
     for below in
@@ -24,6 +26,7 @@ begin
             from errand.job as waiting
             where waiting.parked_for = 'limit:' || scan_below_mark.limit_key and waiting.priority = level
                 and (waiting.run_at, waiting.id) <= (mark.run_at, mark.job_id)
+                and waiting.queue <> all (slow)
                 and not exists (select from errand.queue where name = waiting.queue and paused_at is not null)
             order by waiting.run_at, waiting.id
             limit 1

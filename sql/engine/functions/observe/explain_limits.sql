@@ -55,15 +55,15 @@ begin
         limit 1;
         if found then
             select count(*), string_agg(
-                format('job %s on %s', holder.id, coalesce(worker.name, 'no worker yet')), ', ' order by holder.id)
+                format('job %s on %s', holder.id, worker.name), ', ' order by holder.id)
                     filter (where nth <= 5)
             into used, holders
             from (
                 select live.id, live.worker_id, row_number() over (order by live.id) as nth
                 from errand.limit_slot as slot
                 join errand.job as live on live.id = slot.job_id
-                    and coalesce(live.queue_position, 0) = slot.queue_position
-                where slot.limit_key = key
+                    and coalesce(live.queue_position, 0) = slot.queue_position and live.state = 'running'
+                where slot.limit_key = key and slot.slot > 0
             ) as holder
             left join errand.worker on worker.id = holder.worker_id;
             if used >= bound.max_running then

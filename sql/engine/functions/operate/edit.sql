@@ -47,7 +47,7 @@ begin
             end;
     elsif found_state <> 'failed' then
         update errand.job
-        set payload = edit.payload, is_handed_back = case when state = 'available' then true end
+        set payload = edit.payload, is_handed_back = case when state = 'available' then true else is_handed_back end
         where id = edit.job_id;
         perform errand.wake();
     end if;

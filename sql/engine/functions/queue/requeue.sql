@@ -3,7 +3,8 @@
 --
 -- Workers remember a mark for each queue and priority: no job of their kinds waits below it. A job with its old
 -- position would stay hidden there. A job that is handed back keeps its position, as is_handed_back asks: claims find
--- such jobs by an index of their own.
+-- such jobs by an index of their own. A parked job that is_handed_back asks for gets a new position, and comes first
+-- all the same.
 create or replace function errand.requeue() returns trigger
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -12,7 +13,9 @@ begin
     perform pg_current_xact_id();
     new.queue_position := nextval('errand.job_position');
     new.worker_id := null;
-    new.is_handed_back := null;
+    if old.state <> 'parked' then
+        new.is_handed_back := null;
+    end if;
     return new;
 end
 $$;

@@ -1,0 +1,27 @@
+-- next_probe: returns the parked job that tries a dependency next: of the first 10,000, the first that can start, and
+-- not in the queue of the probe before, which has not started.
+-- errand: after may_start
+create or replace function errand.next_probe(known errand.dependency) returns bigint
+language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
+    with ahead as materialized (
+        select id, queue, kind, priority, run_at
+        from errand.job
+        where parked_for = 'dependency:' || known.name
+        order by priority, run_at, id
+        limit 10000
+    ),
+    place as materialized (
+        select
+            queue, kind,
+            errand.may_start(queue, kind) as starts,
+            queue = (select job.queue from errand.job where job.id = known.probe_job_id) as is_same
+        from (select distinct queue, kind from ahead) as one
+    )
+    select ahead.id
+    from ahead
+    join place using (queue, kind)
+    where not exists (select from errand.queue as held where held.name = ahead.queue and held.paused_at is not null)
+    order by place.starts desc, place.is_same is true, ahead.priority, ahead.run_at, ahead.id
+    limit 1
+$$;
+comment on function errand.next_probe(errand.dependency) is 'Returns the parked job that tries a dependency next';

@@ -1,0 +1,26 @@
+-- parked_ahead: returns the row ids of the next 1,000 parked jobs of a limit and priority, behind its mark, in the
+-- order in which they are released.
+create or replace function errand.parked_ahead(limit_key text, priority smallint) returns tid[]
+language sql stable set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+    select array(
+        select near.ctid
+        from (select) as one
+        left join lateral (
+            select known.run_at, known.job_id
+            from errand.limit_mark as known
+            where known.limit_key = parked_ahead.limit_key and known.priority = parked_ahead.priority
+            order by known.marked_at desc
+            limit 1
+        ) as mark on true
+        cross join lateral (
+            select waiting.ctid
+            from errand.job as waiting
+            where waiting.parked_for = 'limit:' || parked_ahead.limit_key and waiting.priority = parked_ahead.priority
+                and (waiting.run_at, waiting.id) > (coalesce(mark.run_at, '-infinity'), coalesce(mark.job_id, 0))
+            order by waiting.run_at, waiting.id
+            limit 1000
+        ) as near)
+$$;
+comment on function errand.parked_ahead(text, smallint) is
+    'Returns the row ids of the next 1,000 parked jobs of a limit and priority';

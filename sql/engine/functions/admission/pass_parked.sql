@@ -1,0 +1,14 @@
+-- pass_parked: moves the marks of a limit past the 1,000 parked jobs of which errand.next_parked has released none: all
+-- belong to slow or paused queues. errand.scan_below_mark finds them once these aren't any more.
+--
+-- The caller holds the lock of errand.lock_limits.
+-- errand: after parked_ahead
+create or replace function errand.pass_parked(limit_key text) returns void
+language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
+    select errand.mark_parked(pass_parked.limit_key, level, last.run_at, last.id)
+    from unnest('{1,2,3,4}'::smallint[]) as level
+    cross join lateral (select errand.parked_ahead(pass_parked.limit_key, level) as rows) as ahead
+    join errand.job as last on last.ctid = ahead.rows[1000]
+$$;
+comment on function errand.pass_parked(text) is
+    'Moves the marks of a limit past 1,000 parked jobs of slow or paused queues';

@@ -1,0 +1,54 @@
+-- slot_holders: returns the jobs that have got a slot of a limit and still have the position of then.
+--
+-- No position is drawn twice. A job that has ended, was rescued or parked no longer has the position of its slot, so no
+-- job has to return a slot and no crash leaks one. state is one of:
+--
+-- - running: it holds the slot.
+-- - released: it got the slot within the last second, and holds it.
+-- - waiting: no worker has claimed it within a second, and it holds nothing. Its queue may be long, paused or without
+--   room in its rate. It stays there, and asks for a slot again when a claim meets it.
+--
+-- The row of a waiting job whose slot another job has got since has the slot 0.
+--
+-- Reads the newest row of each slot, however many older ones a held snapshot keeps: 2 us a slot.
+create or replace function errand.slot_holders(limit_key text) returns table (slot int, state text, queue text)
+language sql stable set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+    select
+        held.slot,
+        case
+            when holder.state = 'running' then 'running'
+            when held.slot > 0
+                and held.admitted_at between clock_timestamp() - interval '1 second' and clock_timestamp()
+                then 'released'
+            else 'waiting'
+        end,
+        holder.queue
+    from (
+        select newest.*
+        from generate_series(1, errand.highest_slot(slot_holders.limit_key)) as number
+        cross join lateral (
+            select known.*
+            from errand.limit_slot as known
+            where known.limit_key = slot_holders.limit_key and known.slot = number
+            order by known.admitted_at desc
+            limit 1
+        ) as newest
+        union all
+        select known.* from errand.limit_slot as known where known.limit_key = slot_holders.limit_key and known.slot = 0
+    ) as held
+    -- One by one: a join might read all of errand.job.
+    cross join lateral (
+        select job.state, job.queue, job.kind, job.limit_key
+        from errand.job
+        where job.id = held.job_id and coalesce(job.queue_position, 0) = held.queue_position
+        limit 1
+    ) as holder
+    -- It may have been replaced by one with another key. Jobs from before their kind's registration don't name its
+    -- limit.
+    where coalesce(
+            holder.limit_key, (select kind.limit_key from errand.kind where kind.name = holder.kind)
+        ) = slot_holders.limit_key
+$$;
+comment on function errand.slot_holders(text) is
+    'Returns the jobs that have got a slot of a limit: running, released within the last second, or waiting';
