@@ -50,7 +50,7 @@ import Testing
         try await withTestDatabase { database, configuration in
             let url = try TestServer.url(of: configuration)
             let slots = 1_500_000 / share
-            // As jobs under a key without a limit leave them behind.
+            // As jobs leave them behind whose keys had a limit.
             for part in 0..<10 {
                 try await database.execute(
                     Statement(

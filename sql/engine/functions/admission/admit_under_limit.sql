@@ -8,15 +8,17 @@
 create or replace function errand.admit_under_limit(job errand.job) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
-    most int;
+    bound constant errand.limit := errand.bound_of(job.limit_key);
+    most constant int := bound.max_running;
     highest int;
     own int;
     free int[];
 begin
-    if not errand.lock_limits() then
+    if most is null then
+        return true;
+    elsif not errand.lock_limits() or not bound.is_settled and not errand.settle_limit(bound) then
         return null;
     end if;
-    most := errand.limit_of(job.limit_key);
     highest := errand.highest_slot(job.limit_key);
     select held.slot into own
     from errand.limit_slot as held
@@ -28,7 +30,7 @@ begin
             where newer.limit_key = held.limit_key and newer.slot = held.slot and newer.admitted_at > held.admitted_at);
     if own is not null then
         -- The limit was lowered since. The job may run while fewer jobs run or wait in slots of lower numbers.
-        if most is null or highest <= most
+        if highest <= most
             or most > (
                 select count(*)
                 from errand.taken_slots(job.limit_key) as taken
@@ -38,11 +40,6 @@ begin
         end if;
         delete from errand.limit_slot as held where held.job_id = job.id and held.limit_key = job.limit_key;
         return false;
-    end if;
-    if most is null then
-        perform errand.take_slot(
-            job.limit_key, errand.slot_to_reuse(job.limit_key, highest), job.id, job.queue_position);
-        return true;
     end if;
     free := errand.release_limit(job.limit_key, job);
     if cardinality(free) = 0 then

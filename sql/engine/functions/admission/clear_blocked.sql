@@ -75,6 +75,7 @@ begin
         left join errand.kind on kind.name = job.kind and kind.name = any (checked)
         where job.ctid = any (near) and job.queue_position is not null
             and coalesce(job.limit_key, kind.limit_key) is not null
+            and errand.limit_of(coalesce(job.limit_key, kind.limit_key)) is not null
             -- A job that was released with a slot keeps it.
             and not exists (
                 select from errand.limit_slot as slot

@@ -8,16 +8,23 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
 declare
-    most int := errand.limit_of(release_limit.limit_key);
-    free int[] := case when most is not null then errand.free_slots(release_limit.limit_key, most, 1000) end;
+    bound constant errand.limit := errand.bound_of(release_limit.limit_key);
+    most constant int := bound.max_running;
+    free int[];
     slow constant text[] := errand.slow_queues(release_limit.limit_key);
     waiting record;
     last errand.limit_mark;
     drawn bigint;
     released bigint[] := '{}';
 begin
-    if cardinality(free) = 0 then
-        return free;
+    if most is not null then
+        if not bound.is_settled and not errand.settle_limit(bound) then
+            return '{}';
+        end if;
+        free := errand.free_slots(release_limit.limit_key, most, 1000);
+        if free = '{}' then
+            return free;
+        end if;
     end if;
     for waiting in
         select *

@@ -58,6 +58,7 @@ declare
     seen pg_snapshot;
     may_claim boolean;
     is_rated boolean;
+    is_bounded boolean;
     checked text[];
     has_suspects boolean;
     has_handed_back boolean;
@@ -79,6 +80,8 @@ begin
     if serialize and coalesce(current_setting('errand.position_before', true), '') = '' then
         perform errand.lock_claims();
     end if;
+    -- A limit that this claim does not see waits for its end: see errand.settle_limit.
+    lock table errand.limits_lock in row exclusive mode;
     -- A function call instead of a query: an idle worker's claim of one job takes as long as its queries take to begin.
     newest_position := coalesce(pg_sequence_last_value('errand.job_position'), 0);
     -- The snapshot comes before the scan. A later one may show a transaction as ended whose job the scan has not seen,
@@ -91,6 +94,7 @@ begin
             and exists (select from errand.worker where id = claim_v1.worker_id and drained_at is null)
             and errand.is_home(),
         exists (select from errand.rate where rate.queue = claim_v1.queue),
+        exists (select from errand.limit),
         case
             when exists (select from errand.dependency where opened_at is not null)
                 or exists (select from errand.kind where limit_key is not null)
@@ -101,7 +105,7 @@ begin
             select
             from errand.job
             where is_handed_back and state = 'available' and job.queue = claim_v1.queue and kind = any (kinds))
-    into seen, newest_transaction, may_claim, is_rated, checked, has_suspects, has_handed_back;
+    into seen, newest_transaction, may_claim, is_rated, is_bounded, checked, has_suspects, has_handed_back;
     if is_rated and may_claim then
         -- Before the jobs' rows, and before a limit needs the lock.
         may_claim := errand.lock_limits();
@@ -179,7 +183,7 @@ begin
             limit most + 100 + coalesce(cardinality(handed), 0)) as due
         where (handed is null or due.ctid <> all (handed))
             and (
-                due.not_after is null and due.guard is null and due.limit_key is null
+                due.not_after is null and due.guard is null and (due.limit_key is null or not is_bounded)
                     and (checked is null or due.kind <> all (checked))
                 or errand.admit_job(due.id, checked))
         limit most) as one;
