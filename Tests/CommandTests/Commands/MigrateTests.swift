@@ -27,6 +27,25 @@ import Testing
         }
     }
 
+    @Test("applies all functions again beside transactions that have claimed, and waits for none")
+    func besideClaims() async throws {
+        try await withTestDatabase { database, configuration in
+            let settings = try reaching(configuration)
+            #expect(try await Program.run(["migrate"], settings: settings).code == 0)
+            try await database.execute("update errand.script set sha256 = ''")
+            try await database.transaction { transaction in
+                try await transaction.execute(
+                    """
+                    lock table errand.job, errand.worker, errand.failed, media.upload, pairing.pair
+                    in row exclusive mode
+                    """)
+                let again = try await Program.run(["migrate"], settings: settings)
+                #expect(again.code == 0)
+                #expect(again.output.contains("functions and views\n"))
+            }
+        }
+    }
+
     @Test("a database with a schema media of its own is refused before anything changes")
     func taken() async throws {
         try await withTestDatabase { database, configuration in

@@ -20,9 +20,15 @@ $$;
 comment on function moments.pair_ended() is
     'Trigger: removes both users'' moments when their pair ends, and tells their devices';
 
-drop trigger if exists pair_ended on pairing.pair;
-create trigger pair_ended
-after update of ended_at on pairing.pair
-for each row when (old.ended_at is null and new.ended_at is not null)
-execute function moments.pair_ended();
-comment on trigger pair_ended on pairing.pair is 'Removes both users'' moments when their pair ends';
+-- Only if it is missing, because its creation locks the table.
+do $do$
+begin
+    if not exists (select from pg_trigger where tgrelid = 'pairing.pair'::regclass and tgname = 'pair_ended') then
+        create trigger pair_ended
+        after update of ended_at on pairing.pair
+        for each row when (old.ended_at is null and new.ended_at is not null)
+        execute function moments.pair_ended();
+        comment on trigger pair_ended on pairing.pair is 'Removes both users'' moments when their pair ends';
+    end if;
+end
+$do$;

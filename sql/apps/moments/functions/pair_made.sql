@@ -18,8 +18,14 @@ end
 $$;
 comment on function moments.pair_made() is 'Trigger: confirms a new pair to both users by a push';
 
-drop trigger if exists pair_made on pairing.pair;
-create trigger pair_made
-after insert on pairing.pair
-for each row execute function moments.pair_made();
-comment on trigger pair_made on pairing.pair is 'Confirms a new pair to both users by a push';
+-- Only if it is missing, because its creation locks the table.
+do $do$
+begin
+    if not exists (select from pg_trigger where tgrelid = 'pairing.pair'::regclass and tgname = 'pair_made') then
+        create trigger pair_made
+        after insert on pairing.pair
+        for each row execute function moments.pair_made();
+        comment on trigger pair_made on pairing.pair is 'Confirms a new pair to both users by a push';
+    end if;
+end
+$do$;

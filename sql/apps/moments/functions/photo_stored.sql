@@ -30,9 +30,18 @@ $$;
 comment on function moments.photo_stored() is
     'Trigger: makes a moment the current one of its pair when the store has its photo';
 
-drop trigger if exists moment_stored on media.upload;
-create trigger moment_stored
-after update of delivered_at on media.upload
-for each row when (old.delivered_at is null and new.delivered_at is not null and new.photo is not null)
-execute function moments.photo_stored();
-comment on trigger moment_stored on media.upload is 'Makes a moment the current one when the store has its photo';
+-- Only if it is missing, because its creation locks the table.
+do $do$
+begin
+    if not exists (
+        select from pg_trigger where tgrelid = 'media.upload'::regclass and tgname = 'moment_stored'
+    ) then
+        create trigger moment_stored
+        after update of delivered_at on media.upload
+        for each row when (old.delivered_at is null and new.delivered_at is not null and new.photo is not null)
+        execute function moments.photo_stored();
+        comment on trigger moment_stored on media.upload is
+            'Makes a moment the current one when the store has its photo';
+    end if;
+end
+$do$;

@@ -8,8 +8,16 @@ end
 $$;
 comment on function errand.fingerprint_failure() is 'Trigger: stores the fingerprint of each failure';
 
-drop trigger if exists failed_fingerprint on errand.failed;
-create trigger failed_fingerprint
-before insert or update of error on errand.failed
-for each row execute function errand.fingerprint_failure();
-comment on trigger failed_fingerprint on errand.failed is 'Stores the fingerprint of each failure';
+-- Only if it is missing, because its creation locks the table.
+do $do$
+begin
+    if not exists (
+        select from pg_trigger where tgrelid = 'errand.failed'::regclass and tgname = 'failed_fingerprint'
+    ) then
+        create trigger failed_fingerprint
+        before insert or update of error on errand.failed
+        for each row execute function errand.fingerprint_failure();
+        comment on trigger failed_fingerprint on errand.failed is 'Stores the fingerprint of each failure';
+    end if;
+end
+$do$;

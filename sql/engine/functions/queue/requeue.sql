@@ -22,13 +22,19 @@ $$;
 comment on function errand.requeue() is
     'Trigger: gives the last position to a job that becomes available again or moves, unless it is handed back';
 
-drop trigger if exists job_requeue on errand.job;
-create trigger job_requeue
-before update of state, queue, priority, kind on errand.job
-for each row when (
-    new.state = 'available' and (
-        old.state <> 'available' and not (old.state = 'running' and new.is_handed_back is true)
-        or (new.priority, new.queue, new.kind) is distinct from (old.priority, old.queue, old.kind)))
-execute function errand.requeue();
-comment on trigger job_requeue on errand.job is
-    'Gives the last position to a job that becomes available again or moves, unless it is handed back';
+-- Only if it is missing, because its creation locks the table.
+do $do$
+begin
+    if not exists (select from pg_trigger where tgrelid = 'errand.job'::regclass and tgname = 'job_requeue') then
+        create trigger job_requeue
+        before update of state, queue, priority, kind on errand.job
+        for each row when (
+            new.state = 'available' and (
+                old.state <> 'available' and not (old.state = 'running' and new.is_handed_back is true)
+                or (new.priority, new.queue, new.kind) is distinct from (old.priority, old.queue, old.kind)))
+        execute function errand.requeue();
+        comment on trigger job_requeue on errand.job is
+            'Gives the last position to a job that becomes available again or moves, unless it is handed back';
+    end if;
+end
+$do$;

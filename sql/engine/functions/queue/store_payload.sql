@@ -33,10 +33,16 @@ $$;
 comment on function errand.store_payload() is
     'Trigger: moves a payload of more than 2 KB to errand.payload and leaves its day in the job''s row';
 
-drop trigger if exists job_store_payload on errand.job;
-create trigger job_store_payload
-before update of payload on errand.job
-for each row when (old.payload_bytes is not null or pg_column_size(new.payload) > 2000)
-execute function errand.store_payload();
-comment on trigger job_store_payload on errand.job is
-    'Moves a payload of more than 2 KB to errand.payload, and deletes the replaced one there';
+-- Only if it is missing, because its creation locks the table.
+do $do$
+begin
+    if not exists (select from pg_trigger where tgrelid = 'errand.job'::regclass and tgname = 'job_store_payload') then
+        create trigger job_store_payload
+        before update of payload on errand.job
+        for each row when (old.payload_bytes is not null or pg_column_size(new.payload) > 2000)
+        execute function errand.store_payload();
+        comment on trigger job_store_payload on errand.job is
+            'Moves a payload of more than 2 KB to errand.payload, and deletes the replaced one there';
+    end if;
+end
+$do$;

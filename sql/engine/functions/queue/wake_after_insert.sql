@@ -12,8 +12,14 @@ end
 $$;
 comment on function errand.wake_after_insert() is 'Trigger: wakes sleeping workers, once for each statement';
 
-drop trigger if exists job_wake on errand.job;
-create trigger job_wake
-after insert on errand.job
-for each statement execute function errand.wake_after_insert();
-comment on trigger job_wake on errand.job is 'Wakes sleeping workers, once for each statement';
+-- Only if it is missing, because its creation locks the table.
+do $do$
+begin
+    if not exists (select from pg_trigger where tgrelid = 'errand.job'::regclass and tgname = 'job_wake') then
+        create trigger job_wake
+        after insert on errand.job
+        for each statement execute function errand.wake_after_insert();
+        comment on trigger job_wake on errand.job is 'Wakes sleeping workers, once for each statement';
+    end if;
+end
+$do$;

@@ -11,9 +11,15 @@ end
 $$;
 comment on function errand.keep_marks() is 'Trigger: stores the marks of a worker that leaves or was lost';
 
-drop trigger if exists worker_marks on errand.worker;
-create trigger worker_marks
-after delete on errand.worker
-for each row when (old.marks <> '{}' and old.server_start is not null)
-execute function errand.keep_marks();
-comment on trigger worker_marks on errand.worker is 'Stores the marks of a worker that leaves or was lost';
+-- Only if it is missing, because its creation locks the table.
+do $do$
+begin
+    if not exists (select from pg_trigger where tgrelid = 'errand.worker'::regclass and tgname = 'worker_marks') then
+        create trigger worker_marks
+        after delete on errand.worker
+        for each row when (old.marks <> '{}' and old.server_start is not null)
+        execute function errand.keep_marks();
+        comment on trigger worker_marks on errand.worker is 'Stores the marks of a worker that leaves or was lost';
+    end if;
+end
+$do$;
