@@ -5,6 +5,21 @@ import Testing
 @testable import Errand
 
 @Suite("Claiming") struct ClaimTests {
+    @Test("a job starts after the time at which it is due, although the claim's transaction began before that")
+    func startsAfterDue() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(database)
+            let jobs = try await database.transaction { transaction in
+                try await transaction.execute("select")
+                try await Queue(database: database).enqueue(Noop())
+                let claim = worker.claiming(1)
+                return try claim.reply(await transaction.query(claim.statement)).jobs
+            }
+            #expect(jobs.count == 1)
+            #expect(jobs.allSatisfy { $0.startedAt >= $0.runAt })
+        }
+    }
+
     @Test("two workers never get the same job", arguments: [2, 8])
     func exclusive(workers: Int) async throws {
         try await withTestDatabase(connections: 8) { database, _ in

@@ -4,7 +4,7 @@ create or replace function errand.guard_failed(job errand.job, problem text) ret
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 begin
     job.attempt := job.attempt + 1;
-    job.started_at := now();
+    job.started_at := clock_timestamp();
     if job.attempt >= job.max_attempts then
         job.attempts := errand.attempt_record(job, 'guard', 'failed', problem);
         perform errand.move_to_failed(job, problem);

@@ -75,6 +75,7 @@ declare
     blocked int;
     left_over text;
     claimed int;
+    started timestamptz;
 begin
     -- After errand.release_v1 this transaction may hold the limits' lock, for which the claim before it may wait.
     if serialize and coalesce(current_setting('errand.position_before', true), '') = '' then
@@ -222,10 +223,12 @@ begin
     if left_over is not null or took_handed_back then
         newest_position := 0;
     end if;
+    -- now() may lie before run_at: the transaction may have waited since.
+    started := clock_timestamp();
     return query
     update errand.job
-    set state = 'running', attempt = least(job.attempt, 32766) + 1, started_at = now(), worker_id = claim_v1.worker_id,
-        is_handed_back = null
+    set state = 'running', attempt = least(job.attempt, 32766) + 1, started_at = started,
+        worker_id = claim_v1.worker_id, is_handed_back = null
     where job.ctid = any (picked)
     returning
         job.id, job.queue_position, job.kind, job.attempt, job.max_attempts, job.priority, job.created_at, job.run_at,
