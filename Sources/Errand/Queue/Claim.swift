@@ -37,9 +37,11 @@ struct Claim {
         var jobs: [ClaimedJob] = []
         /// Failed completions for claimed jobs whose rows can't be read.
         var unreadable: [Completion] = []
-        /// Nil if the queue is paused or the lease is lost: then nothing was read.
+        /// Nil if the queue is paused, its rate has no room or the lease is lost: then nothing was read.
         var observation: LowWaterMark.Observation?
         var rest: Rest?
+        /// The time until the queue's rate has room; nil if it has room, or the queue has no rate.
+        var roomIn: Duration?
 
         /// How many jobs were claimed.
         var count: Int { jobs.count + unreadable.count }
@@ -56,8 +58,10 @@ struct Claim {
     func reply(_ rows: Rows) throws -> Reply {
         guard let first = rows.first else { return Reply() }
         let firstID = try first.decode(Int64?.self)
-        let (high, latest, snapshot, asked, rest) = try first.decode(
-            from: JobColumns.count, Int64.self, Int64.self, Snapshot.self, Int.self, String?.self)
+        let (high, latest, snapshot, asked, rest, roomInUs) = try first.decode(
+            from: JobColumns.count, Int64.self, Int64.self, Snapshot.self, Int.self, String?.self, Int64?.self)
+        let roomIn = roomInUs.map { Duration.microseconds($0) }
+        if asked == 0 { return Reply(roomIn: roomIn) }
         // One row of nulls: nothing was due.
         var (jobs, unreadable): ([ClaimedJob], [Completion]) = ([], [])
         if firstID != nil {
@@ -84,7 +88,7 @@ struct Claim {
                 high: unreadable.isEmpty && !isUnclear ? high : 0, latest: UInt64(latest), xmax: snapshot.xmax,
                 running: snapshot.running, positions: positions,
                 isFull: isFull, priorities: priorities, starts: starts),
-            rest: rest.flatMap(Rest.init))
+            rest: rest.flatMap(Rest.init), roomIn: roomIn)
     }
 
     /// In the order in which they begin: by priority, then by position. The server returns them in the table's order.

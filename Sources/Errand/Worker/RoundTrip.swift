@@ -136,6 +136,9 @@ extension RoundTrip {
     }
 
     private func begin(_ reply: Claim.Reply, of limit: Int) -> Int? {
+        if let roomIn = reply.roomIn {
+            shared.idlePolling.withLock { $0.expects(workAt: shared.uptime + roomIn) }
+        }
         let isDeep = queue.claimed(reply, limit: limit, on: connection)
         guard reply.observation != nil else { return nil }
         runner.begin(reply.jobs, of: queue)

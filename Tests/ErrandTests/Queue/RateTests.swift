@@ -78,6 +78,33 @@ import Testing
         }
     }
 
+    @Test("a claim that uses up the rate says when there is room again, and so does one that finds no room")
+    func roomIn() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_rate('default', '1 hour', 2)")
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 3))
+            let worker = try await ManualWorker(database)
+            let claim = worker.claiming(1)
+            var replies: [Claim.Reply] = []
+            for _ in 1...3 { replies.append(try claim.reply(await database.query(claim.statement))) }
+            #expect(replies.map(\.count) == [1, 1, 0])
+            #expect(replies.map { $0.observation == nil } == [false, false, true])
+            #expect(replies[0].roomIn == nil)
+            for reply in replies.dropFirst() {
+                #expect(reply.roomIn.map { $0 > .seconds(3500) && $0 <= .seconds(3600) } == true)
+            }
+        }
+    }
+
+    @Test("a worker starts jobs as soon as the rate has room, however rarely it probes")
+    func shortSpan() async throws {
+        try await withWorker(configure: { $0.pollInterval = .seconds(60) }) { database, queue in
+            try await database.execute("select errand.set_rate('default', '100 milliseconds', 1)")
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 16))
+            #expect(try await database.drains(within: .seconds(30)))
+        }
+    }
+
     @Test("a queue without a rate is not held up by another's, and nulls lift a rate")
     func others() async throws {
         try await withTestDatabase { database, _ in

@@ -32,17 +32,19 @@
 -- conclusion: the scan did not reach the end, or a handed-back job was claimed. asked is the largest number of jobs
 -- that the claim could take: max_jobs, or the room of the queue's rate. rest says what is left for the next claim:
 -- 'more' = jobs that may be claimed at once, 'slots' = jobs that are claimed only to start at once, null = none that
--- this claim has met. options has the job's not_after, guard, limit_key, tags and traceparent, or null.
+-- this claim has met. room_in_us is the time in microseconds until the queue's rate has room again, null if it has room
+-- now or no rate is set. options has the job's not_after, guard, limit_key, tags and traceparent, or null.
 --
--- Returns no row, and allows no conclusion, if the queue is paused or its rate has no room, if the worker is drained or
--- has lost its lease, or if the database is a copy that nobody has adopted.
+-- If the rate has no room, one row of nulls with asked = 0 allows no conclusion. Returns no row, and allows none
+-- either, if the queue is paused, if the worker is drained or has lost its lease, or if the database is a copy that
+-- nobody has adopted.
 create or replace function errand.claim_v1(
     queue text, kinds text[], worker_id bigint, max_jobs int, marks bigint[], priorities smallint[], durable boolean,
     begin_now int default null, takes_suspect boolean default true, epoch int default 0, serialize boolean default false
 ) returns table (
     id bigint, queue_position bigint, kind text, attempt smallint, max_attempts smallint, priority smallint,
     created_at timestamptz, run_at timestamptz, started_at timestamptz, payload jsonb, options jsonb, crashes smallint,
-    high bigint, latest bigint, snapshot pg_snapshot, asked int, rest text
+    high bigint, latest bigint, snapshot pg_snapshot, asked int, rest text, room_in_us bigint
 )
 -- The planner must neither scan the table nor sort: a plan from when the table was empty would do both forever. The
 -- forbidden plans cost so much that reading a sequence would start the JIT compiler, which takes 90 ms a session.
@@ -75,6 +77,7 @@ declare
     blocked int;
     left_over text;
     claimed int;
+    room_in bigint;
     started timestamptz;
 begin
     -- After errand.release_v1 this transaction may hold the limits' lock, for which the claim before it may wait.
@@ -111,6 +114,12 @@ begin
         -- Before the jobs' rows, and before a limit needs the lock.
         may_claim := errand.lock_limits();
         most := least(max_jobs, errand.rate_room(claim_v1.queue));
+        if may_claim and most = 0 then
+            return query
+            select null::bigint, null::bigint, null::text, null::smallint, null::smallint, null::smallint,
+                null::timestamptz, null::timestamptz, null::timestamptz, null::jsonb, null::jsonb, null::smallint,
+                0::bigint, newest_transaction, seen, 0, null::text, errand.rate_wait(claim_v1.queue);
+        end if;
     end if;
     if not may_claim or most = 0 then
         return;
@@ -223,6 +232,12 @@ begin
     if left_over is not null or took_handed_back then
         newest_position := 0;
     end if;
+    if is_rated and picked is not null then
+        perform errand.rate_spend(claim_v1.queue, cardinality(picked));
+        if cardinality(picked) = most_in_all then
+            room_in := errand.rate_wait(claim_v1.queue);
+        end if;
+    end if;
     -- now() may lie before run_at: the transaction may have waited since.
     started := clock_timestamp();
     return query
@@ -237,19 +252,16 @@ begin
             when num_nonnulls(job.not_after, job.guard, job.limit_key, job.tags, job.traceparent) = 0 then null
             else errand.job_options(job)
         end,
-        job.crashes, newest_position, newest_transaction, seen, most_in_all, left_over;
+        job.crashes, newest_position, newest_transaction, seen, most_in_all, left_over, room_in;
     get diagnostics claimed = row_count;
     if claimed = 0 then
         return query
         select null::bigint, null::bigint, null::text, null::smallint, null::smallint, null::smallint,
             null::timestamptz, null::timestamptz, null::timestamptz, null::jsonb, null::jsonb, null::smallint,
-            newest_position, newest_transaction, seen, most_in_all, left_over;
+            newest_position, newest_transaction, seen, most_in_all, left_over, room_in;
         return;
     end if;
     insert into errand.claim (worker_id, epoch, job_ids) values (claim_v1.worker_id, claim_v1.epoch, ids);
-    if is_rated then
-        perform errand.rate_spend(claim_v1.queue, claimed);
-    end if;
 end
 $$;
 comment on function errand.claim_v1(

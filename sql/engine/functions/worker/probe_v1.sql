@@ -53,8 +53,7 @@ begin
         where queue_position is null and parked_for is null and run_at > now() - interval '3 seconds'
             and run_at <= now() - interval '600 milliseconds' and state = 'scheduled');
     if exists (select from errand.rate where rate.queue = any (busy)) then
-        select coalesce(array_agg(due.queue) filter (where due.wait is null), '{}'),
-            ceil(extract(epoch from min(due.wait)) * 1000000)::bigint
+        select coalesce(array_agg(due.queue) filter (where due.wait is null), '{}'), min(due.wait)
         into busy, room_in_us
         from (select queue, errand.rate_wait(queue) as wait from unnest(busy) as queue) as due;
     end if;
