@@ -41,7 +41,9 @@ struct Promotion: MaintenanceTask {
         if parked { foundParked() }
         if crashed { foundCrashed() }
         if bulk { foundBulk() }
-        let delay = plan.promoted(count, lastRunAt: lastRunAt, othersWait: waits, took: .now - called)
+        let ended = ContinuousClock.now
+        let delay = plan.promoted(
+            count, lastRunAt: lastRunAt, othersWait: waits, took: ended - called, at: ended - start)
         guard let turn, !turn.isOn, delay > .zero else { return .after(delay) }
         return .untilWoken(atMost: turn.promotionDelay)
     }

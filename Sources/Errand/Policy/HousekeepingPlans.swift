@@ -16,7 +16,8 @@ enum MaintenanceDelay: Equatable {
 /// When scheduled jobs are made available, and from which time on they are searched.
 ///
 /// No job is expected to be due before the last promoted one, so that a search doesn't read dead entries. A transaction
-/// that commits late may break this assumption, so once a minute a search reads everything.
+/// that commits late breaks this assumption, and so does one that ends and had locked a job. So a search reads
+/// everything every second, or for 2 % of the time beside a held snapshot, with its many dead entries.
 struct PromotePlan {
     static let interval: Duration = .milliseconds(200)
     /// While no job is scheduled. A newly scheduled job is noticed within this interval, and starts on time from then
@@ -27,30 +28,38 @@ struct PromotePlan {
     /// The most jobs that a call promotes.
     static let batch = 1000
     private static let overlap: Int64 = 10_000_000
-    private static let everythingEvery: Duration = .seconds(60)
+    private static let everythingEvery: Duration = .seconds(1)
+    private static let longestEvery: Duration = .seconds(60)
 
     private var lastRunAt: Timestamp?
-    private var scannedEverythingAt: Duration?
+    private var scansEverythingFrom: Duration = .zero
+    private var isScanningEverything = false
 
     /// The time from which to search now.
     mutating func since(at now: Duration) -> Timestamp {
-        if let scanned = scannedEverythingAt, now - scanned < Self.everythingEvery, let lastRunAt {
+        if now < scansEverythingFrom, let lastRunAt {
             return Timestamp(microseconds: lastRunAt.microseconds - Self.overlap)
         }
-        scannedEverythingAt = now
+        isScanningEverything = true
         return .minusInfinity
     }
 
     /// A call promoted `count` jobs. `othersWait` says whether jobs are still scheduled. Returns the delay before the
     /// next call.
-    mutating func promoted(_ count: Int, lastRunAt: Timestamp?, othersWait: Bool, took: Duration) -> Duration {
+    mutating func promoted(
+        _ count: Int, lastRunAt: Timestamp?, othersWait: Bool, took: Duration, at now: Duration
+    ) -> Duration {
+        if isScanningEverything {
+            isScanningEverything = false
+            scansEverythingFrom = now + min(Share.delay(after: took, atLeast: Self.everythingEvery), Self.longestEvery)
+        }
         if let lastRunAt { self.lastRunAt = max(lastRunAt, self.lastRunAt ?? lastRunAt) }
         guard othersWait else { return Share.delay(after: took, atLeast: Self.idleInterval) }
         return count == Self.batch ? .zero : min(Share.delay(after: took, atLeast: Self.interval), Self.longestInterval)
     }
 
     /// The call failed: its effect is unknown, so the next one reads everything.
-    mutating func failed() { scannedEverythingAt = nil }
+    mutating func failed() { scansEverythingFrom = .zero }
 }
 
 /// When parked jobs are checked: their dependency may be up, or their limit may have room.

@@ -33,6 +33,36 @@ import Testing
         }
     }
 
+    @Test("a scheduled job whose transaction commits late, or whose row was locked, becomes available soon afterwards")
+    func promotesLateJobs() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                "select errand.enqueue('noop', tags => array['locked'], run_at => now() + interval '1 hour')")
+            try await database.execute("update errand.job set run_at = now() - interval '1 minute'")
+            let running = Task { try await Housekeeping(database: database, logger: logger).run() }
+            try await database.transaction { transaction in
+                try await transaction.execute("select from errand.job for update")
+                try await database.execute("select errand.enqueue('noop', run_at => now() + interval '100 ms')")
+                // From now on, searches begin behind the locked job.
+                #expect(try await database.becomes("count(*) = 1 from errand.job where state = 'available'"))
+            }
+            #expect(
+                try await database.becomes(
+                    "count(*) = 2 from errand.job where state = 'available'", within: .seconds(20)))
+            // As a transaction does that was open for a minute.
+            try await database.execute(
+                """
+                insert into errand.job (kind, state, run_at, queue_position)
+                values ('noop', 'scheduled', now() - interval '1 minute', null)
+                """)
+            #expect(
+                try await database.becomes(
+                    "count(*) = 3 from errand.job where state = 'available'", within: .seconds(20)))
+            running.cancel()
+            try await running.value
+        }
+    }
+
     @Test("scheduled jobs become available soon after their time beside 500 limits that jobs wait for")
     func besideLimits() async throws {
         try await withTestDatabase { database, _ in

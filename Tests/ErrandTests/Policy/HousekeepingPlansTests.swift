@@ -6,38 +6,54 @@ import Testing
 @Suite("When housekeeping is due") struct HousekeepingPlansTests {
     private let time = Timestamp(microseconds: 800_000_000_000_000)
 
-    @Test("promotion reads everything at first and once a minute, else from 10 s before the last promoted job")
+    @Test("promotion reads everything at first and every second, else from 10 s before the last promoted job")
     func promotionHint() {
         var plan = PromotePlan()
         #expect(plan.since(at: .zero) == .minusInfinity)
-        _ = plan.promoted(3, lastRunAt: time, othersWait: true, took: .zero)
-        #expect(plan.since(at: .seconds(1)) == time + .seconds(-10))
-        #expect(plan.since(at: .seconds(59)) == time + .seconds(-10))
-        #expect(plan.since(at: .seconds(60)) == .minusInfinity)
-        #expect(plan.since(at: .seconds(61)) == time + .seconds(-10))
+        _ = plan.promoted(3, lastRunAt: time, othersWait: true, took: .zero, at: .zero)
+        #expect(plan.since(at: .milliseconds(200)) == time + .seconds(-10))
         // A late reply doesn't undo the hint.
-        _ = plan.promoted(1, lastRunAt: time + .seconds(-500), othersWait: true, took: .zero)
-        #expect(plan.since(at: .seconds(62)) == time + .seconds(-10))
+        _ = plan.promoted(
+            1, lastRunAt: time + .seconds(-500), othersWait: true, took: .zero, at: .milliseconds(300))
+        #expect(plan.since(at: .milliseconds(999)) == time + .seconds(-10))
+        #expect(plan.since(at: .seconds(1)) == .minusInfinity)
+        _ = plan.promoted(0, lastRunAt: nil, othersWait: true, took: .zero, at: .seconds(1))
+        #expect(plan.since(at: .milliseconds(1100)) == time + .seconds(-10))
         plan.failed()
-        #expect(plan.since(at: .seconds(63)) == .minusInfinity)
+        #expect(plan.since(at: .milliseconds(1200)) == .minusInfinity)
+    }
+
+    @Test("promotion reads everything for 2 % of the time, and at least once a minute")
+    func promotionShare() {
+        var plan = PromotePlan()
+        for (took, due) in [(Duration.milliseconds(100), Duration.milliseconds(4900)), (.seconds(5), .seconds(60))] {
+            plan.failed()
+            _ = plan.since(at: .zero)
+            _ = plan.promoted(1, lastRunAt: time, othersWait: true, took: took, at: .zero)
+            #expect(plan.since(at: due - .milliseconds(1)) == time + .seconds(-10))
+            #expect(plan.since(at: due) == .minusInfinity)
+        }
     }
 
     @Test("while nothing was ever promoted, every call reads everything")
     func promotionWithoutHint() {
         var plan = PromotePlan()
         _ = plan.since(at: .zero)
-        _ = plan.promoted(0, lastRunAt: nil, othersWait: true, took: .zero)
-        #expect(plan.since(at: .seconds(1)) == .minusInfinity)
+        _ = plan.promoted(0, lastRunAt: nil, othersWait: true, took: .zero, at: .zero)
+        #expect(plan.since(at: .milliseconds(200)) == .minusInfinity)
     }
 
     @Test("promotion continues immediately after a full batch, else after 200 ms, and within 500 ms while jobs wait")
     func promotionDelay() {
-        var plan = PromotePlan()
-        #expect(plan.promoted(1000, lastRunAt: time, othersWait: true, took: .seconds(1)) == .zero)
-        #expect(plan.promoted(999, lastRunAt: time, othersWait: true, took: .milliseconds(1)) == .milliseconds(200))
-        #expect(plan.promoted(0, lastRunAt: nil, othersWait: true, took: .milliseconds(5)) == .milliseconds(245))
-        #expect(plan.promoted(0, lastRunAt: nil, othersWait: true, took: .milliseconds(100)) == .milliseconds(500))
-        #expect(plan.promoted(0, lastRunAt: nil, othersWait: false, took: .milliseconds(1)) == .seconds(1))
+        func delay(_ count: Int, _ lastRunAt: Timestamp?, _ othersWait: Bool, _ took: Duration) -> Duration {
+            var plan = PromotePlan()
+            return plan.promoted(count, lastRunAt: lastRunAt, othersWait: othersWait, took: took, at: .zero)
+        }
+        #expect(delay(1000, time, true, .seconds(1)) == .zero)
+        #expect(delay(999, time, true, .milliseconds(1)) == .milliseconds(200))
+        #expect(delay(0, nil, true, .milliseconds(5)) == .milliseconds(245))
+        #expect(delay(0, nil, true, .milliseconds(100)) == .milliseconds(500))
+        #expect(delay(0, nil, false, .milliseconds(1)) == .seconds(1))
     }
 
     @Test("parked jobs are checked every 200 ms, or for a tenth of the time, and at least every 2 s")

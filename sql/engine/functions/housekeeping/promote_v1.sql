@@ -1,9 +1,11 @@
 -- promote_v1: makes due scheduled jobs available, up to max_jobs, oldest first, and ends pauses whose time is over.
 --
--- since works like a worker's mark: no job is expected to be due before it (-infinity is always correct). Returns the
--- number of promoted jobs, the last one's run_at, and whether any job waits for its time: if none does, calls may be
--- rare. parked says whether errand.release_parked_v1 has something to do, crashed whether errand.release_crashed_v1
--- has, and bulk whether errand.bulk_v1 has. So one statement looks for all of them.
+-- since works like a worker's mark: no job is expected to be due before it (-infinity is always correct). A time in the
+-- future is from before the server's clock was set back, and counts as 10 s ago.
+--
+-- Returns the number of promoted jobs, the last one's run_at, and whether any job waits for its time: if none does,
+-- calls may be rare. parked says whether errand.release_parked_v1 has something to do, crashed whether
+-- errand.release_crashed_v1 has, and bulk whether errand.bulk_v1 has. So one statement looks for all of them.
 create or replace function errand.promote_v1(max_jobs int, since timestamptz)
 returns table (promoted int, last_run_at timestamptz, waits boolean, parked boolean, crashed boolean, bulk boolean)
 language plpgsql security definer
@@ -11,9 +13,11 @@ set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off
 set plan_cache_mode = force_generic_plan
 as $$
+declare
+    start timestamptz := least(since, now() - interval '10 seconds');
 begin
     promoted := 0;
-    waits := exists (select from errand.job where queue_position is null and parked_for is null and run_at > since)
+    waits := exists (select from errand.job where queue_position is null and parked_for is null and run_at > start)
         or exists (select from errand.queue where paused_until is not null);
     parked := exists (select from errand.job where parked_for is not null)
         or exists (select from errand.dependency where opened_at is not null and probe_job_id is not null);
@@ -31,7 +35,7 @@ begin
         where ctid = any (array(
             select waiting.ctid
             from errand.job as waiting
-            where waiting.queue_position is null and waiting.run_at > since and waiting.run_at <= now()
+            where waiting.queue_position is null and waiting.run_at > start and waiting.run_at <= now()
                 and waiting.parked_for is null and waiting.state = 'scheduled'
             order by waiting.run_at
             limit max_jobs
