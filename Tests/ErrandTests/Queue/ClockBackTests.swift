@@ -1,4 +1,5 @@
 import ErrandTestKit
+import Logging
 import Postgres
 import Testing
 
@@ -81,6 +82,130 @@ import Testing
                 try await database.becomes(isBack) {
                     try await database.execute("select errand.rescue_v1()")
                 })
+        }
+    }
+
+    @Test("schedules tick on, and a tick that has had its job gets no second one")
+    func schedules() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop')")
+            try await database.execute(
+                "update errand.schedule set last_tick = now() + interval '1 day', next_tick = now() + interval '1 day'")
+            try await database.execute(
+                """
+                insert into errand.tick (tick, schedule, outcome, job_id)
+                values (date_trunc('second', now()) + interval '1 hour', 'fast', 'coalesced', null),
+                    (date_trunc('second', now()) + interval '1 day', 'fast', 'late', 4711)
+                """)
+            var loop = SchedulerLoop(database: database, definitions: [], logger: Logger(label: "test"))
+            #expect(
+                try await database.becomes("exists (select from errand.tick where outcome = 'enqueued')") {
+                    _ = try await loop.refresh()
+                })
+            #expect(try await database.word("select bool_and(last_tick <= now())::text from errand.schedule") == "true")
+            #expect(
+                try await database.word("select string_agg(outcome, ' ') from errand.tick where tick > now()") == "late"
+            )
+        }
+    }
+
+    @Test("a maintenance task whose last run was before it runs at once")
+    func maintenance() async throws {
+        try await withTestDatabase { database, _ in
+            for (task, call) in [
+                ("statistics", "errand.refresh_statistics_v1()"), ("prune", "errand.prune_v1('1 hour') is not null"),
+                ("rescue", "(select count(*) = 1 from errand.rescue_v1())"),
+                ("schedule", "(select count(*) = 0 from errand.schedules_v1())"),
+            ] {
+                try await database.execute("delete from errand.maintenance_task")
+                try await database.execute(
+                    Statement(
+                        """
+                        insert into errand.maintenance_task (done_at, took_ms, name, done_by)
+                        values (now() + interval '1 day', 1, $1, 'x')
+                        """, [task]))
+                let check = task == "schedule" ? "scheduler" : "housekeeping"
+                let health = "select ok::text from errand.health() where check_name = '\(check)'"
+                let late = "select (is_late and silent_for is null)::text from errand.maintenance_status"
+                #expect(try await database.word(health) == "false")
+                #expect(try await database.word(late) == "true")
+                #expect(try await database.word("select (\(call))::text") == "true")
+                #expect(try await database.word(health) == "true")
+                #expect(try await database.word(late) == "false")
+            }
+        }
+    }
+
+    @Test("what was counted before it is in no figure of the last minutes")
+    func figures() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute(
+                """
+                insert into errand.finished_per_minute (minute, worker_id, jobs, wait_ms, run_ms, queue, kind, outcome)
+                values (now() + interval '1 day', 1, 100, 0, 0, 'default', 'noop', 'failed')
+                """)
+            let failures = "select detail from errand.health() where check_name = 'failures'"
+            #expect(try await database.word(failures) == "0 failed and 0 succeeded within 5 minutes")
+            #expect(try await database.count("from errand.compute_throughput()") == 0)
+            #expect(try await database.count("from errand.queue_minutes('{default}')") == 0)
+        }
+    }
+
+    @Test("a dependency that failed before it is probed soon, and failures before it count no more")
+    func probes() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
+            try await Queue(database: database).enqueue(Noop())
+            func failure() async throws {
+                try await worker.end(
+                    worker.claim(1), .parked(dependency: "storage", until: nil, reason: "connection refused"))
+            }
+            try await failure()
+            try await database.execute(
+                """
+                update errand.dependency
+                set failing_since = now() + interval '1 hour', failed_at = now() + interval '1 hour', failures = 2
+                """)
+            #expect(
+                try await database.becomes(
+                    "count(*) = 1 from errand.job where state = 'available'", after: database.promote))
+            try await failure()
+            #expect(try await database.word("select (opened_at is null)::text from errand.dependency") == "true")
+            try await database.execute(
+                """
+                update errand.dependency
+                set opened_at = now() + interval '1 hour', opened_by = 'failures', until = now() + interval '1 hour',
+                    failed_at = now() + interval '1 hour'
+                """)
+            #expect(
+                try await database.becomes("probe_job_id is not null from errand.dependency", after: database.promote))
+        }
+    }
+
+    @Test("jobs that were in two crashes don't wait for one that was released before it")
+    func crashed() async throws {
+        try await withTestDatabase { database, _ in
+            for _ in 1...2 { try await Queue(database: database).enqueue(Noop()) }
+            try await database.execute(
+                """
+                update errand.job
+                set state = 'parked', queue_position = null, parked_for = 'crash', crashes = 2
+                where id = (select max(id) from errand.job)
+                """)
+            try await database.execute(
+                "update errand.job set crashes = 2, run_at = now() + interval '1 hour' where state = 'available'")
+            try await database.execute("select errand.release_crashed_v1()")
+            #expect(try await database.count("from errand.job where state = 'available'") == 2)
+        }
+    }
+
+    @Test("a search that began after a job of before it finds jobs that are due now")
+    func promotion() async throws {
+        try await withTestDatabase { database, _ in
+            try await Queue(database: database).enqueue(Noop(), .after(.seconds(3600)))
+            try await database.execute("update errand.job set run_at = now() - interval '1 second'")
+            try await database.execute("select errand.promote_v1(1000, now() + interval '1 day')")
+            #expect(try await database.count("from errand.job where state = 'available'") == 1)
         }
     }
 }

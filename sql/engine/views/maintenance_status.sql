@@ -3,20 +3,21 @@ create or replace view errand.maintenance_status as
 select
     maintenance_task.name as task,
     maintenance_task.done_at,
-    now() - maintenance_task.done_at as silent_for,
+    case when maintenance_task.done_at <= clock_timestamp() then now() - maintenance_task.done_at end as silent_for,
     maintenance_task.took_ms,
     maintenance_task.done_by,
     maintenance_task.note,
-    maintenance_task.done_at < now() - case maintenance_task.name
+    maintenance_task.done_at not between now() - case maintenance_task.name
         when 'prune' then interval '3 hours' when 'schedule' then interval '1 minute' else interval '5 minutes'
-    end as is_late
+    end and clock_timestamp() as is_late
 from errand.maintenance_task;
 comment on view errand.maintenance_status is
     'The last run of each maintenance task, who did it, how long it took, and its result';
 comment on column errand.maintenance_status.task is
     'statistics, rescue, prune, or schedule (a scheduler read the schedules)';
 comment on column errand.maintenance_status.done_at is 'start of the last run';
-comment on column errand.maintenance_status.silent_for is 'how long ago that is';
+comment on column errand.maintenance_status.silent_for is
+    'how long ago that is; null = in the future, so from before the server''s clock was set back';
 comment on column errand.maintenance_status.took_ms is 'how long it took';
 comment on column errand.maintenance_status.done_by is 'application_name of the program';
 comment on column errand.maintenance_status.note is 'its result';

@@ -8,7 +8,7 @@ select
     queue,
     case when (select errand.sees_content()) then fingerprint end as fingerprint,
     count(*) as failures,
-    count(*) filter (where finished_at > now() - interval '1 hour') as failures_1_h,
+    count(*) filter (where finished_at between now() - interval '1 hour' and now()) as failures_1_h,
     count(*) filter (where became = 'retried') as retried,
     min(finished_at) as first_at,
     max(finished_at) as last_at,

@@ -33,11 +33,15 @@ begin
     if not found then
         return;
     end if;
-    if known.failing_since is null or known.failing_since < present - known.threshold_window then
+    if (known.failing_since between present - known.threshold_window and present) is not true then
         known.failing_since := present;
         known.failures := 0;
     end if;
     known.failures := known.failures + dependency_failed.failures;
+    -- From before the server's clock was set back.
+    if known.failed_at > present and known.opened_by <> 'ops' then
+        known.until := present;
+    end if;
     if known.opened_at is null and (dependency_failed.until is not null or known.failures >= known.threshold) then
         known.opened_at := present;
         known.opened_by := case when dependency_failed.until is not null then 'handler' else 'failures' end;
@@ -47,7 +51,8 @@ begin
     if known.opened_at is not null and known.until is not null then
         known.until := greatest(
             known.until, dependency_failed.until,
-            case when known.probe_job_id is not null then known.released_at else present end + known.probe_every);
+            case when known.probe_job_id is not null then least(known.released_at, present) else present end
+                + known.probe_every);
     end if;
     is_tried := exists (
         select from errand.job where id = known.probe_job_id and coalesce(queue_position, 0) = known.probe_position);

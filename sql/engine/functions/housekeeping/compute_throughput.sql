@@ -13,7 +13,7 @@ declare
     buckets int := (
         select greatest(1, max(cardinality(wait_histogram)), max(cardinality(run_histogram)))
         from errand.finished_per_minute
-        where minute > now() - interval '1 hour');
+        where minute between now() - interval '1 hour' and now());
     sums text := (select string_agg(format('sum(%%1$s[%s])%%2$s', index), ', ')
         from generate_series(1, buckets) as index);
 begin
@@ -29,7 +29,7 @@ begin
                 sum(jobs) filter (where outcome = 'retried') as retried,
                 array[%1$s] as wait, array[%2$s] as run
             from errand.finished_per_minute
-            where minute > now() - interval '1 hour'
+            where minute between now() - interval '1 hour' and now()
             group by queue, kind, is_fresh
         ),
         ended as materialized (

@@ -1,6 +1,6 @@
 -- prune_v1: deletes old records, up to 10,000 of each sort in a call. Returns the largest number of one sort: 10,000
 -- means that there may be more. Does nothing and returns null if the last call began less than at_least ago, so that
--- one of many programs prunes.
+-- one of many programs prunes. A call in the future is from before the server's clock was set back, and doesn't count.
 --
 -- The times are fixed: a stolen worker login may call it, and must not shorten what is kept.
 --
@@ -28,7 +28,8 @@ declare
 begin
     if exists (
             select from errand.maintenance_task
-            where maintenance_task.name = 'prune' and maintenance_task.done_at > began - at_least)
+            where maintenance_task.name = 'prune' and maintenance_task.done_at > began - at_least
+                and maintenance_task.done_at <= began)
     then
         return null;
     end if;

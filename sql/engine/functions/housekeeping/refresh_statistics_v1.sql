@@ -6,7 +6,8 @@
 -- would hold up the workers' marks.
 --
 -- Does nothing if the last run is younger than at_least, or than fifty times its duration. So all processes together
--- spend 2 % of a session on it. Returns whether it ran. at_least => '0' runs it in any case.
+-- spend 2 % of a session on it. A run in the future is from before the server's clock was set back, and doesn't count.
+-- Returns whether it ran. at_least => '0' runs it in any case.
 create or replace function errand.refresh_statistics_v1(
     at_least interval default interval '4 seconds', max_pages int default 20000
 ) returns boolean
@@ -26,7 +27,8 @@ begin
     if at_least > interval '0' and exists (
             select
             from errand.maintenance_task
-            where name = 'statistics' and began < done_at + greatest(at_least, took_ms * 49 * interval '1 millisecond'))
+            where name = 'statistics'
+                and done_at between began - greatest(at_least, took_ms * 49 * interval '1 millisecond') and began)
         or not errand.try_lock('statistics')
     then
         return false;

@@ -17,7 +17,7 @@ begin
         select
         from errand.job
         where crashes >= 2 and queue_position is not null
-            and greatest(run_at, started_at) > now() - interval '1 minute')
+            and greatest(run_at, started_at) between now() - interval '1 minute' and clock_timestamp())
     then
         update errand.job
         set state = 'available', parked_for = null, run_at = now()

@@ -163,7 +163,9 @@ begin
     -- Not at each call: most find nothing and need no transaction id.
     if lost_workers > 0
         or not exists (
-            select from errand.maintenance_task where name = 'rescue' and done_at > began - interval '30 seconds')
+            select
+            from errand.maintenance_task
+            where name = 'rescue' and done_at between began - interval '30 seconds' and began)
     then
         perform errand.record_maintenance_task(
             'rescue', began, case when lost_workers > 0 then lost_workers || ' workers were lost' end);

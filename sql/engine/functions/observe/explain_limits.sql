@@ -101,7 +101,7 @@ begin
         select
             'the claim calls its guard ' || name || ' (' || function || '); if it says no, the job is obsolete'
             || case
-                when slow_at > now() - interval '5 minutes'
+                when slow_at between now() - interval '5 minutes' and now()
                     then format('. A call takes %s ms, so a claim checks few jobs', round(slow_ms))
                 else ''
             end

@@ -2,7 +2,8 @@
 --
 --   select * from errand.health() where not ok;
 --
--- A detail names ten things at most, and the number of the others.
+-- A detail names ten things at most, and the number of the others. A run in the future is from before the server's
+-- clock was set back, and doesn't count.
 create or replace function errand.health() returns table (check_name text, ok boolean, detail text, hint text)
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
 #variable_conflict use_column
@@ -21,7 +22,7 @@ begin
             'none has ever run: no schedule ticks'),
         case when coalesce(max(done_at) <= now() - interval '1 minute', true) then 'start `errand scheduler`' end
     from errand.maintenance_task
-    where name = 'schedule'
+    where name = 'schedule' and done_at <= clock_timestamp()
     union all
     select
         'housekeeping', coalesce(max(done_at) > now() - interval '5 minutes', false),
@@ -29,7 +30,7 @@ begin
         case when coalesce(max(done_at) <= now() - interval '5 minutes', true)
             then 'start `errand worker` or `errand scheduler`: each does it' end
     from errand.maintenance_task
-    where name <> 'schedule'
+    where name <> 'schedule' and done_at <= clock_timestamp()
     union all
     select
         'home', errand.copy_of() is null,
@@ -50,7 +51,7 @@ begin
         'moves', count(*) = 0, format('%s batches of jobs are on their way to another cell', count(*)),
         case when count(*) > 0 then 'call `errand cells move` again: it goes on where it stopped' end
     from errand.outgoing
-    where taken_at < now() - interval '1 minute'
+    where taken_at not between now() - interval '1 minute' and clock_timestamp()
     union all
     select
         'overdue', count(*) = 0,
@@ -82,7 +83,7 @@ begin
             coalesce(sum(jobs) filter (where outcome = 'failed'), 0) as failed,
             coalesce(sum(jobs) filter (where outcome = 'succeeded'), 0) as succeeded
         from errand.finished_per_minute
-        where minute > now() - interval '5 minutes'
+        where minute between now() - interval '5 minutes' and now()
     ) as recent
     union all
     select
@@ -108,7 +109,7 @@ begin
             'none delays a claim'),
         case when count(*) > 0 then 'a guard should take a millisecond: use explain analyze on its query' end
     from errand.guard
-    where slow_at > now() - interval '5 minutes'
+    where slow_at between now() - interval '5 minutes' and now()
     union all
     select
         'partitions', count(*) = 2, 'history and payload need a partition for tomorrow',

@@ -217,7 +217,7 @@ begin
     select 'errand_scheduler_up', 'gauge', '{}',
         exists (
             select from errand.maintenance_task where maintenance_task.name = 'schedule'
-                and done_at > now() - interval '1 minute'
+                and done_at between now() - interval '1 minute' and clock_timestamp()
         )::int::float8
     union all
     select 'errand_stuck_jobs', 'gauge', '{}', count(*)::float8
@@ -251,6 +251,7 @@ begin
     select 'errand_maintenance_age_seconds', 'gauge', jsonb_build_object('task', maintenance_task.name),
         extract(epoch from now() - done_at)::float8
     from errand.maintenance_task
+    where done_at <= clock_timestamp()
     union all
     select 'errand_schema_version', 'gauge', '{}', errand.schema_version()::float8
     union all

@@ -13,7 +13,7 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
         coalesce(sum(finished.jobs) filter (where finished.outcome = 'failed'), 0)::bigint,
         coalesce(sum(finished.jobs) filter (where finished.outcome = 'retried'), 0)::bigint
     from errand.finished_per_minute as finished
-    where finished.minute > now() - interval '1 hour' and finished.queue = any (queue_minutes.queues)
+    where finished.minute between now() - interval '1 hour' and now() and finished.queue = any (queue_minutes.queues)
         and finished.outcome in ('succeeded', 'failed', 'retried')
     group by finished.queue, finished.minute
 $$;

@@ -31,7 +31,7 @@ begin
     own_marks := case when marks_started = started then heartbeat_v1.marks else '{}' end;
     update errand.worker
     set heartbeat_at = now(), running = heartbeat_v1.running, server_start = heartbeat_v1.started, marks = own_marks,
-        marks_moved_at = case when worker.marks = own_marks then marks_moved_at else now() end
+        marks_moved_at = case when worker.marks = own_marks then least(marks_moved_at, now()) else now() end
     where id in (select own.id from errand.worker as own where own.id = any (worker_ids) for update skip locked)
         and errand.is_home();
     alive := array(select id from errand.worker where id = any (worker_ids) and errand.is_home());
