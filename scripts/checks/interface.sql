@@ -19,7 +19,7 @@ with callable as (
     where nspname in (select name from errand.app union select 'errand')
         and proname !~ '_v[0-9]+$'
         and nspname || '.' || proname not in (
-            'errand.horizon', 'errand.queue_names', 'errand.retentions', 'errand.sees_content', 'errand.state_of')
+            'errand.count_now', 'errand.horizon', 'errand.retentions', 'errand.sees_content', 'errand.state_of')
 ),
 plain as (
     select

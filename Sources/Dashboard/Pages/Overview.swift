@@ -225,6 +225,7 @@ extension Dashboard {
                     select queue, waiting, running, scheduled, parked, failed, is_estimate, oldest_due_at, workers,
                         succeeded_5_min + failed_5_min + retried_5_min as ended, paused_at, paused_reason
                     from errand.queue_status
+                    where queue = any (current_setting('errand.queues_to_show')::text[])
                     order by waiting + running desc, queue
                     """),
                 Query(

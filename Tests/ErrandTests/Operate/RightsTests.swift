@@ -93,6 +93,7 @@ import Testing
         function errand.compare_errors: monitor ops
         function errand.compare_kinds: monitor ops
         function errand.copy_of: monitor ops worker
+        function errand.count_now: monitor ops
         function errand.dependency_close: ops
         function errand.dependency_open: ops
         function errand.discard: ops
@@ -117,8 +118,8 @@ import Testing
         function errand.pause: ops
         function errand.pause_kind: ops
         function errand.queue_minutes: monitor ops
-        function errand.queue_names: monitor ops
         function errand.queue_rates: monitor ops
+        function errand.refresh_statistics: monitor ops worker
         function errand.retentions: monitor ops
         function errand.release_worker: ops
         function errand.reschedule: ops

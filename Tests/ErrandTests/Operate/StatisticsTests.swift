@@ -10,14 +10,14 @@ import Testing
     func depth() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
-            let depth = "select waiting, running, scheduled, failed, is_estimate from errand.queue_status"
+            let depth = "select waiting, running, scheduled, failed, is_estimate, is_floor from errand.queue_status"
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 249))
             try await queue.enqueue(Noop(), .after(.seconds(3600)))
-            #expect(try await database.text(depth) == "249|0|1|0|false")
+            #expect(try await database.text(depth) == "249|0|1|0|false|false")
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 1000))
-            #expect(try await database.text(depth) == "250|0|1|0|true")
+            #expect(try await database.text(depth) == "250|0|1|0|true|true", "there are at least so many")
             #expect(try await database.query("select errand.refresh_statistics_v1()").scalar(Bool.self))
-            #expect(try await database.text(depth) == "1249|0|1|0|true")
+            #expect(try await database.text(depth) == "1249|0|1|0|true|false")
             // One refresh is enough for all processes.
             #expect(try await !database.query("select errand.refresh_statistics_v1()").scalar(Bool.self))
         }
@@ -75,6 +75,87 @@ import Testing
                 try await database.text("select labels ->> 'table', value > 2e6 \(apps)") == "media.removal|true")
             let history = "from errand.metrics() where labels ->> 'table' = 'errand.history'"
             #expect(try await database.count(history) == 3)
+        }
+    }
+
+    @Test("1,000 queues with jobs, workers and completions cost health 20,000 buffers at most, and metrics 1 MB")
+    func thousandQueues() async throws {
+        try await withTestDatabase { database, _ in
+            // A plan from before would read all jobs for each queue.
+            try await database.execute("analyze errand.job")
+            try await database.execute(
+                """
+                with added as (
+                    insert into errand.job (queue, kind, state, queue_position)
+                    select 'q' || n % 1000, 'k' || n % 60, 'available', nextval('errand.job_position')
+                    from generate_series(1, 20000) as n),
+                entered as (
+                    insert into errand.worker (name, version, lease, queues, kinds)
+                    select 'w', '1', '1 hour', array(select 'q' || q from generate_series(0, 999) as q),
+                        array(select 'k' || k from generate_series(0, 59) as k))
+                insert into errand.finished_total (
+                    last_minute, queue, kind, outcome, jobs, wait_ms, run_ms, wait_histogram, run_histogram)
+                select now(), 'q' || q, 'k' || k, outcome, 10, 100, 100, '{1,2,3,4,5,6}', '{1,2,3,4,5,6}'
+                from generate_series(0, 999) as q, generate_series(0, 59, 6) as k,
+                    unnest('{succeeded,failed,retried}'::text[]) as outcome
+                """)
+            try await database.execute("select errand.refresh_statistics_v1('0 s')")
+            /// The buffers that a statement reads, when its functions are planned.
+            func buffers(_ sql: String) async throws -> Int {
+                try await database.withConnection { connection in
+                    try await connection.execute(Statement(sql))
+                    let plan = try await connection.query(
+                        Statement("explain (analyze, buffers, timing off, summary off) \(sql)")
+                    ).column(0, as: String.self)
+                    let line = plan.first { $0.contains("Buffers: ") } ?? ""
+                    return line.split(separator: " ").compactMap { word -> Int? in
+                        word.hasPrefix("hit=") || word.hasPrefix("read=") ? Int(word.split(separator: "=")[1]) : nil
+                    }
+                    .reduce(0, +)
+                }
+            }
+            let read = try await (buffers("select * from errand.health()"), buffers("table errand.queue_status"))
+            #expect((1...20_000).contains(read.0) && (1...20_000).contains(read.1), "\(read)")
+            let size = try await database.query(
+                "select count(*), sum(length(name || labels::text) + 10) from errand.metrics()")
+            let (samples, bytes) = try size[0].decode(Int.self, Int.self)
+            #expect(samples < 9_000 && bytes < 1_000_000, "\(samples) samples, \(bytes) B")
+            #expect(
+                try await database.text("select sum(value) from errand.metrics() where name = 'errand_jobs'") == "20000"
+            )
+            let depth = "from errand.queue_status where waiting = 20 and workers = 1 and oldest_due_at is not null"
+            #expect(try await database.count(depth) == 1000)
+        }
+    }
+
+    @Test("names beyond 10,000 pairs are summed up, and hide no queue that a worker serves, nor a registered kind")
+    func madeUp() async throws {
+        try await withTestDatabase { database, _ in
+            _ = try await database.enter(kinds: "noop", queue: "zulu")
+            try await database.execute(
+                """
+                insert into errand.job (queue, kind, state, queue_position)
+                select 'a' || n, 'm' || n, 'available', nextval('errand.job_position')
+                from generate_series(1, 10500) as n
+                """)
+            try await database.execute("select errand.enqueue('noop', queue => 'zulu')")
+            try await database.execute("select errand.refresh_statistics_v1('0 s')")
+            #expect(
+                try await database.text("select count(*), sum(jobs) from errand.job_count") == "10001|10501")
+            #expect(try await database.text("select kind, jobs from errand.job_count where queue = '*'") == "*|501")
+            #expect(try await database.text("select jobs from errand.job_count where queue = 'zulu'") == "1")
+            let zulu = "select waiting, is_estimate, workers from errand.queue_status where queue = 'zulu'"
+            #expect(try await database.text(zulu) == "1|false|1")
+            try await database.execute("select errand.enqueue('noop', queue => 'zulu')")
+            #expect(try await database.text(zulu) == "2|false|1", "counted now")
+        }
+    }
+
+    @Test("a kind whose jobs no statistics have counted has a row with their number")
+    func uncounted() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.enqueue('fresh')")
+            #expect(try await database.text("select kind, waiting, workers from errand.kind_status") == "fresh|1|0")
         }
     }
 

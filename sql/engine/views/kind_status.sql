@@ -1,11 +1,37 @@
 -- kind_status: one row for each kind: its workers, jobs, rates and times.
+--
+-- Its jobs are counted now if errand.count_now can count all of that state. Otherwise they are from the last
+-- statistics, or there are at least so many.
 create or replace view errand.kind_status as
-with named as (
+with counted_now as materialized (
+    select * from errand.count_now()
+),
+whole as (
+    select
+        bool_and(is_whole) filter (where state in ('available', 'running')) as active,
+        bool_and(is_whole) filter (where state = 'scheduled') as scheduled,
+        bool_and(is_whole) filter (where state = 'parked') as parked
+    from counted_now
+),
+fresh as (
+    select
+        kind,
+        coalesce(sum(jobs) filter (where state = 'available'), 0)::bigint as available,
+        coalesce(sum(jobs) filter (where state = 'running'), 0)::bigint as running,
+        coalesce(sum(jobs) filter (where state = 'scheduled'), 0)::bigint as scheduled,
+        coalesce(sum(jobs) filter (where state = 'parked'), 0)::bigint as parked
+    from counted_now
+    where kind is not null
+    group by kind
+),
+named as (
     select name from errand.kind
     union
     select kind from errand.job_count
     union
     select kind from errand.finished_total
+    union
+    select kind from fresh
 )
 select
     named.name as kind,
@@ -15,10 +41,10 @@ select
     known.limit_key,
     known.dependency,
     coalesce(alive.workers, 0) as workers,
-    coalesce(job_count.available, 0) as waiting,
-    coalesce(job_count.running, 0) as running,
-    coalesce(job_count.scheduled, 0) as scheduled,
-    coalesce(job_count.parked, 0) as parked,
+    greatest(case when not whole.active then job_count.available end, fresh.available, 0) as waiting,
+    greatest(case when not whole.active then job_count.running end, fresh.running, 0) as running,
+    greatest(case when not whole.scheduled then job_count.scheduled end, fresh.scheduled, 0) as scheduled,
+    greatest(case when not whole.parked then job_count.parked end, fresh.parked, 0) as parked,
     coalesce(job_count.failed, 0) as failed,
     coalesce(hour.succeeded, 0) as succeeded_1_h,
     coalesce(hour.failed, 0) as failed_1_h,
@@ -33,6 +59,8 @@ select
     ended.last_failed,
     (select done_at from errand.maintenance_task where name = 'statistics') as counted_at
 from named
+cross join whole
+left join fresh on fresh.kind = named.name
 left join errand.kind as known on known.name = named.name
 left join (
     select kind, count(*) as workers
@@ -75,10 +103,10 @@ comment on column errand.kind_status.max_attempts is 'attempts of its jobs, unle
 comment on column errand.kind_status.limit_key is 'limit of its jobs, unless an enqueue names one';
 comment on column errand.kind_status.dependency is 'the dependency of its jobs';
 comment on column errand.kind_status.workers is 'live workers that have it';
-comment on column errand.kind_status.waiting is 'available jobs, by the last statistics';
-comment on column errand.kind_status.running is 'running jobs, by the last statistics';
-comment on column errand.kind_status.scheduled is 'scheduled jobs, by the last statistics';
-comment on column errand.kind_status.parked is 'parked jobs, by the last statistics';
+comment on column errand.kind_status.waiting is 'available jobs';
+comment on column errand.kind_status.running is 'running jobs';
+comment on column errand.kind_status.scheduled is 'scheduled jobs';
+comment on column errand.kind_status.parked is 'parked jobs';
 comment on column errand.kind_status.failed is
     'failed jobs that were neither retried nor discarded, by the last statistics';
 comment on column errand.kind_status.succeeded_1_h is 'jobs that succeeded within the last hour';

@@ -29,25 +29,36 @@ select
     coalesce(knowing || ' has it, but claims from other queues', 'start a worker of a version that has it')
 from (
     select
-        job_count.kind,
-        sum(job_count.jobs) as jobs,
-        array_agg(job_count.queue order by job_count.jobs desc, job_count.queue) as queues,
-        (
-            select min(worker.name)
-            from errand.worker
-            where job_count.kind = any (worker.kinds) and worker.heartbeat_at + worker.lease > now()
-        ) as knowing,
-        bool_or(exists (
-            select from errand.worker
-            where job_count.queue = any (worker.queues) and worker.heartbeat_at + worker.lease > now()
-                and worker.drained_at is null)) as is_served
-    from errand.job_count
-    where job_count.state = 'available' and job_count.jobs > 0
-        and not exists (
-            select from errand.worker
-            where job_count.queue = any (worker.queues) and job_count.kind = any (worker.kinds)
-                and worker.heartbeat_at + worker.lease > now() and worker.drained_at is null)
-    group by job_count.kind
+        unserved.kind,
+        sum(unserved.jobs) as jobs,
+        array_agg(unserved.queue order by unserved.jobs desc, unserved.queue) as queues,
+        min(knowing.worker) as knowing,
+        bool_or(unserved.is_served) as is_served
+    from (
+        select job_count.queue, job_count.kind, job_count.jobs, count(served.queue) > 0 as is_served
+        from errand.job_count
+        left join (
+            select queue, alike.kinds
+            from (
+                select distinct queues, kinds
+                from errand.worker
+                where heartbeat_at + lease > now() and drained_at is null
+            ) as alike
+            cross join unnest(alike.queues) as queue
+        ) as served on served.queue = job_count.queue
+        where job_count.state = 'available' and job_count.jobs > 0
+        group by job_count.queue, job_count.kind, job_count.jobs
+        having bool_or(job_count.kind = any (served.kinds)) is not true
+    ) as unserved
+    left join (
+        select kind, min(alike.worker) as worker
+        from (
+            select kinds, min(name) as worker from errand.worker where heartbeat_at + lease > now() group by kinds
+        ) as alike
+        cross join unnest(alike.kinds) as kind
+        group by kind
+    ) as knowing on knowing.kind = unserved.kind
+    group by unserved.kind
 ) as waiting
 -- A queue without workers is late itself.
 where knowing is null or is_served

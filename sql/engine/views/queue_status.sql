@@ -1,42 +1,105 @@
 -- queue_status: one row for each queue: its depth, throughput and pause.
 --
--- The cost depends on the number of queues, not of jobs. Up to 250 entries of each priority are counted now. If there
--- are more, waiting and running are from the last statistics (errand.refresh_statistics_v1), and is_estimate is true.
--- Scheduled and parked jobs are counted now while there are fewer than 1,000 in all queues. Failed jobs are from the
--- last statistics.
+-- The cost has a bound for any number of queues and jobs: errand.count_now. waiting and running are exact if all jobs
+-- of the queue were counted now. Otherwise is_estimate is true, and they are from the last statistics
+-- (errand.refresh_statistics_v1), of counted_at. If these know of fewer jobs than are there now, is_floor is true too:
+-- there are at least so many. Failed jobs, rates and times are from the last statistics.
 --
--- A job whose kind no live worker of its queue has does not make the queue late: errand.overdue shows the kind.
+-- A job whose kind no live worker of its queue has does not make the queue late: errand.overdue shows the kind. The
+-- smallest of more than 10,000 pairs of queue and kind are counted under the name *: errand.count_jobs.
 create or replace view errand.queue_status as
-with alive as materialized (
-    select queues, kinds from errand.worker where heartbeat_at + lease > now() and drained_at is null
+with now_by_queue as materialized (
+    select
+        queue,
+        coalesce(sum(jobs) filter (where state = 'available'), 0) as waiting,
+        coalesce(sum(jobs) filter (where state = 'running'), 0) as running,
+        coalesce(sum(jobs) filter (where state = 'scheduled'), 0) as scheduled,
+        coalesce(sum(jobs) filter (where state = 'parked'), 0) as parked,
+        bool_and(is_whole) filter (where state in ('available', 'running')) as is_whole,
+        bool_and(is_whole) filter (where state = 'scheduled') as is_whole_scheduled,
+        bool_and(is_whole) filter (where state = 'parked') as is_whole_parked,
+        min(oldest_due_at) as oldest_due_at
+    from errand.count_now()
+    group by queue
 ),
-later as materialized (
-    select queue from errand.job where queue_position is null and parked_for is null order by run_at limit 1000
+counted as (
+    select
+        queue,
+        coalesce(sum(jobs) filter (where state = 'available'), 0) as waiting,
+        coalesce(sum(jobs) filter (where state = 'running'), 0) as running,
+        coalesce(sum(jobs) filter (where state = 'scheduled'), 0) as scheduled,
+        coalesce(sum(jobs) filter (where state = 'parked'), 0) as parked,
+        coalesce(sum(jobs) filter (where state = 'failed'), 0) as failed,
+        min(oldest_due_at) as oldest_due_at
+    from errand.job_count
+    group by queue
 ),
-held_back as materialized (
-    select queue from errand.job where parked_for is not null order by parked_for limit 1000
+served as (
+    select queue, sum(alike.workers) as workers
+    from (
+        select queues, count(*) as workers
+        from errand.worker
+        where heartbeat_at + lease > now() and drained_at is null
+        group by queues
+    ) as alike
+    cross join unnest(alike.queues) as queue
+    group by queue
+),
+named as (
+    select queue from now_by_queue where queue is not null
+    union
+    select queue from errand.job_count
+    union
+    select name from errand.throughput where subject = 'queue'
+    union
+    select queue from errand.kind
+    union
+    select name from errand.queue
+),
+depth as (
+    select
+        named.queue,
+        coalesce(fresh.waiting, 0) as waiting,
+        coalesce(fresh.running, 0) as running,
+        coalesce(fresh.is_whole, beyond.is_whole) as is_whole,
+        case
+            when coalesce(fresh.is_whole_scheduled, beyond.is_whole_scheduled) then coalesce(fresh.scheduled, 0)
+            else greatest(counted.scheduled, fresh.scheduled, 0)
+        end::bigint as scheduled,
+        case
+            when coalesce(fresh.is_whole_parked, beyond.is_whole_parked) then coalesce(fresh.parked, 0)
+            else greatest(counted.parked, fresh.parked, 0)
+        end::bigint as parked,
+        counted.waiting as counted_waiting,
+        counted.running as counted_running,
+        coalesce(counted.failed, 0)::bigint as failed,
+        case
+            when fresh.is_whole is null and not beyond.is_whole then counted.oldest_due_at else fresh.oldest_due_at
+        end as oldest_due_at
+    from named
+    -- The row without a queue is of queues that have no rows.
+    cross join (select * from now_by_queue where queue is null) as beyond
+    left join now_by_queue as fresh on fresh.queue = named.queue
+    left join counted on counted.queue = named.queue
 )
 select
-    named.queue,
-    case when depth.is_whole then depth.waiting else greatest(job_count.available, depth.waiting) end as waiting,
-    case when depth.is_whole then depth.running else greatest(job_count.running, depth.running) end as running,
-    case
-        when (select count(*) from later) < 1000 then (select count(*) from later where later.queue = named.queue)
-        else coalesce(job_count.scheduled, 0)
-    end as scheduled,
-    case
-        when (select count(*) from held_back) < 1000
-            then (select count(*) from held_back where held_back.queue = named.queue)
-        else coalesce(job_count.parked, 0)
-    end as parked,
-    coalesce(job_count.failed, 0) as failed,
+    depth.queue,
+    case when depth.is_whole then depth.waiting else greatest(depth.counted_waiting, depth.waiting) end::bigint
+        as waiting,
+    case when depth.is_whole then depth.running else greatest(depth.counted_running, depth.running) end::bigint
+        as running,
+    depth.scheduled,
+    depth.parked,
+    depth.failed,
     not depth.is_whole as is_estimate,
+    not depth.is_whole
+        and coalesce(depth.counted_waiting + depth.counted_running, -1) < depth.waiting + depth.running as is_floor,
     depth.oldest_due_at,
     greatest(now() - depth.oldest_due_at, interval '0') as oldest_age,
-    served.workers,
-    coalesce(recent.succeeded, 0)::bigint as succeeded_5_min,
-    coalesce(recent.failed, 0)::bigint as failed_5_min,
-    coalesce(recent.retried, 0)::bigint as retried_5_min,
+    coalesce(served.workers, 0)::bigint as workers,
+    coalesce(minutes.succeeded, 0) as succeeded_5_min,
+    coalesce(minutes.failed, 0) as failed_5_min,
+    coalesce(minutes.retried, 0) as retried_5_min,
     coalesce(hour.succeeded, 0) as succeeded_1_h,
     coalesce(hour.failed, 0) as failed_1_h,
     coalesce(hour.retried, 0) as retried_1_h,
@@ -55,91 +118,13 @@ select
     held.paused_by,
     held.paused_reason,
     (select done_at from errand.maintenance_task where name = 'statistics') as counted_at
-from errand.queue_names() as named(queue)
-left join errand.queue as held on held.name = named.queue and held.paused_at is not null
-cross join lateral (
-    select
-        (select count(*) from alive where named.queue = any (alive.queues)) as workers,
-        array(
-            select distinct kind
-            from alive
-            cross join unnest(alive.kinds) as kind
-            where named.queue = any (alive.queues)
-        ) as kinds
-) as served
-cross join lateral (
-    select
-        coalesce(sum(level.waiting), 0)::bigint as waiting,
-        coalesce(sum(level.running), 0)::bigint as running,
-        coalesce(max(level.counted), 0) < 250 as is_whole,
-        min(coalesce(level.oldest_due_at, behind.run_at)) as oldest_due_at
-    from generate_series(1, 4) as priority
-    cross join lateral (
-        select
-            count(*) as counted,
-            count(*) filter (where state = 'available') as waiting,
-            count(*) filter (where state = 'running') as running,
-            min(run_at) filter (
-                where state = 'available' and isfinite(run_at) and (served.workers = 0 or kind = any (served.kinds))
-            ) as oldest_due_at
-        from (
-            select job.state, job.run_at, job.kind
-            from errand.job
-            where job.queue = named.queue and job.priority = priority.priority and job.queue_position is not null
-            order by job.queue_position
-            limit 250) as near
-    ) as level
-    left join lateral (
-        -- If all of these are of kinds without a worker, the first of another kind among the next 10,000.
-        select further.run_at
-        from (
-            select job.state, job.run_at, job.kind
-            from errand.job
-            where job.queue = named.queue and job.priority = priority.priority and job.queue_position is not null
-            order by job.queue_position
-            offset 250
-            limit 10000) as further
-        where level.counted = 250 and level.oldest_due_at is null and further.state = 'available'
-            and isfinite(further.run_at) and further.kind = any (served.kinds)
-        limit 1
-    ) as behind on true
-) as depth
-cross join lateral (
-    select
-        sum(jobs) filter (where state = 'available')::bigint as available,
-        sum(jobs) filter (where state = 'running')::bigint as running,
-        sum(jobs) filter (where state = 'scheduled')::bigint as scheduled,
-        sum(jobs) filter (where state = 'parked')::bigint as parked,
-        sum(jobs) filter (where state = 'failed')::bigint as failed
-    from errand.job_count
-    where job_count.queue = named.queue
-) as job_count
--- Minute by minute: the index begins with it, and a range of minutes would be read as a whole for each queue.
-cross join lateral (
-    select sum(of_minute.succeeded) as succeeded, sum(of_minute.failed) as failed, sum(of_minute.retried) as retried
-    from generate_series(0, 4) as ago
-    cross join lateral (
-        select
-            sum(jobs) filter (where outcome = 'succeeded') as succeeded,
-            sum(jobs) filter (where outcome = 'failed') as failed,
-            sum(jobs) filter (where outcome = 'retried') as retried
-        from errand.finished_per_minute as finished
-        where finished.queue = named.queue and finished.minute = date_trunc('minute', now()) - ago * interval '1 minute'
-    ) as of_minute
-) as recent
--- With a limit, so that each is found by the index, and not by a join with all queues.
-left join lateral (
-    select *
-    from errand.throughput
-    where throughput.subject = 'queue' and throughput.name = named.queue and throughput.span = interval '5 minutes'
-    limit 1
-) as minutes on true
-left join lateral (
-    select *
-    from errand.throughput
-    where throughput.subject = 'queue' and throughput.name = named.queue and throughput.span = interval '1 hour'
-    limit 1
-) as hour on true;
+from depth
+left join served on served.queue = depth.queue
+left join errand.queue as held on held.name = depth.queue and held.paused_at is not null
+left join errand.throughput as minutes
+    on minutes.subject = 'queue' and minutes.name = depth.queue and minutes.span = interval '5 minutes'
+left join errand.throughput as hour
+    on hour.subject = 'queue' and hour.name = depth.queue and hour.span = interval '1 hour';
 comment on view errand.queue_status is
     'One row for each queue: depth by state, oldest due job, rates, times, pause. Takes milliseconds for any length of '
     'queue';
@@ -151,7 +136,9 @@ comment on column errand.queue_status.parked is
     'parked jobs: they wait for a limit, a dependency, or after two crashes of their worker';
 comment on column errand.queue_status.failed is 'failed jobs that were neither retried nor discarded';
 comment on column errand.queue_status.is_estimate is
-    'whether waiting and running are from the last statistics, not from now';
+    'whether waiting and running are not exact: they are from the last statistics, or a floor';
+comment on column errand.queue_status.is_floor is
+    'whether there are at least so many waiting and running jobs: the last statistics know of fewer';
 comment on column errand.queue_status.oldest_due_at is
     'since when the oldest waiting job is due, among kinds that a live worker of the queue has; all kinds if it has no '
     'worker';

@@ -1,14 +1,18 @@
--- busiest_queues: returns the names of the queues to show first: those with workers, paused ones, then the largest, by
--- the last statistics.
+-- busiest_queues: returns the names of the queues to show first: those with workers, paused ones, then the largest.
 --
---   select set_config('errand.queues_to_show', array(select errand.busiest_queues(50))::text, true);
+--   select errand.busiest_queues(50);
 --
--- With that setting, errand.queue_status has only these until the end of the transaction, which saves time where there
--- are thousands.
--- errand: after ranked_queues
 create or replace function errand.busiest_queues(shown int) returns setof text
-language sql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
-    select queue from errand.ranked_queues(busiest_queues.shown) where not is_folded
+language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
+begin
+    return query
+    select status.queue
+    from errand.queue_status as status
+    order by
+        status.workers > 0 desc, status.paused_at is not null desc,
+        status.waiting + status.running + status.scheduled + status.parked + status.failed desc, status.queue
+    limit busiest_queues.shown;
+end
 $$;
 comment on function errand.busiest_queues(int) is
     'Returns the names of the queues to show first. Example: select errand.busiest_queues(50)';

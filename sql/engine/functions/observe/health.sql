@@ -25,11 +25,21 @@ begin
     where name = 'schedule' and done_at <= clock_timestamp()
     union all
     select
-        'housekeeping', coalesce(max(done_at) > now() - interval '5 minutes', false),
-        coalesce('last done ' || round(extract(epoch from now() - max(done_at))) || ' s ago', 'never done'),
-        case when coalesce(max(done_at) <= now() - interval '5 minutes', true)
-            then 'start `errand worker` or `errand scheduler`: each does it' end
+        'housekeeping',
+        coalesce(max(done_at) > now() - interval '5 minutes' and not bool_or(statistics.are_old), false),
+        coalesce('last done ' || round(extract(epoch from now() - max(done_at))) || ' s ago', 'never done')
+            || case when bool_or(statistics.are_old) then '; the statistics are old' else '' end,
+        case
+            when coalesce(max(done_at) <= now() - interval '5 minutes', true)
+                then 'start `errand worker` or `errand scheduler`: each does it'
+            when bool_or(statistics.are_old) then 'select * from errand.maintenance_status where task = ''statistics'''
+        end
     from errand.maintenance_task
+    cross join (
+        select coalesce(min(done_at) <= now() - interval '10 minutes', false) as are_old
+        from errand.maintenance_task
+        where name = 'statistics'
+    ) as statistics
     where name <> 'schedule' and done_at <= clock_timestamp()
     union all
     select

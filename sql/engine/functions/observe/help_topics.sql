@@ -24,7 +24,8 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
             'dependency_status dependency_open dependency_close'),
         ('workers', 'who runs jobs', 'worker_status drain_worker undrain_worker release_worker'),
         ('health', 'is anything wrong, and what is the fix?',
-            'health overdue stuck metrics busiest_queues queue_minutes maintenance_status'),
+            'health overdue stuck metrics busiest_queues queue_minutes maintenance_status '
+            'refresh_statistics'),
         ('retention', 'what the tables take, and what keeps vacuum from them',
             'retention_status set_retention table_health horizon_blockers maintenance_status'),
         ('cells', 'which database of several this is', 'cell cell_of'),

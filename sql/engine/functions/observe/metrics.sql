@@ -8,9 +8,9 @@
 --
 -- An application that may enqueue can make up names of queues and kinds. So 200 queues and 200 kinds have samples of
 -- their own: first those that workers serve, then the largest. The others are added up under the name `other`, with the
--- smallest of their queue_workers and kind_workers; errand_folded_names has their number. Their numbers, and the order
--- of queues by size, are from the last statistics (errand.refresh_statistics_v1): 5,000 queues would take 20,000 probes
--- of the index.
+-- smallest of their queue_workers and kind_workers; errand_folded_names has their number. Attempts are by queue and
+-- kind for the 300 pairs with the most of them, and the other kinds of a queue are its kind `other`. The 60 queues with
+-- the most attempts have histograms. So the number of samples has a bound for any number of queues and kinds.
 --
 -- An app adds the samples of its own function metrics(), with the same columns. The sizes are of the engine's tables,
 -- and of those of the apps that had at least 1 MB at their last vacuum: fifty small ones would double the time. A table
@@ -20,32 +20,18 @@ language plpgsql stable security definer
 set search_path = pg_catalog, errand, pg_temp set jit = off
 as $$
 #variable_conflict use_column
-declare
-    other record;
 begin
-    with ranked as materialized (
-        select * from errand.ranked_queues(200)
-    )
-    select
-        count(*) as queues, count(*) filter (where now() - oldest_due_at > interval '5 minutes') as overdue,
-        coalesce(array_agg(queue), '{}') as names, sum(waiting)::bigint as waiting, sum(running)::bigint as running,
-        sum(scheduled)::bigint as scheduled, sum(parked)::bigint as parked, sum(failed)::bigint as failed,
-        now() - min(oldest_due_at) as oldest_age, max(paused_at) as paused_at, min(workers) as workers,
-        set_config('errand.queues_to_show', array(select queue from ranked where not is_folded)::text, true)
-    into other
-    from ranked
-    where is_folded;
     return query
     with queues as materialized (
-        select
-            queue as label, false as is_folded, waiting, running, scheduled, parked, failed, oldest_age, paused_at,
-            workers
-        from errand.queue_status
-        union all
-        select
-            'other', true, other.waiting, other.running, other.scheduled, other.parked, other.failed, other.oldest_age,
-            other.paused_at, other.workers
-        where other.queues > 0
+        select *, case when is_folded then 'other' else queue end as label
+        from (
+            select
+                *,
+                row_number() over (
+                    order by workers > 0 desc, paused_at is not null desc,
+                        waiting + running + scheduled + parked + failed desc, queue) > 200 as is_folded
+            from errand.queue_status
+        ) as ranked
     ),
     kinds as materialized (
         select *, case when is_folded then 'other' else kind end as label
@@ -86,10 +72,22 @@ begin
         left join named on named.queue = finished.queue
         left join kinds on kinds.kind = finished.kind
     ),
-    ended as materialized (
-        select queue, kind, outcome, sum(jobs) as jobs, sum(wait_ms) as wait_ms, sum(run_ms) as run_ms
+    -- The pairs of queue and kind with the most attempts, and the queues that have histograms.
+    pair as materialized (
+        select queue, kind, row_number() over (order by sum(jobs) desc, queue, kind) <= 300 as is_shown
         from labelled
-        group by queue, kind, outcome
+        group by queue, kind
+    ),
+    measured as materialized (
+        select queue from labelled where queue <> 'other' group by queue order by sum(jobs) desc, queue limit 60
+    ),
+    ended as materialized (
+        select
+            queue, case when pair.is_shown then kind else 'other' end as kind, outcome, sum(jobs) as jobs,
+            sum(wait_ms) as wait_ms, sum(run_ms) as run_ms
+        from labelled
+        join pair using (queue, kind)
+        group by 1, 2, 3
     ),
     -- The stored buckets end at powers of sqrt(2), these at powers of 2: from 1 ms to 65.5 s each one, up to 70 minutes
     -- each second one, then infinity.
@@ -108,7 +106,7 @@ begin
                 ('errand_run_seconds', case when outcome <> 'released' then run_histogram end)
         ) as time(name, histogram)
         cross join lateral unnest(time.histogram) with ordinality as stored(n, index)
-        where queue <> 'other'
+        where queue in (select measured.queue from measured)
         group by 1, 2, 3
     ),
     upto as materialized (
@@ -144,7 +142,7 @@ begin
     union all
     select 'errand_folded_names', 'gauge', jsonb_build_object('what', folded.what), folded.names::float8
     from (
-        select 'queue', other.queues
+        select 'queue', count(*) from queues where is_folded
         union all
         select 'kind', count(*) from kinds where is_folded
     ) as folded(what, names)
@@ -211,7 +209,7 @@ begin
     select
         'errand_overdue', 'gauge', '{}',
         (
-            (select count(*) from queues where oldest_age > interval '5 minutes' and not is_folded) + other.overdue
+            (select count(*) from queues where oldest_age > interval '5 minutes')
             + (select count(*) from errand.overdue where what <> 'queue'))::float8
     union all
     select 'errand_scheduler_up', 'gauge', '{}',
@@ -257,7 +255,6 @@ begin
     union all
     select own.name, own.type, own.labels, own.value
     from errand.app_rows('metrics') as own(name text, type text, labels jsonb, value double precision);
-    perform set_config('errand.queues_to_show', '', true);
 end
 $$;
 comment on function errand.metrics() is

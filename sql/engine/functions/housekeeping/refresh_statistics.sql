@@ -1,0 +1,14 @@
+-- refresh_statistics: refreshes the statistics if nobody has for 30 s, as while no worker and no scheduler run. Returns
+-- whether it did.
+--
+--   select errand.refresh_statistics();
+--
+-- `errand web` calls it. Its bounds are those of errand.refresh_statistics_v1, and its caller can't change them.
+-- errand: after refresh_statistics_v1
+create or replace function errand.refresh_statistics() returns boolean
+language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
+    select errand.refresh_statistics_v1('30 seconds')
+$$;
+comment on function errand.refresh_statistics() is
+    'Refreshes the statistics of the views if nobody has for 30 s; returns whether it did. Example: select '
+    'errand.refresh_statistics()';
