@@ -76,17 +76,34 @@ struct WebServer: Sendable {
             self.checks(of: database).map { $0.of(cell: cell.name) }
         }
         do {
-            try await Web(
-                address: address, version: ErrandCommand.version,
-                queues: isWeb ? zip(cells, databases).map { ($0.name, $1) } : [], registry: registry,
-                checks: checks + additional, logger: logger, addRoutes: { dashboards?.addRoutes(to: $0) }
-            )
-            .run()
+            try await withThrowingTaskGroup { group in
+                for database in isWeb ? databases : [] { group.addTask { await refreshStatistics(on: database) } }
+                defer { group.cancelAll() }
+                try await Web(
+                    address: address, version: ErrandCommand.version,
+                    queues: isWeb ? zip(cells, databases).map { ($0.name, $1) } : [], registry: registry,
+                    checks: checks + additional, logger: logger, addRoutes: { dashboards?.addRoutes(to: $0) }
+                )
+                .run()
+            }
         } catch {
             for database in databases + pages { await database.close() }
             throw error
         }
         for database in databases + pages { await database.close() }
+    }
+
+    /// Has the jobs counted while no worker and no scheduler does that, until its task is cancelled. A database that
+    /// refuses it, such as a read-only one, is asked again.
+    private func refreshStatistics(on database: Database) async {
+        while !Task.isCancelled {
+            do {
+                try await database.execute("select errand.refresh_statistics()")
+            } catch {
+                logger.debug("the statistics can't be refreshed", metadata: ["error": "\(error)"])
+            }
+            try? await Task.sleep(for: .seconds(30))
+        }
     }
 
     private func checks(of database: Database) -> [ReadinessCheck] {

@@ -1,5 +1,6 @@
 import ErrandTestKit
 import Foundation
+import Postgres
 import Testing
 
 @Suite("errand web") struct WebTests {
@@ -10,6 +11,29 @@ import Testing
         #expect(web.code == 0)
         // Its start, its address, its end.
         #expect(web.errors.split(separator: "\n").count == 3, "\(web.errors)")
+    }
+
+    @Test("counts the jobs while no worker and no scheduler does")
+    func counts() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.execute("select errand.enqueue('noop') from generate_series(1, 300)")
+            let depth: Statement = """
+                select waiting = 300 and is_estimate and not is_floor from errand.queue_status
+                """
+            #expect(try await !database.query(depth).scalar(Bool.self), "no statistics know of them")
+            let counted = Task {
+                let end = ContinuousClock.now + .seconds(30)
+                while try await !database.query(depth).scalar(Bool.self), ContinuousClock.now < end {
+                    try await Task.sleep(for: .milliseconds(20))
+                }
+                return try await database.query(depth).scalar(Bool.self)
+            }
+            let settings = try reaching(configuration).merging(["ERRAND_WEB_ADDRESS": "127.0.0.1:0"]) { $1 }
+            let web = try await Program.run(
+                ["web"], settings: settings, signals: [("listening", SIGTERM)], after: counted)
+            #expect(web.code == 0)
+            #expect(try await counted.value)
+        }
     }
 
     @Test("an address that is taken is a line and 78; to a worker it is one warning, and it works")
