@@ -9,6 +9,11 @@ package final class MetricRegistry: MetricsFactory {
     private struct Key: Hashable {
         let name: String
         let labels: [Label]
+
+        /// The key under which the series beyond ``Series/shown`` are added up.
+        var folded: Key {
+            Key(name: name, labels: labels.map { $0.name == "cell" ? $0 : Label($0.name, "other") })
+        }
     }
 
     private struct State {
@@ -62,9 +67,21 @@ package final class MetricRegistry: MetricsFactory {
 }
 
 extension MetricRegistry {
-    /// Adds all series to a page.
+    /// Adds the series to a page. Of each metric the first ``Series/shown`` have lines of their own, and the rest are
+    /// added up as `other`: a worker of a thousand queues has no page of megabytes.
     func write(to page: inout MetricPage) {
-        let all = state.withLock { state in state.order.map { ($0, state.series[$0]) } }
-        for (key, series) in all { series?.write(to: &page, name: key.name, labels: key.labels) }
+        let all = state.withLock { state in state.order.compactMap { key in state.series[key].map { (key, $0) } } }
+        var written: [String: Int] = [:]
+        var folded: [Key: any Series] = [:]
+        for (key, series) in all {
+            let isNamed = key.labels.isEmpty || key != key.folded
+            if isNamed, written[key.name, default: 0] < type(of: series).shown {
+                written[key.name, default: 0] += 1
+                series.write(to: &page, name: key.name, labels: key.labels)
+            } else {
+                folded[key.folded] = series.sum(with: folded[key.folded])
+            }
+        }
+        for (key, series) in folded { series.write(to: &page, name: key.name, labels: key.labels) }
     }
 }

@@ -4,7 +4,24 @@ import Synchronization
 /// The lines of a metric for one combination of labels.
 protocol Series: AnyObject, Sendable {
     static var type: MetricType { get }
+    /// How many combinations of labels of a metric have lines of their own.
+    static var shown: Int { get }
+    init()
+    /// Adds the counts of another series.
+    func add(_ other: Self)
     func write(to page: inout MetricPage, name: String, labels: [Label])
+}
+
+extension Series {
+    static var shown: Int { 300 }
+
+    /// The sum of this series and another one of its type.
+    func sum(with other: (any Series)?) -> any Series {
+        let sum = Self()
+        sum.add(self)
+        if let other = other as? Self { sum.add(other) }
+        return sum
+    }
 }
 
 /// A value that only grows.
@@ -15,6 +32,8 @@ final class CounterSeries: Series, CounterHandler {
     func increment(by amount: Int64) { value.wrappingAdd(amount, ordering: .relaxed) }
 
     func reset() { value.store(0, ordering: .relaxed) }
+
+    func add(_ other: CounterSeries) { increment(by: other.value.load(ordering: .relaxed)) }
 
     func write(to page: inout MetricPage, name: String, labels: [Label]) {
         page.add(name, Self.type, labels, Double(value.load(ordering: .relaxed)))
@@ -32,6 +51,7 @@ final class GaugeSeries: Series, MeterHandler, RecorderHandler {
     func decrement(by amount: Double) { value.withLock { $0 -= amount } }
     func record(_ new: Int64) { set(Double(new)) }
     func record(_ new: Double) { set(new) }
+    func add(_ other: GaugeSeries) { increment(by: other.value.withLock { $0 }) }
 
     func write(to page: inout MetricPage, name: String, labels: [Label]) {
         page.add(name, Self.type, labels, value.withLock { $0 })
@@ -41,6 +61,8 @@ final class GaugeSeries: Series, MeterHandler, RecorderHandler {
 /// A histogram. Times are in seconds.
 final class HistogramSeries: Series, TimerHandler, RecorderHandler {
     static let type = MetricType.histogram
+    /// Each has 19 lines.
+    static let shown = 60
     static let bounds = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300]
 
     private struct State {
@@ -50,6 +72,14 @@ final class HistogramSeries: Series, TimerHandler, RecorderHandler {
     }
 
     private let state = Mutex(State())
+
+    func add(_ other: HistogramSeries) {
+        let added = other.state.withLock { $0 }
+        state.withLock { state in
+            for bucket in added.counts.indices { state.counts[bucket] += added.counts[bucket] }
+            state.sum += added.sum
+        }
+    }
 
     func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
 

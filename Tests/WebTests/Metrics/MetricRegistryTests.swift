@@ -27,6 +27,23 @@ import Testing
         #expect(text(registry) == "# TYPE ends_total counter\nends_total{kind=\"b\",queue=\"a\"} 16000\n")
     }
 
+    @Test("the series of a metric beyond a bound are added up as other, also those of a queue of that name")
+    func bounded() {
+        let registry = MetricRegistry()
+        for queue in ["other"] + (1...999).map({ "q\($0)" }) {
+            let labels = [("queue", queue), ("cell", "a")]
+            Counter(label: "ends_total", dimensions: labels, factory: registry).increment()
+            Meter(label: "slots", dimensions: labels, factory: registry).set(2)
+            Timer(label: "run_seconds", dimensions: labels, factory: registry).recordSeconds(1)
+        }
+        let lines = text(registry).split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(lines.count == 2 * 301 + 61 * (HistogramSeries.bounds.count + 3))
+        #expect(lines.contains(#"ends_total{cell="a",queue="other"} 700"#))
+        #expect(lines.contains(#"slots{cell="a",queue="other"} 1400"#))
+        #expect(lines.contains(#"run_seconds_sum{cell="a",queue="other"} 940"#))
+        #expect(lines.contains(#"run_seconds_count{cell="a",queue="other"} 940"#))
+    }
+
     @Test("a gauge has the last value, and increments and decrements")
     func gauges() {
         let registry = MetricRegistry()
