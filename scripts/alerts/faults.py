@@ -27,6 +27,14 @@ def status_down(web, worker, scheduler):
     sql("grant errand_monitor to errand_watches")
 
 
+def statistics_old(web, worker, scheduler):
+    # After a refresh that took so long, the next one waits.
+    sql("update errand.maintenance_task set done_at = now() - interval '1 hour', took_ms = 1e9"
+        " where name = 'statistics'")
+    yield
+    sql("update errand.maintenance_task set took_ms = 0 where name = 'statistics'")
+
+
 def no_worker(web, worker, scheduler):
     worker.stop()
     yield
@@ -250,7 +258,7 @@ def wait(condition):
 
 FAULTS = {
     "ErrandScrapeFailing": scrape_failing, "ErrandNoMetrics": no_metrics, "ErrandStatusDown": status_down,
-    "ErrandNoWorker": no_worker, "ErrandQueueUnserved": queue_unserved, "ErrandNoScheduler": no_scheduler,
+    "ErrandStatisticsOld": statistics_old, "ErrandNoWorker": no_worker, "ErrandQueueUnserved": queue_unserved, "ErrandNoScheduler": no_scheduler,
     "ErrandJobsLate": jobs_late, "ErrandJobsFailing": jobs_failing, "ErrandJobsStuck": jobs_stuck,
     "ErrandDependencyDown": dependency_down, "ErrandLeasesLost": leases_lost,
     "ErrandPoolExhausted": pool_exhausted, "ErrandScheduleLate": schedule_late, "ErrandTicksLate": ticks_late,
