@@ -19,18 +19,7 @@ import Testing
         try await withTestDatabase { database, _ in
             let wanted = try await Self.fill(database)
             for filter in ["{}", #"{"tag": "third"}"#, #"{"state": "failed"}"#, #"{"state": "cancelled"}"#] {
-                var seen: [Int] = []
-                var before: Int64?
-                var calls = 0
-                repeat {
-                    let found = try await database.query(
-                        Statement(
-                            "select errand.list_jobs($1, $2, 5, $3)", [JSONB(filter), before, Int32(mostRead)])
-                    ).scalar(JSONB.self).decode(Found.self)
-                    seen += found.jobs.map(\.id)
-                    before = found.before.map { Int64($0) }
-                    calls += 1
-                } while before != nil && calls < 500
+                let seen = try await Self.all("'\(filter)'", 5, mostRead, in: database).ids
                 let expected =
                     switch filter {
                     case "{}": wanted
@@ -76,6 +65,72 @@ import Testing
         }
     }
 
+    @Test("a time ends the list only where no younger job is left")
+    func ends() async throws {
+        try await withTestDatabase { database, _ in
+            // 41 jobs below newer ones, beside a failure of last month, and above 300 jobs of yesterday; and some of
+            // another cell, with higher ids.
+            try await database.execute(
+                """
+                insert into errand.failed (
+                    id, queue, kind, payload, created_at, run_at, attempt, max_attempts, crashes, priority, error)
+                values (1, 'default', 'other', '{}', now() - interval '30 days', now(), 1, 1, 0, 2, 'it is broken')
+                """)
+            try await database.execute(
+                """
+                insert into errand.job (id, queue, kind, created_at, queue_position)
+                select number, 'default', case when number between 401 and 441 then 'rare' else 'noop' end,
+                    now() - case
+                        when number <= 400 or number > 600 then interval '1 day'
+                        when number = 450 then interval '2 days'
+                        else interval '1 minute'
+                    end, nextval('errand.job_position')
+                from (
+                    select generate_series(101, 600)::bigint
+                    union all select (1::bigint << 43) + generate_series(1, 300)
+                ) as id(number)
+                """)
+            for (most, read) in [(5, 20), (5, 100), (50, 1000)] {
+                let seen = try await Self.all(
+                    "jsonb_build_object('kind', 'rare', 'created_after', now() - interval '1 hour')", most, read,
+                    in: database)
+                #expect(seen.ids == Array((401...441).reversed()), "\(most) of \(read)")
+                // The rest of both cells is not read.
+                #expect(seen.calls < 700 / read + 41 / most + 4, "\(most) of \(read): \(seen.calls) calls")
+            }
+        }
+    }
+
+    @Test("jobs are found by key, tag and fingerprint without a read of newer ones")
+    func byIndex() async throws {
+        try await withTestDatabase { database, _ in
+            _ = try await Self.fill(database)
+            try await database.execute(
+                """
+                update errand.failed set unique_key = 'old', tags = '{rare}', error = 'no bucket 17' where id = 1
+                """)
+            try await database.execute("update errand.history set tags = '{rare}', unique_key = 'old' where id = 2")
+            try await database.execute("update errand.job set tags = '{rare}' where id = 4")
+            let expected: KeyValuePairs = [
+                #"{"unique_key": "old"}"#: [2, 1], #"{"tag": "rare"}"#: [4, 2, 1],
+                #"{"fingerprint": "no bucket #"}"#: [1], #"{"tag": "rare", "state": "cancelled"}"#: [2],
+                #"{"tag": "rare", "unique_key": "old", "fingerprint": "no bucket #"}"#: [1], #"{"tag": "none"}"#: [],
+            ]
+            for (filter, ids) in expected {
+                let found = try await database.query(
+                    Statement("select errand.list_jobs($1, null, 5, 5)", [JSONB(filter)])
+                )
+                .scalar(JSONB.self).decode(Found.self)
+                #expect(found.jobs.map(\.id) == ids, "\(filter)")
+                #expect(found.before == nil, "\(filter)")
+            }
+            // More matches than a call reads.
+            #expect(
+                try await Self.all(#"'{"tag": "third"}'"#, 4, 5, in: database).ids == (1...26).reversed().map { 3 * $0 }
+            )
+        }
+    }
+
     @Test("masks hide what looks secret at any depth, and an edit keeps what it left masked")
     func masks() async throws {
         try await withTestDatabase { database, _ in
@@ -95,6 +150,23 @@ import Testing
             #expect(isRestored)
             #expect(other == #"{"note": "••••••••", "api_key": "••••••••"}"#)
         }
+    }
+
+    /// The jobs of all pages, and the number of calls. `filter` is an expression.
+    private static func all(
+        _ filter: String, _ mostJobs: Int, _ mostRead: Int, in database: Database
+    ) async throws -> (ids: [Int], calls: Int) {
+        var seen: (ids: [Int], calls: Int) = ([], 0)
+        var before: Int64?
+        repeat {
+            let found = try await database.query(
+                Statement("select errand.list_jobs(\(filter), $1, $2, $3)", [before, Int32(mostJobs), Int32(mostRead)])
+            ).scalar(JSONB.self).decode(Found.self)
+            seen.ids += found.jobs.map(\.id)
+            seen.calls += 1
+            before = found.before.map { Int64($0) }
+        } while before != nil && seen.calls < 500
+        return seen
     }
 
     /// 80 jobs, a minute apart, in turn waiting, failed, cancelled and succeeded; each third has a tag. Returns their

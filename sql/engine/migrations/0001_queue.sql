@@ -239,6 +239,7 @@ create table errand.failed (
 create index failed_finished_at_index on errand.failed (finished_at);
 create index failed_unique_key_index on errand.failed (unique_key) where unique_key is not null;
 create index failed_tags_index on errand.failed using gin (tags) with (fastupdate = off) where tags is not null;
+create index failed_fingerprint_index on errand.failed (fingerprint);
 create index failed_subject_index on errand.failed (subject) where subject is not null;
 
 comment on table errand.failed is 'Failed jobs, for 30 days or until an operator retries or discards them';

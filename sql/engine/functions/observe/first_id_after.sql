@@ -1,14 +1,14 @@
--- first_id_after: for errand.list_jobs: returns an id below which hardly any job was created after that time.
+-- first_id_after: for errand.list_jobs: returns an id below which hardly any job was created after that time, among the
+-- ids below a bound and of the cell of the highest one.
 --
--- Ids grow with the time of the enqueue, so a bisection finds the place with some 15 probes of each table. It is not
--- exact, since transactions commit in another order than they begin: errand.list_jobs starts there, and filters.
-create or replace function errand.first_id_after(moment timestamptz) returns bigint
+-- Ids of a cell grow with the time of the enqueue, so a bisection finds the place with some 15 probes of each table. It
+-- is not exact, since transactions commit in another order than they begin: errand.list_jobs starts there, and filters.
+create or replace function errand.first_id_after(moment timestamptz, bound bigint default null) returns bigint
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp set jit = off as $$
 declare
-    low bigint := 0;
-    high bigint := 1 + greatest(
-        (select max(id) from errand.job), (select max(id) from errand.failed),
-        (select id from errand.history order by id desc limit 1));
+    high bigint := coalesce(errand.newest_id(bound), 0) + 1;
+    -- Jobs that came from another cell keep their ids, and are of any age.
+    low bigint := (high - 1) >> 43 << 43;
     middle bigint;
     created timestamptz;
 begin
@@ -32,5 +32,5 @@ begin
     return high;
 end
 $$;
-comment on function errand.first_id_after(timestamptz) is
+comment on function errand.first_id_after(timestamptz, bigint) is
     'For errand.list_jobs: returns an id below which hardly any job was created after that time';

@@ -8,19 +8,26 @@
 -- created_before begins 1,000 ids above that time: a job whose transaction began long before it may be missing. error
 -- and fingerprint match nothing for errand_monitor, which reads no errors.
 --
--- A call reads at most max_read rows of each table, so it takes milliseconds, however many jobs there are and however
--- few match. The result is an object: jobs, an array of at most max_jobs (1 to 1,000); before, the argument of the next
--- call, null at the end; and read_back_to, the creation time of the last row that was read.
+-- unique_key, tag and fingerprint are found by their indexes, unless over a million jobs match. Otherwise a call reads
+-- at most max_read rows of each table, so it takes milliseconds, however many jobs there are and however few match. The
+-- result is an object: jobs, an array of at most max_jobs (1 to 1,000); before, the argument of the next call, null at
+-- the end; and read_back_to, the creation time down to which all jobs were read, null if it read all.
 create or replace function errand.list_jobs(
     filter jsonb default '{}', before bigint default null, max_jobs int default 50, max_read int default 5000
 ) returns jsonb
-language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
+language plpgsql stable security definer
+set search_path = pg_catalog, errand, pg_temp
+-- A plan for any filter would read by id, whatever the filter has.
+set jit = off set plan_cache_mode = force_custom_plan
+as $$
 declare
     choice errand.job_choice;
     sees constant boolean := errand.sees_content();
     upper bigint := list_jobs.before;
+    matches bigint[];
     rows_read int;
     page jsonb;
+    is_full boolean;
     next bigint;
     read_to timestamptz;
 begin
@@ -36,7 +43,10 @@ begin
             using errcode = 'ER422';
     end if;
     if choice.created_before is not null then
-        upper := least(upper, errand.first_id_after(choice.created_before) + 1000);
+        upper := least(upper, errand.first_id_after(choice.created_before, upper) + 1000);
+    end if;
+    if choice.fingerprint is null or sees then
+        matches := errand.find_by_index(choice, upper, max_read);
     end if;
     -- Most filters match soon.
     foreach rows_read in array array[
@@ -49,6 +59,7 @@ begin
                 case when sees then attempts -> -1 ->> 'error' end as error, null::text as fingerprint, parked_for
             from errand.job
             where (upper is null or id < upper)
+                and (matches is null or id = any (array(select unnest(matches[1:rows_read]))))
                 and (choice.state is null or choice.state in ('scheduled', 'available', 'parked'))
             order by id desc
             limit rows_read
@@ -71,7 +82,9 @@ begin
                 finished_at, unique_key, limit_key, tags, case when sees then error end,
                 case when sees then fingerprint end, null::text
             from errand.failed
-            where (upper is null or id < upper) and (choice.state is null or choice.state = 'failed')
+            where (upper is null or id < upper)
+                and (matches is null or id = any (array(select unnest(matches[1:rows_read]))))
+                and (choice.state is null or choice.state = 'failed')
             order by id desc
             limit rows_read
         ),
@@ -81,30 +94,35 @@ begin
                 finished_at, unique_key, limit_key, tags, reason, null::text, null::text
             from errand.history
             where (upper is null or id < upper)
+                and (matches is null or id = any (array(select unnest(matches[1:rows_read]))))
                 and (choice.state is null or choice.state in ('succeeded', 'cancelled', 'obsolete'))
             order by id desc
             limit rows_read
         ),
-        -- Below the lowest row of a table that has more, that table's rows are missing.
+        found as materialized (
+            select * from live
+            union all select * from running
+            union all select * from failed
+            union all select * from ended
+        ),
+        -- Below the last row of a table that has more, that table's rows are missing.
         reached as (
-            select max(least_id) as id, min(oldest) as read_to
+            select max(id) as id
             from (
-                select case when count(*) = rows_read then min(id) end as least_id, min(created_at) as oldest from live
+                (select id from live order by id desc offset rows_read - 1)
                 union all
-                select case when count(*) = rows_read then min(id) end, min(created_at) from running
+                (select id from running order by id desc offset rows_read - 1)
                 union all
-                select case when count(*) = rows_read then min(id) end, min(created_at) from failed
+                (select id from failed order by id desc offset rows_read - 1)
                 union all
-                select case when count(*) = rows_read then min(id) end, min(created_at) from ended
-            ) as each_table
+                (select id from ended order by id desc offset rows_read - 1)
+                union all
+                (select matches[rows_read])
+            ) as last_row
         ),
         matching as (
             select found.*
-            from (
-                select * from live
-                union all select * from running
-                union all select * from failed
-                union all select * from ended) as found
+            from found
             cross join reached
             where (reached.id is null or found.id >= reached.id)
                 and (choice.state is null or found.state = choice.state)
@@ -132,19 +150,27 @@ begin
                         || jsonb_build_object('error', left(numbered.error, 300))
                     order by id desc) filter (where nth <= max_jobs),
                 '[]'),
+            count(*) > max_jobs,
             case when count(*) > max_jobs then min(id) filter (where nth <= max_jobs)
                 else (select reached.id from reached) end,
-            (select reached.read_to from reached)
-        into page, next, read_to
+            -- A single row may be of a transaction that began long before.
+            (
+                select max(created_at)
+                from (
+                    select found.created_at
+                    from found
+                    join reached on found.id >= reached.id
+                    order by found.id
+                    limit 100) as lowest
+            )
+        into page, is_full, next, read_to
         from numbered;
+        if not is_full and next is not null and read_to < choice.created_after - interval '1 hour' then
+            -- No older job of this cell can have been created after that time. Those from another one can.
+            next := case when errand.newest_id(next >> 43 << 43) is not null then next >> 43 << 43 end;
+        end if;
         exit when jsonb_array_length(page) = max_jobs or next is null;
     end loop;
-    -- No older job can have been created after that time.
-    if next is not null and choice.created_after is not null
-        and read_to < choice.created_after - interval '1 hour'
-    then
-        next := null;
-    end if;
     return jsonb_build_object('jobs', page, 'before', next, 'read_back_to', read_to);
 end
 $$;
