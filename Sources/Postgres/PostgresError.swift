@@ -6,7 +6,7 @@ public struct PostgresError: Error, Sendable {
     public struct Code: Hashable, Sendable {
         let name: String
         /// No connection could be opened, or it was lost.
-        public static let connectionLost = Code(name: "connection lost")
+        public static let connectionLost = Code(name: "no connection")
         /// The server replied with an error; see ``PostgresError/sqlState``.
         public static let rejected = Code(name: "rejected by the server")
         /// The server exceeded the statement timeout, or didn't reply by the client's deadline.

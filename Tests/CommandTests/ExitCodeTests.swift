@@ -50,7 +50,7 @@ import Testing
         for arguments in [["status"], ["migrate"], ["migrate", "--dry-run"], ["enqueue", "noop"]] {
             let program = try await Program.run(arguments, settings: settings)
             #expect(program.code == 69)
-            #expect(program.error.hasPrefix("errand: PostgreSQL: connection lost: "))
+            #expect(program.error.hasPrefix("errand: PostgreSQL: no connection: "))
             #expect(!program.errors.contains("hunter2"))
             #expect(!program.error.contains("\n"))
         }

@@ -61,6 +61,19 @@ import Testing
         }
     }
 
+    @Test("the hint for a payload that does not fit corrects it before the retry")
+    func unfitPayload() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await database.enter()
+            try await Queue(database: database).enqueue(Noop())
+            try await database.take(worker)
+            try await database.fail(worker, with: "\(UnfitPayload(kind: Noop.kind, CancellationError()))")
+            let hint = try await database.text("select hint from errand.explain(1)")
+            #expect(
+                hint == "select errand.edit(1, '{…}', reason => '…'); select * from errand.retry('{1}', reason => '…')")
+        }
+    }
+
     @Test("open dependencies, full limits and used rates name the blocking jobs")
     func limits() async throws {
         try await withTestDatabase { database, _ in

@@ -44,6 +44,12 @@ import Testing
             #expect(try await database.text(app, as: "errand_monitor") == "")
             let topics = "select count(*) from errand.help() where call = 'select * from errand.help(''retry'')'"
             #expect(try await database.text(topics, as: "errand_ops") == "1")
+            for (word, call) in [
+                ("kill", "errand.cancel("), ("cron", "errand.schedule_put("), ("set_rate", "errand.set_rate("),
+            ] {
+                let found = "from errand.help('\(word)') where starts_with(call, '\(call)')"
+                #expect(try await database.count(found) == 1, "\(word)")
+            }
             let error = await #expect(throws: PostgresError.self) {
                 try await database.execute("select errand.help('retyr')")
             }

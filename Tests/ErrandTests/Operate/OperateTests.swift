@@ -152,6 +152,31 @@ import Testing
         }
     }
 
+    @Test("a call that undoes or starts something refuses an unknown name, with the nearest one")
+    func unknownName() async throws {
+        try await withTestDatabase { database, _ in
+            _ = try await database.enter(kinds: "image_compression", queue: "images")
+            try await database.execute("select errand.set_limit('tenant/4', 1), errand.set_rate('mail', '1 s', 1)")
+            try await database.execute("select errand.schedule_put('nightly', '@daily', 'noop')")
+            try await database.execute("select errand.pause_kind('to_come', 'x', force => true)")
+            for (call, given, nearest) in [
+                ("resume('%')", "imgaes", "images"), ("resume_kind('%')", "image_compresion", "image_compression"),
+                ("resume_kind('%')", "to_cone", "to_come"), ("set_limit('%', null)", "tenant/5", "tenant/4"),
+                ("set_rate('%', null, null)", "mial", "mail"), ("schedule_run_now('%', 'x')", "nigthly", "nightly"),
+                ("schedule_pause('%', 'x')", "nigthly", "nightly"), ("schedule_resume('%')", "nigthly", "nightly"),
+                ("schedule_drop('%')", "nigthly", "nightly"),
+            ] {
+                let error = await #expect(throws: PostgresError.self, "\(call)") {
+                    try await database.execute(Statement("select errand.\(call.replacing("%", with: given))"))
+                }
+                #expect(error?.sqlState == "ER404", "\(call)")
+                #expect(error?.detail.hasSuffix(", got '\(given)'") == true, "\(call): \(error?.detail ?? "")")
+                #expect(error?.hint?.hasPrefix("Is it \(nearest)") == true, "\(call): \(error?.hint ?? "")")
+                try await database.execute(Statement("select errand.\(call.replacing("%", with: nearest))"))
+            }
+        }
+    }
+
     @Test("what makes no sense is refused with a state of its own")
     func refused() async throws {
         try await withTestDatabase { database, _ in

@@ -155,6 +155,10 @@ import Testing
                 ("run_at => '-infinity'", "ER422", "\(far)-infinity"),
                 ("run_at => '290000-01-01Z'", "ER422", "\(far)290000-01-01 00:00:00+00"),
                 ("not_after => '-infinity'", "ER422", "not_after: expected a time, got -infinity"),
+                (
+                    "not_after => '2026-01-01Z'", "ER422",
+                    "not_after: expected a time in the future, got 2026-01-01 00:00:00+00"
+                ),
                 ("subject => ''", "ER422", "subject: expected 1 to 200 characters, got 0"),
                 ("subject => repeat('x', 201)", "ER422", "subject: expected 1 to 200 characters, got 201"),
                 ("guard => 'nobody'", "ER404", "guard: expected one of errand.guard, got 'nobody'"),
@@ -209,6 +213,33 @@ import Testing
             }
             #expect(error?.sqlState == "ER422")
             #expect(error?.detail == "enqueue_many: jobs[2]: expected the arguments of errand.enqueue, got 'prioriy'")
+        }
+    }
+
+    @Test("enqueue_many names the element and the argument of a value that can't be read")
+    func unreadableValue() async throws {
+        try await withTestDatabase { database, _ in
+            for (argument, message) in [
+                (#""run_at": "tomorow""#, #"run_at: expected a time, got "tomorow""#),
+                (#""not_after": "2026-13-01""#, #"not_after: expected a time, got "2026-13-01""#),
+                (#""priority": "high""#, #"priority: expected an integer, got "high""#),
+                (#""max_attempts": 1.5"#, "max_attempts: expected an integer, got 1.5"),
+                (#""tags": "import""#, #"tags: expected an array of strings, got "import""#),
+                (#""tags": {"a": 1}"#, #"tags: expected an array of strings, got {"a": 1}"#),
+            ] {
+                for way in ["", #", "unique_key": "a""#, #", "unique_key": "a", "on_conflict": "replace""#] {
+                    let error = await #expect(throws: PostgresError.self) {
+                        try await database.execute(
+                            Statement(
+                                """
+                                select errand.enqueue_many(
+                                    '[{"kind": "noop"}, {"kind": "noop", \(argument)\(way)}, {"kind": "noop", "tags": 1}]')
+                                """))
+                    }
+                    #expect(error?.sqlState == "ER422")
+                    #expect(error?.detail == "enqueue_many: jobs[2]: \(message)")
+                }
+            }
         }
     }
 
@@ -304,7 +335,8 @@ import Testing
     func tooLate() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
-            let late = try await queue.enqueue(Noop(), .notAfter(.init(microseconds: 0))).id
+            let late = try await queue.enqueue(Noop(), .notAfter(.init(microseconds: 1_000_000_000_000_000))).id
+            try await database.execute("update errand.job set not_after = '2000-01-01Z'")
             let intime = try await queue.enqueue(Noop(), .notAfter(.infinity)).id
             #expect(try await ManualWorker(database).claim(10).map(\.id) == [intime])
             #expect(

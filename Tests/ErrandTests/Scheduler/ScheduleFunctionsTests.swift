@@ -109,6 +109,10 @@ import Testing
             #expect(try await database.query(often).scalar(String.self) == "10-25 00:01, 10-25 00:03, 10-25 00:04")
             let shown = try await database.query("select cron from errand.schedule_status where name = 'often'")
             #expect(try shown.scalar(String.self) == "every 1 min 30 s")
+            // As a program defines it.
+            try await database.execute("select errand.schedule_put('seldom', 'every 5400000000 us', 'noop')")
+            let audited = "select target ->> 'cron' from errand.audit where target ->> 'schedule' = 'seldom'"
+            #expect(try await database.query(Statement(audited)).scalar(String.self) == "every 1 h 30 min")
             let error = await #expect(throws: PostgresError.self) {
                 try await database.execute("select errand.schedule_preview('nothing')")
             }

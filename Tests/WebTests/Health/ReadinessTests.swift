@@ -24,7 +24,7 @@ import Testing
         let database = Database(configuration: configuration, logger: quiet)
         let checks = [ReadinessCheck("database") { _ = try await database.query("select 1") }]
         let report = await Readiness(checks: checks, limit: .seconds(30)).report()
-        #expect(report == .init(isReady: false, text: "failed database: connection lost\n"))
+        #expect(report == .init(isReady: false, text: "failed database: no connection\n"))
         await database.close()
     }
 

@@ -31,8 +31,11 @@ begin
                 ', %s ms after its start', round(extract(epoch from ended.finished_at - ended.started_at) * 1000)) end)
         else format('%s at %s: %s', ended.state, ended.finished_at, coalesce(ended.reason, 'no reason given'))
     end;
-    hint := case when ended.state in ('failed', 'cancelled')
-        then format('select * from errand.retry(''{%s}'', reason => ''…'')', explain_ended.job_id) end;
+    hint := case when ended.state in ('failed', 'cancelled') then
+        -- As the library says it. Another attempt with the same payload would fail again.
+        case when ended.reason like 'payload does not fit %'
+            then format('select errand.edit(%s, ''{…}'', reason => ''…''); ', explain_ended.job_id) else '' end
+        || format('select * from errand.retry(''{%s}'', reason => ''…'')', explain_ended.job_id) end;
     return next;
     if ended.unique_key is not null and ended.state in ('failed', 'cancelled') then
         select id, state into holder

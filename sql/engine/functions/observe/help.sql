@@ -3,9 +3,9 @@
 --   select * from errand.help();
 --   select * from errand.help('retry');
 --
--- The topics are those of errand.help_topics and the installed apps. Arguments in brackets have a default. Shows only
--- what the reader may call or read. \df+ errand.retry has a function's types and an example. Raises ER404 for another
--- topic.
+-- The topics are those of errand.help_topics and the installed apps. A function's name and other words, such as kill,
+-- show the topics that have them. Arguments in brackets have a default. Shows only what the reader may call or read.
+-- \df+ errand.retry has a function's types and an example. Raises ER404 for another topic.
 create or replace function errand.help(topic text default null) returns table (call text, does text)
 language plpgsql stable security definer
 set search_path = pg_catalog, errand, pg_temp set jit = off
@@ -16,12 +16,16 @@ declare
     spaces constant oid[] := errand.namespaces();
     known constant text[] := array(
         select known.topic from errand.help_topics() as known union all (select name from errand.app order by name));
+    wanted text[] := array[help.topic];
 begin
     if help.topic <> all (known) then
-        raise exception 'help: topic: expected one of %, got %', array_to_string(known, ', '),
-            quote_literal(left(help.topic, 100))
-            using errcode = 'ER404',
-            hint = format('Is it %s?', array_to_string(errand.nearest(help.topic, known, 3), ' or '));
+        wanted := array(
+            select known.topic
+            from errand.help_topics() as known
+            where help.topic = any (regexp_split_to_array(concat_ws(' ', known.words, known.names), ' +')));
+    end if;
+    if wanted = '{}' then
+        perform errand.check_known('help: topic', 'one of ' || array_to_string(known, ', '), help.topic, known);
     end if;
     return query
     with object as (
@@ -62,7 +66,7 @@ begin
     from (
         select shown.call, shown.does, index as rank
         from shown
-        where shown.topic = help.topic
+        where shown.topic = any (wanted)
         union all
         select
             format('select * from errand.help(%L)', shown.topic), min(shown.about), array_position(known, shown.topic)

@@ -3,18 +3,14 @@
 create or replace function errand.check_known_queue(action text, queue text, force boolean) returns void
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
-declare
-    known constant text[] := errand.known_queues();
 begin
     if check_known_queue.queue is null or check_known_queue.queue !~ '^[a-z][a-z0-9_.-]{0,99}$' then
         raise exception '%: queue: expected a-z, then up to 99 of a-z 0-9 _ . -, got %', action,
             quote_nullable(left(check_known_queue.queue, 120)) using errcode = 'ER422';
-    elsif check_known_queue.queue <> all (known) and not coalesce(force, false) then
-        raise exception '%: queue: expected one that a job, a kind or a worker has named, got %', action,
-            quote_literal(check_known_queue.queue)
-            using errcode = 'ER404', hint = format(
-                'Is it %s? force => true does it anyway.',
-                array_to_string(errand.nearest(check_known_queue.queue, known, 3), ' or '));
+    elsif not coalesce(force, false) then
+        perform errand.check_known(
+            action || ': queue', 'one that a job, a kind or a worker has named', check_known_queue.queue,
+            errand.known_queues(), 'force => true does it anyway.');
     end if;
 end
 $$;

@@ -15,8 +15,6 @@ create or replace function errand.pause_kind(
 ) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
-declare
-    known constant text[] := array(select name from errand.kind);
 begin
     perform errand.check_reason('pause_kind', pause_kind.reason);
     if pause_kind.kind is null or pause_kind.kind !~ '^[a-z][a-z0-9_.-]{0,94}$' then
@@ -25,12 +23,10 @@ begin
     elsif pause_kind.until <= now() then
         raise exception 'pause_kind: until: expected a time in the future, got %', pause_kind.until
             using errcode = 'ER422';
-    elsif pause_kind.kind <> all (known) and not coalesce(pause_kind.force, false) then
-        raise exception 'pause_kind: kind: expected one that a worker has registered, got %',
-            quote_literal(pause_kind.kind)
-            using errcode = 'ER404', hint = coalesce(
-                'Is it ' || array_to_string(errand.nearest(pause_kind.kind, known, 3), ' or ') || '? ', '')
-                || 'force => true pauses it anyway.';
+    elsif not coalesce(pause_kind.force, false) then
+        perform errand.check_known(
+            'pause_kind: kind', 'one that a worker has registered', pause_kind.kind,
+            array(select name from errand.kind), 'force => true pauses it anyway.');
     end if;
     perform errand.check_time(pause_kind.until, 'pause_kind', 'until');
     insert into errand.dependency as held (name, opened_at, opened_by, until, reason)

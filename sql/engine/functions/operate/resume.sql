@@ -2,7 +2,7 @@
 --
 --   select errand.resume('images');
 --
--- Does nothing if the queue is not paused.
+-- Does nothing if the queue is not paused. Raises ER404 for a queue that no job, kind or worker has named.
 create or replace function errand.resume(queue text, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -12,6 +12,9 @@ begin
     if found then
         perform errand.record_action('resume', jsonb_build_object('queue', resume.queue), resume.reason);
         perform errand.wake();
+    else
+        perform errand.check_known(
+            'resume: queue', 'one that a job, a kind or a worker has named', resume.queue, errand.known_queues());
     end if;
 end
 $$;

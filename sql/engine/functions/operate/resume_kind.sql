@@ -3,7 +3,7 @@
 --
 --   select errand.resume_kind('newsletter');
 --
--- Does nothing if the kind is not paused.
+-- Does nothing if the kind is not paused. Raises ER404 for a kind that no worker and no job has named.
 create or replace function errand.resume_kind(kind text, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -16,6 +16,10 @@ begin
         perform errand.dependency_closed('kind:' || resume_kind.kind);
         perform errand.record_action(
             'resume_kind', jsonb_build_object('kind', resume_kind.kind), resume_kind.reason);
+    else
+        perform errand.check_known(
+            'resume_kind: kind', 'one that a worker or a job has named', resume_kind.kind,
+            errand.known_kinds() || array(select substr(name, 6) from errand.dependency where name like 'kind:%'));
     end if;
 end
 $$;

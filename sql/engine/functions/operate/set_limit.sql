@@ -5,7 +5,7 @@
 --   select errand.set_limit('tenant/42', null, reason => 'they pay for more');
 --
 -- 0 parks all of them. Running jobs go on. errand.audit has the reason. Raises ER422 for a key or a number out of
--- bounds, and for an empty reason.
+-- bounds, and for an empty reason; ER404 for null and a key that has no limit.
 create or replace function errand.set_limit(limit_key text, max_running int, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -22,6 +22,11 @@ begin
             using errcode = 'ER422';
     elsif set_limit.max_running is null then
         delete from errand.limit as known where known.limit_key = set_limit.limit_key;
+        if not found then
+            perform errand.check_known(
+                'set_limit: limit_key', 'one that has a limit', set_limit.limit_key,
+                array(select limit_key from errand.limit));
+        end if;
     else
         insert into errand.limit (limit_key, max_running)
         values (set_limit.limit_key, set_limit.max_running)

@@ -5,7 +5,7 @@
 --   select errand.set_rate('mail', per => null, allowed => null, reason => 'the provider allows more');
 --
 -- per is at least 100 ms, without months and years. errand.audit has the reason. Raises ER422 for values out of bounds,
--- and for an empty reason.
+-- and for an empty reason; ER404 for nulls and a queue that has no rate.
 create or replace function errand.set_rate(
     queue text, per interval, allowed int, reason text default null
 ) returns void
@@ -20,6 +20,10 @@ begin
             coalesce(quote_literal(left(set_rate.queue, 120)), 'null') using errcode = 'ER422';
     elsif set_rate.per is null and set_rate.allowed is null then
         delete from errand.rate where rate.queue = set_rate.queue;
+        if not found then
+            perform errand.check_known(
+                'set_rate: queue', 'one that has a rate', set_rate.queue, array(select queue from errand.rate));
+        end if;
         perform errand.record_action(
             'set_rate', jsonb_build_object('queue', set_rate.queue, 'allowed', null), set_rate.reason);
         return;

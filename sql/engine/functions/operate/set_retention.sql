@@ -12,8 +12,6 @@
 create or replace function errand.set_retention(kind text, state text, keep interval, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
-declare
-    known constant text[] := errand.known_kinds();
 begin
     perform errand.check_reason('set_retention', set_retention.reason);
     if set_retention.state is null
@@ -24,12 +22,10 @@ begin
     elsif set_retention.keep < interval '1 minute' or set_retention.keep > interval '10 years' then
         raise exception 'set_retention: keep: expected 1 minute to 10 years, or null, got %', set_retention.keep
             using errcode = 'ER422';
-    elsif set_retention.kind is null or set_retention.kind <> all (known) then
-        raise exception 'set_retention: kind: expected one that a job or a worker has named, got %',
-            quote_nullable(left(set_retention.kind, 100))
-            using errcode = 'ER404',
-            hint = 'Is it ' || array_to_string(errand.nearest(set_retention.kind, known, 3), ' or ') || '?';
-    elsif set_retention.keep is null then
+    end if;
+    perform errand.check_known(
+        'set_retention: kind', 'one that a job or a worker has named', set_retention.kind, errand.known_kinds());
+    if set_retention.keep is null then
         delete from errand.retention as held
         where held.kind = set_retention.kind and held.state = set_retention.state;
     else

@@ -16,6 +16,9 @@ begin
     elsif not_after = '-infinity' then
         raise exception '%: not_after: expected a time, got -infinity', context
             using errcode = 'ER422', hint = 'The job could never start.';
+    elsif not_after < now() then
+        raise exception '%: not_after: expected a time in the future, got %', context, not_after
+            using errcode = 'ER422', hint = 'The job could never start.';
     elsif not_after < run_at then
         raise exception '%: not_after: expected a time after run_at, got % before it', context, run_at - not_after
             using errcode = 'ER422', hint = 'The job could never start.';

@@ -14,11 +14,17 @@ begin
         -- In the order in which all sessions lock keys and jobs.
         order by item.value ->> 'unique_key', item.ordinality
     loop
-        select * into asked
-        from jsonb_to_record(element.value) as job(
-            kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
-            not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], traceparent text,
-            subject text);
+        begin
+            select * into asked
+            from jsonb_to_record(element.value) as job(
+                kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
+                unique_key text, not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[],
+                traceparent text, subject text);
+        exception
+            when data_exception then
+                perform errand.refuse_element(jobs);
+                raise;
+        end;
         perform errand.check_element(
             asked.kind, asked.payload, asked.queue, asked.run_at, asked.priority, asked.max_attempts, asked.unique_key,
             asked.not_after, asked.on_conflict, asked.limit_key, asked.guard, asked.tags, asked.traceparent,

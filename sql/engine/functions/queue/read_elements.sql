@@ -42,6 +42,10 @@ begin
             job.kind, job.payload, job.queue, job.run_at, job.priority, job.max_attempts, job.unique_key, job.not_after,
             job.on_conflict, job.limit_key, job.guard, job.tags, job.traceparent, job.subject,
             format('enqueue_many: jobs[%s]', job.ordinal));
+exception
+    when data_exception then
+        perform errand.refuse_element(jobs);
+        raise;
 end
 $$;
 comment on function errand.read_elements(jsonb) is

@@ -14,8 +14,7 @@ begin
         version = held.version + 1, changed_at = now()
     where held.name = schedule_pause.name;
     if not found then
-        raise exception 'schedule_pause: there is no schedule %', quote_nullable(schedule_pause.name)
-            using errcode = 'ER404';
+        perform errand.check_known_schedule('schedule_pause', schedule_pause.name);
     end if;
     perform errand.record_action(
         'schedule_pause', jsonb_build_object('schedule', schedule_pause.name), schedule_pause.reason);

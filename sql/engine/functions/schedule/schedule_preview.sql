@@ -13,8 +13,7 @@ declare
 begin
     select cron, time_zone into held from errand.schedule_status where name = schedule_preview.name;
     if not found then
-        raise exception 'schedule_preview: there is no schedule %', quote_nullable(schedule_preview.name)
-            using errcode = 'ER404';
+        perform errand.check_known_schedule('schedule_preview', schedule_preview.name);
     end if;
     return query
     select coming.tick, coming.local, coming.note

@@ -31,10 +31,11 @@ declare
     fresh errand.schedule;
     fields text := btrim(regexp_replace(schedule_put.cron, E'\\s+', ' ', 'g'));
     is_same_clock boolean;
-    -- Without the payload, which not every reader of errand.audit may see.
+    -- Without the payload, which not every reader of errand.audit may see. An interval is added as people write it:
+    -- programs give it in microseconds.
     asked jsonb := jsonb_strip_nulls(jsonb_build_object(
-        'schedule', schedule_put.name, 'cron', fields, 'kind', schedule_put.kind,
-        'time_zone', schedule_put.time_zone, 'missed', schedule_put.missed, 'queue', schedule_put.queue));
+        'schedule', schedule_put.name, 'kind', schedule_put.kind, 'time_zone', schedule_put.time_zone,
+        'missed', schedule_put.missed, 'queue', schedule_put.queue));
 begin
     perform errand.check_job(
         schedule_put.kind, schedule_put.payload, schedule_put.queue, null, null, null, 'schedule_put');
@@ -74,7 +75,10 @@ begin
         schedule_put.missed, schedule_put.queue, schedule_put.max_lateness, schedule_put.max_catch_up)
     on conflict (name) do nothing;
     if found then
-        perform errand.record_action('schedule_put', asked);
+        perform errand.record_action('schedule_put', asked || (
+            select jsonb_build_object('cron', status.cron)
+            from errand.schedule_status as status
+            where status.name = schedule_put.name));
         return 'created';
     end if;
     select * into old from errand.schedule as held where held.name = schedule_put.name for update;
@@ -97,7 +101,10 @@ begin
         -- New times apply to the future: none of them was missed.
         last_tick = case when is_same_clock then held.last_tick else greatest(held.last_tick, now()) end
     where held.name = schedule_put.name;
-    perform errand.record_action('schedule_put', asked);
+    perform errand.record_action('schedule_put', asked || (
+        select jsonb_build_object('cron', status.cron)
+        from errand.schedule_status as status
+        where status.name = schedule_put.name));
     return 'changed';
 end
 $$;

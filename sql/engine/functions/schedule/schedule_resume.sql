@@ -15,9 +15,8 @@ begin
     where held.name = schedule_resume.name and held.paused_at is not null;
     if found then
         perform errand.record_action('schedule_resume', jsonb_build_object('schedule', schedule_resume.name));
-    elsif not exists (select from errand.schedule as held where held.name = schedule_resume.name) then
-        raise exception 'schedule_resume: there is no schedule %', quote_nullable(schedule_resume.name)
-            using errcode = 'ER404';
+    else
+        perform errand.check_known_schedule('schedule_resume', schedule_resume.name);
     end if;
 end
 $$;

@@ -15,8 +15,7 @@ begin
     perform errand.check_reason('schedule_run_now', schedule_run_now.reason);
     select * into held from errand.schedule as known where known.name = schedule_run_now.name;
     if not found then
-        raise exception 'schedule_run_now: there is no schedule %', quote_nullable(schedule_run_now.name)
-            using errcode = 'ER404';
+        perform errand.check_known_schedule('schedule_run_now', schedule_run_now.name);
     end if;
     select job_id into job from errand.enqueue(held.kind, held.payload, held.queue);
     loop

@@ -1,0 +1,33 @@
+-- refuse_element: raises ER422 for the first element of errand.enqueue_many with a value that is none of its argument's
+-- type, such as a time that PostgreSQL can't read. Called once such a value was met.
+create or replace function errand.refuse_element(jobs jsonb) returns void
+language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    given record;
+begin
+    for given in
+        select item.ordinality as index, known.name, known.type, known.expected, item.value -> known.name as value
+        from jsonb_array_elements(jobs) with ordinality as item
+        cross join (
+            values ('run_at', 'timestamptz', 'a time'), ('not_after', 'timestamptz', 'a time'),
+                ('priority', 'int', 'an integer'), ('max_attempts', 'int', 'an integer'),
+                ('tags', 'text[]', 'an array of strings')
+        ) as known(name, type, expected)
+        where item.value ? known.name
+        order by item.ordinality
+    loop
+        begin
+            execute format(
+                'select * from jsonb_to_record(jsonb_build_object(''value'', $1)) as job(value %s)', given.type)
+            using given.value;
+        exception
+            when data_exception then
+                raise exception 'enqueue_many: jobs[%]: %: expected %, got %', given.index, given.name, given.expected,
+                    left(given.value::text, 120)
+                    using errcode = 'ER422';
+        end;
+    end loop;
+end
+$$;
+comment on function errand.refuse_element(jsonb) is
+    'For errand.enqueue_many: raises ER422 for the first element with a value that is none of its argument''s type';
