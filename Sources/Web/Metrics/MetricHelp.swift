@@ -66,7 +66,7 @@ enum MetricHelp {
         "errand_schedule_late": "1 if a schedule has a problem and is not paused.",
         "errand_scheduler_up": "1 if a scheduler has read the schedules within the last minute.",
         "errand_schema_version": "Number of the last migration of the queue's schema.",
-        "errand_stuck_jobs": "Jobs that run much longer than their kind usually does.",
+        "errand_stuck_jobs": "Running jobs whose worker is lost, or that run much longer than their kind usually does.",
         "errand_table_bytes": "Size of a table with its indexes, partitions and TOAST.",
         "errand_table_dead_rows": "Rows of a table that vacuum has not removed yet.",
         "errand_table_live_rows": "Rows of a table, estimated by the server.",

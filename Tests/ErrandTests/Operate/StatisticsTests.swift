@@ -282,11 +282,31 @@ import Testing
             try await Queue(database: database).enqueue(Noop())
             try await database.take(worker)
             #expect(try await database.text("select job_id from errand.stuck") == "")
-            try await database.execute("update errand.job set started_at = now() - interval '1 hour'")
+            // A kind that runs once a week: no attempt within the hour.
+            func completions(_ histogram: String) async throws {
+                try await database.execute(
+                    Statement(
+                        """
+                        insert into errand.finished_total (queue, kind, outcome, jobs, last_minute, run_histogram)
+                        values ('default', 'noop', 'succeeded', 4, now() - interval '7 days', \(histogram))
+                        on conflict on constraint finished_total_pkey do update
+                        set run_histogram = excluded.run_histogram
+                        """))
+            }
+            try await database.execute("update errand.job set started_at = now() - interval '50 minutes'")
             try await database.execute("update errand.claim set claimed_at = now() - interval '1 hour'")
+            #expect(try await database.text("select job_id from errand.stuck") == "", "nothing to compare it with")
+            try await completions("array_fill(0, '{43}') || 4")
+            #expect(try await database.text("select job_id from errand.stuck") == "", "others took 50 minutes too")
+            try await completions("'{0,4}'")
             #expect(
                 try await database.text("select job_id, problem from errand.stuck")
-                    == "1|it takes far longer than usual")
+                    == "1|it takes far longer than usual: 99 % of its kind complete within 00:00:00.001414")
+            try await database.execute("delete from errand.finished_total")
+            try await database.execute("update errand.job set started_at = now() - interval '61 minutes'")
+            #expect(
+                try await database.text("select job_id, problem from errand.stuck")
+                    == "1|it takes over an hour, and no job of its kind has completed so far")
             try await database.execute("select errand.enqueue('unknown', run_at => now() - interval '1 hour')")
             try await database.execute("select errand.refresh_statistics_v1('0 s')")
             #expect(

@@ -1,5 +1,8 @@
 -- stuck: running jobs whose worker is lost, or that take far longer than usual for their kind.
 --
+-- Usual is the 99th percentile of the last hour or of all completed attempts, whichever is longer: a job that runs once
+-- a week has none of the last hour.
+--
 -- Starts from the claims that are older than 5 minutes or whose worker is lost: few, however many jobs wait or run.
 create or replace view errand.stuck as
 with held as (
@@ -16,6 +19,27 @@ with held as (
     where (claim.claimed_at < now() - interval '5 minutes' or worker.id is null
         or worker.heartbeat_at + worker.lease <= now())
         and job.state = 'running' and job.worker_id = claim.worker_id and isfinite(job.started_at)
+),
+usual as materialized (
+    select kind.name, nullif(greatest(hour.run_p99_ms, ever.run_p99_ms, 0), 0) * interval '1 millisecond' as run_p99
+    from (select distinct kind from held) as kind(name)
+    left join errand.throughput as hour
+        on hour.subject = 'kind' and hour.name = kind.name and hour.span = interval '1 hour'
+    cross join lateral (
+        -- The end of the first bucket that reaches the share.
+        select min(power(2, (index - 1) / 2::float8)) as run_p99_ms
+        from (
+            select index, sum(attempts) over (order by index) as upto, sum(attempts) over () as whole
+            from (
+                select entry.index, sum(entry.n) as attempts
+                from errand.finished_total as past
+                cross join lateral unnest(past.run_histogram) with ordinality as entry(n, index)
+                where past.kind = kind.name and past.outcome <> 'released'
+                group by entry.index
+            ) as bucket
+        ) as cumulated
+        where upto >= 0.99 * whole and whole > 0
+    ) as ever
 )
 select
     held.id as job_id,
@@ -29,23 +53,27 @@ select
     case
         when worker.id is null then 'its worker has no lease any more'
         when worker.heartbeat_at + worker.lease <= now() then 'its worker is lost'
-        else 'it takes far longer than usual'
+        when usual.run_p99 is null then 'it takes over an hour, and no job of its kind has completed so far'
+        else format('it takes far longer than usual: 99 %% of its kind complete within %s', usual.run_p99)
     end as problem,
     case
         when worker.id is null or worker.heartbeat_at + worker.lease <= now()
             then 'housekeeping rescues it; does a worker or scheduler run?'
-        else format('select * from errand.cancel(''{%s}'', reason => ''…'')', held.id)
+        else format(
+            'select * from errand.running_jobs where job_id = %1$s -- if its progress stands still: '
+            'select * from errand.cancel(''{%1$s}'', reason => ''…'')', held.id)
     end as hint
 from held
 left join errand.worker on worker.id = held.worker_id
-left join errand.throughput as usual
-    on usual.subject = 'kind' and usual.name = held.kind and usual.span = interval '1 hour'
+join usual on usual.name = held.kind
 where worker.id is null
     or worker.heartbeat_at + worker.lease <= now()
-    or held.started_at < now() - greatest(
-        interval '5 minutes', 10 * coalesce(usual.run_p99_ms, 0) * interval '1 millisecond');
+    or held.started_at < now() - case
+        when usual.run_p99 is null then interval '1 hour' else greatest(interval '5 minutes', 10 * usual.run_p99)
+    end;
 comment on view errand.stuck is
-    'Running jobs whose worker is lost, or that take over 5 minutes and ten times the 99th percentile of their kind';
+    'Running jobs whose worker is lost, or that take over 5 minutes and ten times the 99th percentile of their kind '
+    '(an hour, if it has none)';
 comment on column errand.stuck.job_id is 'the job';
 comment on column errand.stuck.queue is 'its queue';
 comment on column errand.stuck.kind is 'its kind';
