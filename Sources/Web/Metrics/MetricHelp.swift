@@ -50,15 +50,17 @@ enum MetricHelp {
     /// Those of `errand.metrics()`. A newer schema may have more.
     private static let ofQueue = [
         "errand_attempts_total": "Completed attempts of all workers.",
+        "errand_dependency_held": "1 if an operator has opened the circuit of a dependency.",
         "errand_dependency_up": "0 while the circuit of a dependency is open.",
         "errand_folded_names": "Queues and kinds that are summed up as other.",
         "errand_horizon_transactions": "Transactions since the oldest snapshot that holds back vacuum.",
         "errand_jobs": "Jobs by queue and state.",
+        "errand_kind_paused": "1 if the kind is paused.",
         "errand_kind_workers": "Live workers that can run a kind.",
         "errand_last_success_timestamp_seconds": "When a job of a kind last succeeded, in seconds since 1970.",
         "errand_maintenance_age_seconds": "Time since a maintenance task last ran.",
         "errand_oldest_due_seconds": "Age of the oldest due job of a queue.",
-        "errand_overdue": "Queues, kinds and schedules that are late.",
+        "errand_overdue": "Queues, kinds and schedules that are late and not paused.",
         "errand_queue_paused": "1 if the queue is paused.",
         "errand_queue_workers": "Live workers that claim from a queue.",
         "errand_run_seconds": "How long completed attempts ran, without released ones.",

@@ -182,6 +182,38 @@ import Testing
         }
     }
 
+    @Test("what an operator has paused is named as paused, and is neither a failed check nor an open circuit")
+    func onPurpose() async throws {
+        try await withTestDatabase { database, _ in
+            _ = try await database.enter()
+            try await database.execute("select errand.enqueue('noop')")
+            try await database.execute("update errand.job set run_at = now() - interval '10 min'")
+            try await database.execute("select errand.pause('default', 'a test'), errand.pause_kind('noop', 'a typo')")
+            try await database.execute("select errand.dependency_open('storage', null, 'it moves')")
+            let overdue = "select what, name, detail like 'paused by %: a test; its oldest job%' from errand.overdue"
+            #expect(try await database.text(overdue) == "paused queue|default|true")
+            let health =
+                "select check_name, ok, detail from errand.health() where check_name in ('overdue', 'dependencies')"
+            #expect(
+                try await database.text("\(health) order by 1") == """
+                    dependencies|true|the kind noop is paused: a typo, storage is held by an operator: it moves
+                    overdue|true|paused queue default
+                    """)
+            let samples = """
+                select name, labels ->> 'kind', labels ->> 'dependency', value from errand.metrics()
+                where name in ('errand_overdue', 'errand_dependency_up', 'errand_dependency_held', 'errand_kind_paused')
+                order by name
+                """
+            #expect(
+                try await database.text(samples) == """
+                    errand_dependency_held||storage|1
+                    errand_dependency_up||storage|0
+                    errand_kind_paused|noop||1
+                    errand_overdue|||0
+                    """)
+        }
+    }
+
     @Test("a kind whose workers claim only from other queues lacks a worker, and the report names them")
     func elsewhere() async throws {
         try await withTestDatabase { database, _ in

@@ -4,11 +4,13 @@
 -- errand: after queue_status, schedule_status
 create or replace view errand.overdue as
 select
-    'queue' as what,
+    case when paused_at is null then 'queue' else 'paused queue' end as what,
     queue as name,
     oldest_due_at as since,
     oldest_age as late_by,
-    format('its oldest job has been due for %s s', round(extract(epoch from oldest_age))) as detail,
+    -- As for other pauses, in the words of the operator.
+    case when paused_at is not null then format('paused by %s: %s; ', paused_by, paused_reason) else '' end
+        || format('its oldest job has been due for %s s', round(extract(epoch from oldest_age))) as detail,
     case
         when paused_at is not null then format('select errand.resume(%L)', queue)
         when workers = 0 then 'no live worker claims from it: start one, or see drained_at in errand.worker_status'
@@ -79,7 +81,8 @@ from (
     limit 1) as waiting;
 comment on view errand.overdue is
     'What is late: queues whose oldest job is due for 5 minutes, kinds without workers, schedules, promotion';
-comment on column errand.overdue.what is 'queue, kind, schedule or promotion';
+comment on column errand.overdue.what is
+    'queue, paused queue (on purpose), kind, schedule or promotion';
 comment on column errand.overdue.name is 'its name';
 comment on column errand.overdue.since is 'since when it is due';
 comment on column errand.overdue.late_by is 'how long that is';

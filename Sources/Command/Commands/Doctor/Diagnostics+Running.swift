@@ -48,7 +48,7 @@ extension Diagnostics {
                 """
                 select what || ' ' || name, detail, hint, count(*) over ()
                 from errand.overdue
-                where (what = 'kind') = $1
+                where (what = 'kind') = $1 and what <> 'paused queue'
                 order by what, name
                 limit $2
                 """, [isKind, most]))

@@ -2,8 +2,8 @@
 --
 --   select * from errand.health() where not ok;
 --
--- A detail names ten things at most, and the number of the others. A run in the future is from before the server's
--- clock was set back, and doesn't count.
+-- A detail names ten things at most, and the number of the others. What an operator has paused is in it, and is ok. A
+-- run in the future is from before the server's clock was set back, and doesn't count.
 create or replace function errand.health() returns table (check_name text, ok boolean, detail text, hint text)
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
 #variable_conflict use_column
@@ -64,9 +64,9 @@ begin
     where taken_at not between now() - interval '1 minute' and clock_timestamp()
     union all
     select
-        'overdue', count(*) = 0,
+        'overdue', count(*) filter (where what <> 'paused queue') = 0,
         coalesce(errand.first_names(array_agg(what || ' ' || name order by late_by desc, name)), 'nothing'),
-        case when count(*) > 0 then 'select * from errand.overdue' end
+        case when count(*) filter (where what <> 'paused queue') > 0 then 'select * from errand.overdue' end
     from errand.overdue
     where what <> 'kind'
     union all
@@ -97,17 +97,18 @@ begin
     ) as recent
     union all
     select
-        'dependencies', count(*) = 0,
+        'dependencies', count(*) filter (where opened_by <> 'ops') = 0,
         coalesce(
             errand.first_names(array_agg(
                 case
                     when name like 'kind:%' then 'the kind ' || substr(name, 6) || ' is paused'
+                    when opened_by = 'ops' then name || ' is held by an operator'
                     else name || ' is down'
                 end || coalesce(
                     ': ' || case when opened_by = 'ops' or errand.sees_content() then left(reason, 200) end, '')
                 order by name)),
             'all up'),
-        case when count(*) > 0 then 'select * from errand.dependency_status' end
+        case when count(*) filter (where opened_by <> 'ops') > 0 then 'select * from errand.dependency_status' end
     from errand.dependency
     where opened_at is not null
     union all

@@ -202,15 +202,24 @@ begin
         (problem is not null and paused_at is null)::int::float8
     from errand.schedule_status
     union all
-    select 'errand_dependency_up', 'gauge', jsonb_build_object('dependency', dependency.name),
-        (opened_at is null)::int::float8
+    select state.name, 'gauge', jsonb_build_object('dependency', dependency.name), state.holds::int::float8
     from errand.dependency
+    cross join lateral (
+        values ('errand_dependency_up', opened_at is null),
+            ('errand_dependency_held', opened_at is not null and opened_by = 'ops')
+    ) as state(name, holds)
+    where dependency.name not like 'kind:%'
+    union all
+    select 'errand_kind_paused', 'gauge', jsonb_build_object('kind', substr(dependency.name, 6)),
+        (opened_at is not null)::int::float8
+    from errand.dependency
+    where dependency.name like 'kind:%'
     union all
     select
         'errand_overdue', 'gauge', '{}',
         (
-            (select count(*) from queues where oldest_age > interval '5 minutes')
-            + (select count(*) from errand.overdue where what <> 'queue'))::float8
+            (select count(*) from queues where oldest_age > interval '5 minutes' and paused_at is null)
+            + (select count(*) from errand.overdue where what not in ('queue', 'paused queue')))::float8
     union all
     select 'errand_scheduler_up', 'gauge', '{}',
         exists (
