@@ -145,6 +145,9 @@ extension Socket {
     }
 }
 
+/// Whether a port of loopback has a listener.
+package func isListening(on port: Int) -> Bool { Socket(port: port) != nil }
+
 /// A port of loopback without a listener.
 package func freePort() throws -> Int {
     let (descriptor, port) = try Socket.listen(on: 0)

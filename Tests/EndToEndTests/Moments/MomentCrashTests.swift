@@ -14,7 +14,7 @@ struct MomentCrashTests {
     @Test("M5: each pair has one current photo, the newest, and the store has no other object")
     func killed() async throws {
         let cluster = try await KillableCluster.migrated()
-        let bucket = try KillableBucket(port: freePort())
+        let bucket = try await KillableBucket(port: freePort())
         let url = try await cluster.url()
         var configuration = try PostgresConfiguration(url: url)
         configuration.statementTimeout = .seconds(20)
@@ -53,7 +53,7 @@ struct MomentCrashTests {
             case "store":
                 try bucket.kill()
                 try await Task.sleep(for: down)
-                try bucket.start()
+                try await bucket.start()
             case "database":
                 try cluster.kill()
                 try await Task.sleep(for: down)

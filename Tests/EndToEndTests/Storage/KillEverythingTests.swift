@@ -13,7 +13,7 @@ import Testing
     @Test("no photo that was handed over is lost, none is stored twice or damaged, and nothing else is in the bucket")
     func killed() async throws {
         let cluster = try await KillableCluster.migrated()
-        let bucket = try KillableBucket(port: freePort())
+        let bucket = try await KillableBucket(port: freePort())
         var configuration = try PostgresConfiguration(url: await cluster.url())
         configuration.statementTimeout = .seconds(20)
         let database = Database(
@@ -54,7 +54,7 @@ import Testing
             case "store":
                 try bucket.kill()
                 try await Task.sleep(for: down)
-                try bucket.start()
+                try await bucket.start()
             case "database":
                 try cluster.kill()
                 try await Task.sleep(for: down)

@@ -1,4 +1,5 @@
 import Foundation
+import StorageKit
 import Subprocess
 import Synchronization
 import SystemPackage
@@ -102,7 +103,7 @@ final class KillableBucket {
     private var process: Process?
 
     /// - Parameter port: a free port.
-    init(port: Int) throws {
+    init(port: Int) async throws {
         guard let program = ProcessInfo.processInfo.environment["ERRAND_TEST_RCLONE"] else {
             throw ShellError(text: "ERRAND_TEST_RCLONE: expected the path of rclone, got nothing; `make test` sets it")
         }
@@ -111,7 +112,7 @@ final class KillableBucket {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("bucket-\(UUID().uuidString)")
         try FileManager.default.createDirectory(
             at: folder.appendingPathComponent("photos"), withIntermediateDirectories: true)
-        try start()
+        try await start()
     }
 
     deinit {
@@ -119,7 +120,8 @@ final class KillableBucket {
         try? FileManager.default.removeItem(at: folder)
     }
 
-    func start() throws {
+    /// Starts the server, and returns once it accepts connections.
+    func start() async throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: program)
         process.arguments = [
@@ -130,6 +132,7 @@ final class KillableBucket {
         process.standardError = FileHandle.nullDevice
         try process.run()
         self.process = process
+        while process.isRunning, !isListening(on: port) { try await Task.sleep(for: .milliseconds(10)) }
     }
 
     func kill() throws {
