@@ -9,6 +9,9 @@ language plpgsql stable security definer set search_path = pg_catalog, errand, p
 #variable_conflict use_column
 begin
     return query
+    with late as materialized (
+        select * from errand.overdue
+    )
     select
         'workers', count(*) filter (where not is_lost) > 0,
         format('%s alive, %s lost', count(*) filter (where not is_lost), count(*) filter (where is_lost)),
@@ -67,7 +70,7 @@ begin
         'overdue', count(*) filter (where what <> 'paused queue') = 0,
         coalesce(errand.first_names(array_agg(what || ' ' || name order by late_by desc, name)), 'nothing'),
         case when count(*) filter (where what <> 'paused queue') > 0 then 'select * from errand.overdue' end
-    from errand.overdue
+    from late
     where what <> 'kind'
     union all
     select
@@ -76,7 +79,7 @@ begin
             'no live worker has ' || errand.first_names(array_agg(name order by name)),
             'none waits for a worker that has it'),
         case when count(*) > 0 then 'select * from errand.overdue where what = ''kind''' end
-    from errand.overdue
+    from late
     where what = 'kind'
     union all
     select
