@@ -35,7 +35,12 @@ import Testing
             "select errand.cancel(array(select id from errand.job where state = 'available'), 'test')",
             "delete from errand.job where state = 'available'",
             "select errand.reschedule(array(select id from errand.job where state = 'available'), now() + interval '1 day')",
-            "update errand.job set state = 'parked', queue_position = null, parked_for = 'dependency:x' where state = 'available'",
+            """
+            with opened as materialized (select errand.dependency_open('x', null, 'test'))
+            update errand.job set state = 'parked', queue_position = null, parked_for = 'dependency:x'
+            from opened
+            where state = 'available'
+            """,
         ])
     func vanishes(how: String) async throws {
         try await withTestDatabase { database, _ in
@@ -92,6 +97,7 @@ import Testing
                 #expect(try await worker.claim(10).isEmpty)
                 return running
             }
+            for _ in 1...2 { try await database.promote() }
             #expect(try await worker.claim(10).count == 1)
             #expect(try await worker.end(running) == [])
             #expect(try await worker.claim(10).count == 2)

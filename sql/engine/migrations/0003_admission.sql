@@ -26,18 +26,19 @@ comment on column errand.guard.slow_ms is 'average time of a call then';
 create table errand.limit (
     limit_key text not null,
     max_running int not null,
-    is_settled boolean not null default false,
+    has_slots boolean not null default false,
     set_at timestamptz not null default now(),
     constraint limit_pkey primary key (limit_key),
     constraint limit_max_running check (max_running >= 0)
 );
 create index limit_pattern_index on errand.limit (limit_key) where limit_key like '%*';
+create index limit_without_slots_index on errand.limit (limit_key) where not has_slots;
 comment on table errand.limit is 'How many jobs with the same limit_key may run at once, over all workers';
 comment on column errand.limit.limit_key is
     'a key, or a prefix and an asterisk: tenant/* gives each tenant a limit of its own';
 comment on column errand.limit.max_running is 'number of jobs; 0 parks all of them';
-comment on column errand.limit.is_settled is
-    'whether jobs that ran before the limit have slots: see errand.settle_limit';
+comment on column errand.limit.has_slots is
+    'whether jobs that ran before the limit have slots: see errand.give_slots';
 comment on column errand.limit.set_at is 'when it was set';
 
 -- A slot that changes hands gets a new row, and the old one is deleted. The newest row of a slot is the last index

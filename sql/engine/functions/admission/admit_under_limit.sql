@@ -16,8 +16,11 @@ declare
 begin
     if most is null then
         return true;
-    elsif not errand.lock_limits() or not bound.is_settled and not errand.settle_limit(bound) then
+    elsif not errand.lock_limits() then
         return null;
+    elsif not bound.has_slots and not errand.give_slots(waits => false) then
+        -- It parks. Housekeeping gives the slots, and releases it.
+        return false;
     end if;
     highest := errand.highest_slot(job.limit_key);
     select held.slot into own

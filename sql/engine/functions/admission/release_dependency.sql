@@ -3,7 +3,7 @@
 -- closed, jobs are released oldest first: 100/s in the first second, twice that in each next one, up to 2,000/s.
 --
 -- A probe comes first in its queue. A dependency whose row is gone, for example because the transaction that opened it
--- was rolled back, counts as closed now.
+-- was rolled back, is up, and its jobs are released at 100/s.
 --
 -- A time in the future was written before the server's clock was set back, and is ignored.
 --
@@ -25,10 +25,11 @@ declare
 begin
     select * into known from errand.dependency where dependency.name = release_dependency.name for update skip locked;
     if not found then
-        insert into errand.dependency (name, closed_at) values (release_dependency.name, present)
-        on conflict on constraint dependency_pkey do nothing;
-        -- Another session is at it, or the next call finds the row.
-        return 0;
+        if exists (select from errand.dependency where dependency.name = release_dependency.name) then
+            -- Another session is at it.
+            return 0;
+        end if;
+        known.name := release_dependency.name;
     end if;
     if known.opened_at is not null and known.name like 'kind:%' and known.until <= present then
         -- The pause of a kind ends at its time, without a probe.

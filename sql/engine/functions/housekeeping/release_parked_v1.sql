@@ -25,6 +25,13 @@ begin
     if not errand.try_lock('release') then
         return some_wait;
     end if;
+    if some_wait then
+        perform from errand.limit where not has_slots limit 1 for update skip locked;
+        if found then
+            -- Claims wait until this transaction ends: once for each new limit.
+            perform errand.give_slots(waits => true);
+        end if;
+    end if;
     perform set_config('synchronous_commit', 'off', true);
     loop
         select parked_for into waits_for

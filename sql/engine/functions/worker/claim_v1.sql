@@ -84,7 +84,7 @@ begin
     if serialize and coalesce(current_setting('errand.position_before', true), '') = '' then
         perform errand.lock_claims();
     end if;
-    -- A limit that this claim does not see waits for its end: see errand.settle_limit.
+    -- A limit that this claim does not see waits for its end: see errand.give_slots.
     lock table errand.limits_lock in row exclusive mode;
     -- A function call instead of a query: an idle worker's claim of one job takes as long as its queries take to begin.
     newest_position := coalesce(pg_sequence_last_value('errand.job_position'), 0);

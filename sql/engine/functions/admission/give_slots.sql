@@ -1,0 +1,49 @@
+-- give_slots: gives slots to the jobs that run under new limits, once. Jobs under a key without a limit get none.
+--
+-- It needs that no claim is under way that may not have seen a limit: each holds errand.limits_lock in row exclusive
+-- mode. Returns false if there is one and `waits` is false, or after 100 ms. A session that waits must not hold the
+-- lock of errand.lock_limits yet: such a claim may wait for that. A limit whose row is locked is served once more.
+create or replace function errand.give_slots(waits boolean) returns boolean
+language plpgsql set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set lock_timeout = '100ms' as $$
+declare
+    running record;
+begin
+    begin
+        if waits then
+            lock table errand.limits_lock in share mode;
+        else
+            lock table errand.limits_lock in share mode nowait;
+        end if;
+    exception
+        when lock_not_available then
+            return false;
+    end;
+    for running in
+        select held.*
+        from errand.claim
+        cross join lateral (
+            -- So that each is found by its id.
+            select job.*, coalesce(job.limit_key, kind.limit_key) as key
+            from errand.job
+            left join errand.kind on kind.name = job.kind
+            where job.id = any (claim.job_ids)
+            offset 0
+        ) as held
+        where held.state = 'running' and held.worker_id = claim.worker_id
+            and not (errand.bound_of(held.key)).has_slots
+            and not exists (
+                select
+                from errand.limit_slot as slot
+                where slot.job_id = held.id and slot.queue_position = held.queue_position and slot.slot > 0)
+    loop
+        perform errand.take_slot(
+            running.key, errand.highest_slot(running.key) + 1, running.id, running.queue_position);
+    end loop;
+    update errand.limit set has_slots = true
+    where ctid = any (array(select ctid from errand.limit where not has_slots for update skip locked));
+    return true;
+end
+$$;
+comment on function errand.give_slots(boolean) is
+    'Gives slots to the jobs that run under new limits; false if a claim is under way that may not have seen one';
