@@ -8,17 +8,22 @@
 create or replace function errand.admit_under_limit(job errand.job) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
-    bound constant errand.limit := errand.bound_of(job.limit_key);
-    most constant int := bound.max_running;
+    bound errand.limit := errand.bound_of(job.limit_key);
+    most int;
     highest int;
     own int;
     free int[];
 begin
-    if most is null then
+    if bound.max_running is null then
         return true;
     elsif not errand.lock_limits() then
         return null;
-    elsif not bound.has_slots and not errand.give_slots(waits => false) then
+    end if;
+    bound := errand.bound_of(job.limit_key);
+    most := bound.max_running;
+    if most is null then
+        return true;
+    elsif not bound.has_slots then
         -- It parks. Housekeeping gives the slots, and releases it.
         return false;
     end if;
@@ -45,7 +50,9 @@ begin
         return false;
     end if;
     free := errand.release_limit(job.limit_key, job);
-    if cardinality(free) = 0 then
+    if free is null then
+        return true;
+    elsif free = '{}' then
         return errand.swap_slot(job, most);
     end if;
     perform errand.take_slot(job.limit_key, free[1], job.id, job.queue_position);

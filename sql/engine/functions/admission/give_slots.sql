@@ -7,6 +7,7 @@ create or replace function errand.give_slots(waits boolean) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set lock_timeout = '100ms' as $$
 declare
+    given text[];
     running record;
 begin
     begin
@@ -19,6 +20,8 @@ begin
         when lock_not_available then
             return false;
     end;
+    -- One that is set from here on is left to the next call.
+    given := array(select limit_key from errand.limit where not has_slots);
     for running in
         select held.*
         from errand.claim
@@ -31,7 +34,7 @@ begin
             offset 0
         ) as held
         where held.state = 'running' and held.worker_id = claim.worker_id
-            and not (errand.bound_of(held.key)).has_slots
+            and (errand.bound_of(held.key)).limit_key = any (given)
             and not exists (
                 select
                 from errand.limit_slot as slot
@@ -41,7 +44,7 @@ begin
             running.key, errand.highest_slot(running.key) + 1, running.id, running.queue_position);
     end loop;
     update errand.limit set has_slots = true
-    where ctid = any (array(select ctid from errand.limit where not has_slots for update skip locked));
+    where ctid = any (array(select ctid from errand.limit where limit_key = any (given) for update skip locked));
     return true;
 end
 $$;

@@ -1,14 +1,20 @@
--- rate_wait: returns the time in microseconds until the queue's rate has room; null if it has room, or no rate is set.
-create or replace function errand.rate_wait(queue text) returns bigint
+-- rate_wait: returns the time in microseconds until the queue's rate has room, once `more` jobs have started now; null
+-- if it has room, or no rate is set.
+create or replace function errand.rate_wait(queue text, more int default 0) returns bigint
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
-    select ceil(extract(epoch from min(started.last_at) + rate.per - clock_timestamp()) * 1000000)::bigint
+    select ceil(extract(epoch from coalesce(min(last_at) + rate.per - clock_timestamp(), rate.per)) * 1000000)::bigint
     from errand.rate
-    join errand.rate_log as log on log.queue = rate.queue
-    cross join lateral unnest(log.last_at, log.jobs) as started(last_at, jobs)
-    where rate.queue = rate_wait.queue and started.last_at > clock_timestamp() - rate.per
+    left join lateral (
+        select started.last_at, started.jobs
+        from errand.rate_log as log
+        cross join lateral unnest(log.last_at, log.jobs) as started(last_at, jobs)
+        where log.queue = rate.queue and started.last_at > clock_timestamp() - rate.per
+    ) as recent on true
+    where rate.queue = rate_wait.queue
     group by rate.queue
     -- After the server's clock was set back, only a claim can tell: see errand.rate_room.
-    having sum(started.jobs) >= rate.allowed and max(started.last_at) <= clock_timestamp()
+    having coalesce(sum(jobs), 0) + rate_wait.more >= rate.allowed
+        and (max(last_at) > clock_timestamp()) is not true
 $$;
-comment on function errand.rate_wait(text) is
+comment on function errand.rate_wait(text, int) is
     'Returns the time in microseconds until the queue''s rate has room; null if it has room, or no rate is set';

@@ -18,7 +18,7 @@ declare
     released bigint[] := '{}';
 begin
     if most is not null then
-        if not bound.has_slots and not errand.give_slots(waits => false) then
+        if not bound.has_slots then
             return '{}';
         end if;
         free := errand.free_slots(release_limit.limit_key, most, 1000);

@@ -86,6 +86,10 @@ begin
     end if;
     -- A limit that this claim does not see waits for its end: see errand.give_slots.
     lock table errand.limits_lock in row exclusive mode;
+    -- Before it picks a job: one that it has picked without a limit would get no slot.
+    if exists (select from errand.limit where not has_slots) then
+        perform errand.give_slots(waits => false);
+    end if;
     -- A function call instead of a query: an idle worker's claim of one job takes as long as its queries take to begin.
     newest_position := coalesce(pg_sequence_last_value('errand.job_position'), 0);
     -- The snapshot comes before the scan. A later one may show a transaction as ended whose job the scan has not seen,
@@ -232,11 +236,8 @@ begin
     if left_over is not null or took_handed_back then
         newest_position := 0;
     end if;
-    if is_rated and picked is not null then
-        perform errand.rate_spend(claim_v1.queue, cardinality(picked));
-        if cardinality(picked) = most_in_all then
-            room_in := errand.rate_wait(claim_v1.queue);
-        end if;
+    if is_rated and cardinality(picked) = most_in_all then
+        room_in := errand.rate_wait(claim_v1.queue, most_in_all);
     end if;
     -- now() may lie before run_at: the transaction may have waited since.
     started := clock_timestamp();
@@ -262,6 +263,10 @@ begin
         return;
     end if;
     insert into errand.claim (worker_id, epoch, job_ids) values (claim_v1.worker_id, claim_v1.epoch, ids);
+    if is_rated then
+        -- After the start: a span counts from it.
+        perform errand.rate_spend(claim_v1.queue, claimed);
+    end if;
 end
 $$;
 comment on function errand.claim_v1(
