@@ -46,6 +46,21 @@ import Testing
         }
     }
 
+    @Test("a job that has waited and runs now holds its slot against the next job of the same claim")
+    func sameClaim() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 1)")
+            let worker = try await ManualWorker(database, kinds: Self.noop)
+            let ids = try await Queue(database: database).enqueue(
+                all: [Noop](repeating: Noop(), count: 3), .limited(by: "a"))
+            try await worker.end(worker.claim(1))
+            try await database.promote()
+            try await database.execute(Statement(Self.letWait))
+            try await database.execute("update errand.job set state = 'available', parked_for = null")
+            #expect(try await worker.claim(10).map(\.id) == [ids[1]])
+        }
+    }
+
     @Test("a job that is replaced by one with another key leaves the slot of the first")
     func replaced() async throws {
         try await withTestDatabase { database, _ in

@@ -44,6 +44,8 @@ begin
                 from errand.taken_slots(job.limit_key) as taken
                 where taken.slot <> own and (taken.is_running or taken.slot < own))
         then
+            -- It may have waited for more than a second. The next job of this claim must find the slot taken.
+            perform errand.take_slot(job.limit_key, own, job.id, job.queue_position);
             return true;
         end if;
         delete from errand.limit_slot as held where held.job_id = job.id and held.limit_key = job.limit_key;

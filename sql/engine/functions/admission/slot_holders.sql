@@ -19,7 +19,9 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
         case
             when holder.state = 'running' then 'running'
             when held.slot > 0
-                and held.admitted_at between clock_timestamp() - interval '1 second' and clock_timestamp()
+                -- Or in this transaction: a claim that takes longer starts its jobs at its end.
+                and held.admitted_at >= least(now(), clock_timestamp() - interval '1 second')
+                and held.admitted_at <= clock_timestamp()
                 then 'released'
             else 'waiting'
         end,
