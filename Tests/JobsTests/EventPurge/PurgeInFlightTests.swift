@@ -33,6 +33,32 @@ import Testing
         }
     }
 
+    @Test("E1: a compression that completes while its event's purge waits for it leaves nobody's name")
+    func completing() async throws {
+        try await withTestDatabase { database, _ in
+            let event = try await database.makeEvent()
+            let photo = try #require(try await database.add("1.jpg", to: event).photo)
+            try await database.letEnd(event)
+            let purge: Task<Void, any Error> = try await database.transaction { completing in
+                try await completing.execute(
+                    Statement("select media.compressed_v1($1, 'photos/1.jpg', '{}', '\\x0405')", [photo]))
+                let purge = Task { _ = try await database.execute("select events.purge_due_v1('end')") }
+                let waits = """
+                    exists (
+                        select from pg_stat_activity
+                        where datname = current_database() and wait_event_type = 'Lock')
+                    """
+                #expect(try await database.becomes(waits))
+                return purge
+            }
+            try await purge.value
+            #expect(
+                try await database.lines("select kind, state, subject from errand.history order by kind") == [
+                    "image_compression|cancelled|", "upload_retry|cancelled|",
+                ])
+        }
+    }
+
     @Test("E1: a running upload is too late: its object arrives after the first removal, and the second one deletes it")
     func upload() async throws {
         let wasPut = Mutex(false)

@@ -9,7 +9,7 @@ language plpgsql set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
     found_photos uuid[];
-    keys text[];
+    ended bigint[];
     tells bigint;
 begin
     select coalesce(array_agg(photo), '{}') into found_photos from events.photo where event_id = $1;
@@ -25,19 +25,14 @@ begin
     returning id into receipt;
     perform events.remove_archives(
         array(select id from events.archive where archive.event_id = $1), $3, receipt);
-    keys := array(select 'image_compression/' || photo from unnest(found_photos) as photo)
-        || array(
-            select 'upload_retry/' || id
-            from media.upload
-            where photo = any (found_photos) or key > 'events/' || $1 || '/' and key < 'events/' || $1 || '0');
-    perform media.remove_photos(found_photos, $3, receipt);
-    perform media.remove_folder('events/' || $1 || '/', $3, receipt);
+    ended := (media.remove_photos(found_photos, $3, receipt)).jobs;
+    ended := ended || media.remove_folder('events/' || $1 || '/', $3, receipt);
     select id into tells from errand.job where unique_key = 'event_reveal/' || $1;
     if found then
         perform errand.cancel(array[tells], $3);
     end if;
     -- Who was there, and which photos there were, leave the queue with the event: its jobs have ended by now.
-    perform errand.blank_jobs(array(select id from errand.history where unique_key = any (keys)), $3);
+    perform errand.blank_jobs(ended, $3);
     delete from events.event where id = $1;
     return next;
 end

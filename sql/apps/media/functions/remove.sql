@@ -12,7 +12,7 @@ declare
     cause constant text := coalesce(remove.reason, 'its photo was removed');
 begin
     perform errand.check_reason('remove', cause);
-    if media.remove_photos(array[remove.photo], cause) = 0 then
+    if (media.remove_photos(array[remove.photo], cause)).deleted = 0 then
         return false;
     end if;
     -- Without a unique key: with one, all who remove would wait for each other's commit.

@@ -1,7 +1,7 @@
 -- remove_folder: lists all objects below a key for removal, whether or not the database knows them. The folder is
 -- checked once uploads on their way have arrived. Uploads without a photo there are cancelled, and their bytes deleted.
--- Raises ER422 for a key without a slash at its end.
-create or replace function media.remove_folder(folder text, reason text, receipt bigint default null) returns void
+-- Returns the ids of their jobs, all of which have ended. Raises ER422 for a key without a slash at its end.
+create or replace function media.remove_folder(folder text, reason text, receipt bigint default null) returns bigint[]
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare
     -- The first text after all that begin with the folder: a slash comes right before a zero.
@@ -34,7 +34,11 @@ begin
     insert into media.removal (receipt_id, in_flight, is_folder, key)
     values (remove_folder.receipt, true, true, remove_folder.folder)
     on conflict on constraint removal_key do nothing;
+    return array(
+        select id
+        from errand.history
+        where unique_key = any (array(select 'upload_retry/' || upload from unnest(uploads) as upload)));
 end
 $$;
 comment on function media.remove_folder(text, text, bigint) is
-    'Lists all objects below a key for removal, and deletes uploads to there';
+    'Lists all objects below a key for removal, and deletes uploads to there; returns their jobs';

@@ -3,8 +3,9 @@
 -- Jobs that compress or store them are cancelled, failed ones discarded, and bytes that wait for the store are deleted.
 -- A running job is told to stop; an object that it may be storing now is removed once more when no upload of it can
 -- still run. An original is removed too, unless another photo needs it or it is another owner's. The caller enqueues
--- the removal. Returns the number of deleted photos.
-create or replace function media.remove_photos(photos uuid[], reason text, receipt bigint default null) returns int
+-- the removal. Returns the number of deleted photos, and the ids of their jobs, all of which have ended.
+create or replace function media.remove_photos(photos uuid[], reason text, receipt bigint default null)
+returns table (deleted int, jobs bigint[])
 language plpgsql set search_path = pg_catalog, media, pg_temp as $$
 declare
     -- Originals of these photos alone, and originals that other photos have too.
@@ -14,7 +15,7 @@ declare
     stored_by bigint[];
     unfinished bigint[];
     failed bigint[];
-    deleted int;
+    keys text[];
 begin
     -- Photos, then uploads, then jobs: the order of compressions and uploads. What they commit until then is seen
     -- below.
@@ -68,12 +69,9 @@ begin
     ) as object
     group by object.key
     on conflict on constraint removal_key do nothing;
-    select array_agg(id) into unfinished
-    from errand.job
-    where id = any (stored_by)
-        or unique_key = any (
-            array(select 'upload_retry/' || id from unnest(uploads) as id)
-            || array(select 'image_compression/' || id from unnest(remove_photos.photos) as id));
+    keys := array(select 'upload_retry/' || id from unnest(uploads) as id)
+        || array(select 'image_compression/' || id from unnest(remove_photos.photos) as id);
+    select array_agg(id) into unfinished from errand.job where id = any (stored_by) or unique_key = any (keys);
     if unfinished is not null then
         perform errand.cancel(unfinished, remove_photos.reason);
     end if;
@@ -88,8 +86,9 @@ begin
     delete from media.photo where id = any (remove_photos.photos);
     get diagnostics deleted = row_count;
     perform media.remove_original(key) from unnest(shared) as key;
-    return deleted;
+    jobs := array(select id from errand.history where unique_key = any (keys));
+    return next;
 end
 $$;
 comment on function media.remove_photos(uuid[], text, bigint) is
-    'Deletes photos with all their rows, and lists their objects for removal; returns the number of photos';
+    'Deletes photos with all their rows, and lists their objects for removal; returns their number and their jobs';
