@@ -33,6 +33,18 @@ import Testing
         }
     }
 
+    @Test(
+        "the program of docs/start.md says what is wrong in a line, and ends with 1",
+        arguments: [
+            ("greeter", "database URL: expected postgresql://"), ("postgresql://127.0.0.1:1/greeter", "refused"),
+        ])
+    func ofStart(url: String, words: String) async throws {
+        let program = try await Program.run([url], of: "Retry")
+        #expect(program.code == 1)
+        #expect(program.output.hasPrefix("Greeter: ") && program.output.contains(words), "\(program.output)")
+        #expect((program.output + program.errors).split(separator: "\n").count == 1, "\(program.errors)")
+    }
+
     @Test("78 for a URL that can't be read, and nothing of it is shown")
     func malformedURL() async throws {
         for url in ["hunter2", "postgresql://user:hunter2%@host/x", "host=a password"] {

@@ -12,11 +12,12 @@ struct Program {
     /// Runs it in an empty folder. The environment has only `settings`.
     ///
     /// - Parameters:
+    ///   - program: another program, by its path; a name alone is one that was built together with the tests.
     ///   - signals: each is sent once standard error has its text.
     ///   - after: the signals also wait for the end of this.
     static func run(
-        _ arguments: [String], settings: [String: String] = [:], signals: [(after: String, Int32)] = [],
-        after: Task<Bool, any Error>? = nil
+        _ arguments: [String], of program: String = "errand", settings: [String: String] = [:],
+        signals: [(after: String, Int32)] = [], after: Task<Bool, any Error>? = nil
     ) async throws -> Program {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("errand-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -25,8 +26,8 @@ struct Program {
         for file in [output, errors] { try Data().write(to: file) }
         let process = Process()
         // The test bundle is in the folder of the programs.
-        process.executableURL = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
-            .appendingPathComponent("errand")
+        let built = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
+        process.executableURL = URL(fileURLWithPath: program, relativeTo: built).absoluteURL
         process.arguments = arguments
         // On a free port, because several tests run concurrently.
         let own = arguments.first == "run" ? ["ERRAND_WEB_ADDRESS": "127.0.0.1:0"] : [:]

@@ -16,10 +16,18 @@ struct GreetHandler: JobHandler {
 }
 
 let logger = Logger(label: "greeter")
-let url = ProcessInfo.processInfo.environment["DATABASE_URL"] ?? "postgresql:///errand"
-let database = Database(configuration: try PostgresConfiguration(url: url), logger: logger)
-let worker = Worker(database: database, logger: logger) { GreetHandler() }
-let queue = Queue(database: database)
-try await queue.migrate()
-try await queue.enqueue(Greet(name: "world"))
-try await ServiceGroup(services: [worker], gracefulShutdownSignals: [.sigterm, .sigint, .sighup], logger: logger).run()
+do {
+    let url = ProcessInfo.processInfo.environment["DATABASE_URL"] ?? "postgresql:///errand"
+    let database = Database(configuration: try PostgresConfiguration(url: url), logger: logger)
+    let worker = Worker(database: database, logger: logger) { GreetHandler() }
+    let queue = Queue(database: database)
+    try await queue.migrate()
+    try await queue.enqueue(Greet(name: "world"))
+    let services = ServiceGroup(
+        services: [worker], gracefulShutdownSignals: [.sigterm, .sigint, .sighup], logger: logger)
+    try await services.run()
+} catch {
+    // An uncaught error would end the program with a crash trace.
+    logger.critical("ended", metadata: ["error": "\(error)"])
+    exit(1)
+}

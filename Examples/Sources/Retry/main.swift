@@ -1,4 +1,5 @@
 import Errand
+import Foundation
 
 struct Greet: Job { static let kind: JobKind = "greet" }
 struct TooEarly: Error {}
@@ -9,7 +10,14 @@ struct Greeter: JobHandler {
     }
 }
 
-let database = Database(configuration: try PostgresConfiguration(url: CommandLine.arguments[1]))
-try await Queue(database: database).migrate()
-try await Queue(database: database).enqueue(Greet())
-try await Worker(database: database) { Greeter() }.run()
+do {
+    let url = CommandLine.arguments.dropFirst().first ?? "postgresql:///greeter"
+    let database = Database(configuration: try PostgresConfiguration(url: url))
+    try await Queue(database: database).migrate()
+    try await Queue(database: database).enqueue(Greet())
+    try await Worker(database: database) { Greeter() }.run()
+} catch {
+    // An uncaught error would end the program with a crash trace.
+    print("Greeter: \(error)")
+    exit(1)
+}

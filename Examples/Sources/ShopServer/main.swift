@@ -28,22 +28,28 @@ struct Customers: Service {
 }
 
 let logger = Logger(label: "shop")
-let url = ProcessInfo.processInfo.environment["DATABASE_URL"] ?? "postgresql:///errand"
-let database = Database(configuration: try PostgresConfiguration(url: url), logger: logger)
-for statement in Shop.schema { try await database.execute(Statement(statement)) }
-try await database.execute(
-    "insert into public.balance values ('anna', 1000000) on conflict (customer) do update set cents = 1000000")
+do {
+    let url = ProcessInfo.processInfo.environment["DATABASE_URL"] ?? "postgresql:///errand"
+    let database = Database(configuration: try PostgresConfiguration(url: url), logger: logger)
+    for statement in Shop.schema { try await database.execute(Statement(statement)) }
+    try await database.execute(
+        "insert into public.balance values ('anna', 1000000) on conflict (customer) do update set cents = 1000000")
 
-var configuration = WorkerConfiguration()
-configuration.queues = ["default": 4, "mail": 10, "payments": 10]
-configuration.memory = 1 << 30
-let worker = Worker(database: database, configuration: configuration, logger: logger) {
-    SendReceiptHandler(mail: MailLog(logger: logger))
-    ChargeCustomerHandler()
-    ExportOrdersHandler { line in logger.info("\(line)") }
+    var configuration = WorkerConfiguration()
+    configuration.queues = ["default": 4, "mail": 10, "payments": 10]
+    configuration.memory = 1 << 30
+    let worker = Worker(database: database, configuration: configuration, logger: logger) {
+        SendReceiptHandler(mail: MailLog(logger: logger))
+        ChargeCustomerHandler()
+        ExportOrdersHandler { line in logger.info("\(line)") }
+    }
+    let services = ServiceGroup(
+        services: [worker, Customers(shop: Shop(database: database))],
+        gracefulShutdownSignals: [.sigterm, .sigint, .sighup], logger: logger)
+    try await services.run()
+    await database.close()
+} catch {
+    // An uncaught error would end the program with a crash trace.
+    logger.critical("ended", metadata: ["error": "\(error)"])
+    exit(1)
 }
-let services = ServiceGroup(
-    services: [worker, Customers(shop: Shop(database: database))],
-    gracefulShutdownSignals: [.sigterm, .sigint, .sighup], logger: logger)
-try await services.run()
-await database.close()

@@ -119,7 +119,6 @@ struct Serving {
         worker.memory =
             settings.value(.memory) == nil
             ? (512 + 64 * ProcessInfo.processInfo.activeProcessorCount) << 20 : try settings.value(.memory, parseBytes)
-        worker.name = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
         worker.version = ErrandCommand.version
         return worker
     }

@@ -83,7 +83,7 @@ struct UnfitPayload: ClassifiedError, CustomStringConvertible {
         case .dataCorrupted(let context):
             "\(path(context.codingPath)): \(context.debugDescription)"
         default:
-            "\(error)"
+            error.recordedText
         }
     }
 

@@ -69,9 +69,9 @@ package final class Attempt: Sendable {
             case let refused as CompletionRefused where refused.isUnwanted:
                 return .obsolete(reason: "\(refused)")
             case let classified as any ClassifiedError where classified.isPermanent:
-                return .failed(error: "\(error)")
+                return .failed(error: error.recordedText)
             default:
-                return .failure("\(error)", of: job, policy)
+                return .failure(error.recordedText, of: job, policy)
             }
         }
     }

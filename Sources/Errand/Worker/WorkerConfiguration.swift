@@ -1,3 +1,5 @@
+import Foundation
+
 /// The settings of a worker. The defaults suit a dedicated process on a two-core machine.
 public struct WorkerConfiguration: Sendable {
     /// The queues to claim from, with the number of jobs of each that may run here at once. Short jobs are prefetched,
@@ -31,8 +33,8 @@ public struct WorkerConfiguration: Sendable {
     /// The name of the database among several of this process. Metrics and log lines have it as `cell`; nil leaves it
     /// out.
     public var cell: String?
-    /// The worker's name in `errand.worker`.
-    public var name = "worker"
+    /// The worker's name in `errand.worker`; by default the host and the process id.
+    public var name = Self.processName
     public var version = "0"
 
     /// Called on a thread of its own if a queue's loop made no progress for longer than the lease, or if handlers
@@ -51,6 +53,8 @@ public struct WorkerConfiguration: Sendable {
 
 /// What one round trip of a queue did: completions written and jobs claimed, in one transaction.
 package struct RoundTripReport: Sendable {
+
+    private static let processName = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
     package let finished: Int
     package let claimed: Int
     package let took: Duration

@@ -29,6 +29,10 @@ public struct JSONB: Sendable, Hashable {
     public var text: String { String(decoding: bytes, as: UTF8.self) }
 }
 
+extension JSONB: CustomStringConvertible {
+    public var description: String { text }
+}
+
 /// The transactions that a statement saw: `pg_snapshot`.
 public struct Snapshot: Sendable, Hashable {
     /// The lowest transaction id that was still running.

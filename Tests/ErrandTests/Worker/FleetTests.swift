@@ -26,7 +26,7 @@ import Testing
                 database: database, configuration: configuration, logger: Logger(label: "worker"),
                 handlers: Handlers([]))
             let running = Task { try await worker.run() }
-            #expect(try await database.becomes("exists (select from errand.worker where name = 'worker')"))
+            #expect(try await database.becomes("exists (select from errand.worker where name <> 'older')"))
             try await body(database, Queue(database: database))
             worker.stop()
             try await running.value

@@ -1,4 +1,5 @@
 import ErrandTestKit
+import Foundation
 import Logging
 import Postgres
 import Synchronization
@@ -91,6 +92,35 @@ struct ProbeHandler: JobHandler {
             let record = try attempts.decode([Attempted].self)
             #expect(record.map(\.error) == ["attempt 1 broke", "attempt 2 broke"])
             #expect(record.map(\.outcome) == ["retried", "failed"])
+        }
+    }
+
+    @Test("the text of a LocalizedError is on record, unless the error has a description of its own")
+    func localizedErrors() async throws {
+        struct Plain: LocalizedError { var errorDescription: String? { "the mailbox is full" } }
+        struct Silent: LocalizedError {}
+        struct Described: LocalizedError, CustomStringConvertible {
+            var errorDescription: String? { "for people" }
+            var description: String { "for logs" }
+        }
+        let errors: [any Error] = [Plain(), Silent(), Described()]
+        let handler = ProbeHandler { job, _ in throw errors[job.step] }
+        try await withWorker([handler]) { database, queue in
+            for step in errors.indices { try await queue.enqueue(Probe(step: step), .maxAttempts(1)) }
+            #expect(try await database.becomes("(select count(*) from errand.failed) = 3"))
+            let texts = try await database.query("select error from errand.failed order by id")
+                .column(0, as: String.self)
+            #expect(texts == ["the mailbox is full", "Silent()", "for logs"])
+        }
+    }
+
+    @Test("a worker is listed by the host and process that it runs in")
+    func name() async throws {
+        try await withWorker { database, _ in
+            #expect(try await database.becomes("exists (select from errand.worker)"))
+            let process = ProcessInfo.processInfo
+            let name = try await database.query("select name from errand.worker").scalar(String.self)
+            #expect(name == "\(process.hostName):\(process.processIdentifier)")
         }
     }
 

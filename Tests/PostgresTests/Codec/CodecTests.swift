@@ -5,6 +5,9 @@ import Testing
 @testable import Postgres
 
 @Suite("Values") struct CodecTests {
+    @Test("a JSON document is printed as its text")
+    func printsJSON() { #expect("\(JSONB(#"{"a": [1, "ä"]}"#))" == #"{"a": [1, "ä"]}"#) }
+
     @Test("every type comes back as it was sent, with its extremes, NULL and empty ones")
     func roundTrips() async throws {
         try await withTestDatabase { database, _ in
