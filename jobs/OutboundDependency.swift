@@ -54,7 +54,7 @@ extension OutboundDependency {
         do {
             return try await body()
         } catch let error as StorageError where error.isPermanent {
-            return .fail(reason: "\(error)")
+            return .fail(error)
         } catch let error as StorageError where error.code == .full {
             throw DependencyDown(storageSpace.name, reason: "\(error)")
         } catch {

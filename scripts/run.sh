@@ -35,6 +35,8 @@ unset ERRAND_RUN_BEGAN
 
 export DATABASE_URL=$ERRAND_CLUSTER_URL
 export ERRAND_STORAGE=$PWD/.errand/storage
+# The texts of errors are those of the demo: no person's data gets into the log.
+export ERRAND_LOG_ERRORS=${ERRAND_LOG_ERRORS:-text}
 # Without a key of Apple's, pushes are logged, so that the demo shows them as sent.
 [ -n "${APNS_KEY:-}${FCM_SERVICE_ACCOUNT:-}" ] || export ERRAND_PUSH=log
 PATH=$ERRAND_BIN:$PATH

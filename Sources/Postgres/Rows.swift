@@ -107,6 +107,8 @@ public struct Row: Sendable {
         }
     }
 
+    package var columns: Int { Int(PQnfields(result.pointer)) }
+
     func value<V: PostgresDecodable>(at column: Int32, as type: V.Type) throws(PostgresError) -> V {
         let pointer = result.pointer
         guard column < PQnfields(pointer) else {

@@ -108,7 +108,7 @@ extension ActivityPushing {
         else {
             return .cancel(reason: "no time is left for another try: \(error)")
         }
-        return .retry(after: delay, reason: "\(error)")
+        return .retry(after: delay, error)
     }
 
     private func tokenGone(_ error: PushError, _ plan: ActivityPlan, _ account: JSONB) async throws -> Outcome {
@@ -120,7 +120,7 @@ extension ActivityPushing {
                     [activity, plan.deviceToken, since, account, error.isAmbiguous])
             ).scalar(String.self)
             switch try TokenState(became, from: "activity.token_gone_v1") {
-            case .newer: return .retry(after: .zero, reason: "\(error); there is a newer one")
+            case .newer: return .retry(after: .zero, reason: "\(error); there is a newer one", cause: "token replaced")
             case .misconfigured:
                 let apns = OutboundDependency.apns
                 return apns.misconfigured(error.misconfiguration, at: plan.present, in: context).outcome
@@ -133,7 +133,7 @@ extension ActivityPushing {
         context.logger.error("a push was refused for good", metadata: ["error": "\(error)"])
         return try await context.transaction { transaction in
             try await transaction.execute(Statement("select activity.not_sent_v1($1, true, $2)", [activity, account]))
-            return .fail(reason: "\(error)")
+            return .fail(error)
         }
     }
 

@@ -43,7 +43,7 @@ struct EventCodeHandler: JobHandler {
         } catch let error as ImageError {
             try await context.database.execute(
                 Statement("select events.code_failed_v1($1, $2)", [job.code, "\(error)"]))
-            return .fail(reason: "\(error)")
+            return .fail(error)
         }
     }
 }

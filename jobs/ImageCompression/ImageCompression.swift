@@ -35,7 +35,7 @@ struct ImageCompressionHandler: JobHandler {
         } catch let error as ImageError where error.code == .timedOut {
             return try await timedOut(job, error, in: context)
         } catch let error as ImageError where error.isPermanent || error.code == .timeLimit && context.attempt > 1 {
-            return try await failed(job, "\(error)", in: context)
+            return try await failed(job, "\(error)", cause: error.loggedClass, in: context)
         } catch {
             if let down = try await OutboundDependency.storage.parking(error, in: context) { throw down }
             if context.attempt >= context.maxAttempts { await recordLast(error, of: job, in: context) }
@@ -74,7 +74,7 @@ struct ImageCompressionHandler: JobHandler {
             original = try await self.original(at: source, waiting: waiting?.bytes)
         } catch let error where error.isPermanent {
             return try await failed(
-                job, "\(error)", told: "\(error.hiding(source))",
+                job, "\(error)", told: "\(error.hiding(source))", cause: error.loggedClass,
                 isOriginalMissing: error.code == .notFound && !isDelivered, in: context)
         } catch {
             throw error.hiding(source)
@@ -128,22 +128,23 @@ extension ImageCompressionHandler {
     ///   - isOriginalMissing: the original had not been handed over when the job read it. If it has been by now, the
     ///     job runs again too.
     private func failed(
-        _ job: ImageCompression, _ reason: String, told: String? = nil, isOriginalMissing: Bool = false,
-        in context: JobContext
+        _ job: ImageCompression, _ reason: String, told: String? = nil, cause: String? = nil,
+        isOriginalMissing: Bool = false, in context: JobContext
     ) async throws -> Outcome {
         try await context.transaction { transaction in
-            try await fail(job, reason, told: told, isOriginalMissing: isOriginalMissing, in: transaction)
+            try await fail(
+                job, reason, told: told, cause: cause, isOriginalMissing: isOriginalMissing, in: transaction)
         }
     }
 
     private func fail(
-        _ job: ImageCompression, _ reason: String, told: String? = nil, isOriginalMissing: Bool = false,
-        in transaction: Transaction
+        _ job: ImageCompression, _ reason: String, told: String? = nil, cause: String? = nil,
+        isOriginalMissing: Bool = false, in transaction: Transaction
     ) async throws -> Outcome {
         let hasFailed = try await transaction.query(
             Statement(Self.record, [job.photo, reason, isOriginalMissing])
         ).scalar(Bool.self)
-        return hasFailed ? .fail(reason: told ?? reason) : .snooze(for: .milliseconds(100))
+        return hasFailed ? .fail(reason: told ?? reason, cause: cause) : .snooze(for: .milliseconds(100))
     }
 
     /// The wall clock ran out, as on a busy host. That says nothing of the photo: no attempt is counted, and the next
@@ -155,7 +156,9 @@ extension ImageCompressionHandler {
             let timeouts = try await transaction.query(
                 Statement("select media.timed_out_v1($1)", [job.photo])
             ).scalar(Int?.self)
-            guard let timeouts else { return try await fail(job, "\(error)", in: transaction) }
+            guard let timeouts else {
+                return try await fail(job, "\(error)", cause: error.loggedClass, in: transaction)
+            }
             context.logger.notice(
                 "the photo timed out, and is tried again with more time",
                 metadata: ["error": "\(error)", "timeouts": .stringConvertible(timeouts)])

@@ -46,7 +46,7 @@ struct NotificationPushing {
                 return try await end(.cancel(reason: "the device is not registered any more"), as: "token gone")
             }
         } catch let error as MalformedNotification {
-            return try await end(.fail(reason: "\(error)"), as: "refused")
+            return try await end(.fail(error), as: "refused")
         }
         if let wanted = plan.environment, let environment, wanted != environment {
             let reason = "the device is of Apple's \(wanted), and APNS_SERVER is \(environment)"
@@ -81,7 +81,7 @@ extension NotificationPushing {
         case .tokenGone: return try await tokenGone(error, plan, account)
         case .refused:
             context.logger.error("a push was refused for good", metadata: ["error": "\(error)"])
-            return try await end(.fail(reason: "\(error)"), as: "refused", account)
+            return try await end(.fail(error), as: "refused", account)
         default: break
         }
         var random = SystemRandomNumberGenerator()
@@ -93,7 +93,7 @@ extension NotificationPushing {
             return try await end(.cancel(reason: "no time is left for another try: \(error)"), as: "expired", account)
         }
         try await context.database.execute(try record("waiting", account))
-        return .retry(after: delay, reason: "\(error)")
+        return .retry(after: delay, error)
     }
 
     private func tokenGone(_ error: PushError, _ plan: NotificationPlan, _ account: Account) async throws -> Outcome {
@@ -109,7 +109,7 @@ extension NotificationPushing {
             switch try TokenState(became, from: "devices.retire_v1") {
             case .newer:
                 try await transaction.execute(try record("waiting", account))
-                return .retry(after: .zero, reason: "\(error); it was registered again since")
+                return .retry(after: .zero, reason: "\(error); it was registered again since", cause: "token replaced")
             case .misconfigured:
                 try await transaction.execute(try record("waiting", account))
                 try await transaction.execute(Statement("select notify.reopen_v1($1)", [platform.rawValue]))
@@ -128,7 +128,7 @@ extension NotificationPushing {
     private func end(_ outcome: Outcome, as state: String, _ account: Account? = nil) async throws -> Outcome {
         var account = account ?? Account(context.id)
         if account.reason == nil, case .cancel(let reason) = outcome { account.reason = reason }
-        if account.reason == nil, case .fail(let reason) = outcome { account.reason = reason }
+        if account.reason == nil, case .fail(let reason, _) = outcome { account.reason = reason }
         let complete = account
         return try await context.transaction { transaction in
             try await transaction.execute(try record(state, complete, isFinal: true))

@@ -38,7 +38,7 @@ struct QuoteCardHandler: JobHandler {
         } catch let error as ImageError where error.isPermanent || context.attempt >= context.maxAttempts {
             try await context.database.execute(
                 Statement("select quotes.card_failed_v1($1, $2)", [job.card, "\(error)"]))
-            return .fail(reason: "\(error)")
+            return .fail(error)
         }
     }
 

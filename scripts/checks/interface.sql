@@ -19,7 +19,8 @@ with callable as (
     where nspname in (select name from errand.app union select 'errand')
         and proname !~ '_v[0-9]+$'
         and nspname || '.' || proname not in (
-            'errand.count_now', 'errand.horizon', 'errand.retentions', 'errand.sees_content', 'errand.state_of')
+            'errand.count_now', 'errand.error_id', 'errand.horizon', 'errand.retentions', 'errand.sees_content',
+            'errand.state_of')
 ),
 plain as (
     select

@@ -27,7 +27,7 @@ public struct ArchiveReceiptHandler: JobHandler {
             return .done
         } catch {
             if error.isUnreachable { return .park(dependency: "storage", reason: "\(error)") }
-            if error.isPermanent { return .fail(reason: "\(error)") }
+            if error.isPermanent { return .fail(error) }
             throw error
         }
     }

@@ -27,7 +27,7 @@ public struct NotifyCustomerHandler: JobHandler {
         } catch {
             if error.code == .tokenGone { return .cancel(reason: "the device's token is invalid") }
             if error.isUnreachable { return .park(dependency: "apns", reason: "\(error)") }
-            if error.isPermanent { return .fail(reason: "\(error)") }
+            if error.isPermanent { return .fail(error) }
             throw error
         }
     }

@@ -33,11 +33,16 @@ struct ErrorsCommand: AsyncParsableCommand {
         let discarded: Int
         let last_at: String
         let last_job_id: Int64
+        /// As log lines have it.
+        let error_id: String
         let last_error: String?
 
-        static let head = ["KIND", "QUEUE", "FAILURES", "1 H", "LAST", "JOB", "ERROR"]
+        static let head = ["KIND", "QUEUE", "FAILURES", "1 H", "LAST", "JOB", "ERROR ID", "ERROR"]
         var cells: [String?] {
-            [kind, queue, "\(failures)", "\(failures_1_h)", inSeconds(last_at), "\(last_job_id)", last_error]
+            [
+                kind, queue, "\(failures)", "\(failures_1_h)", inSeconds(last_at), "\(last_job_id)", error_id,
+                last_error,
+            ]
         }
     }
 
@@ -75,18 +80,19 @@ struct ErrorsCommand: AsyncParsableCommand {
         try await connection.query(
             Statement(
                 """
-                select kind, queue, failures, failures_1_h, retried, discarded, last_at, last_job_id, last_error
+                select kind, queue, failures, failures_1_h, retried, discarded, last_at, last_job_id, error_id,
+                    last_error
                 from errand.recent_errors
                 limit $1
                 """, [count])
         )
         .map { row in
-            let (kind, queue, failures, hour, retried, discarded, last, job, error) = try row.decode(
+            let (kind, queue, failures, hour, retried, discarded, last, job, id, error) = try row.decode(
                 String.self, String.self, Int.self, Int.self, Int.self, Int.self, Timestamp.self, Int64.self,
-                String?.self)
+                String.self, String?.self)
             return Group(
                 kind: kind, queue: queue, failures: failures, failures_1_h: hour, retried: retried,
-                discarded: discarded, last_at: last.description, last_job_id: job, last_error: error)
+                discarded: discarded, last_at: last.description, last_job_id: job, error_id: id, last_error: error)
         }
     }
 

@@ -120,6 +120,7 @@ struct Serving {
             settings.value(.memory) == nil
             ? (512 + 64 * ProcessInfo.processInfo.activeProcessorCount) << 20 : try settings.value(.memory, parseBytes)
         worker.version = ErrandCommand.version
+        worker.logsErrorTexts = try settings.value(.logErrors) { $0 == "text" }
         return worker
     }
 }

@@ -190,6 +190,10 @@ extension Setting {
     static let logFormat = Setting(
         "errand.log.format", "ERRAND_LOG_FORMAT", "text", expected: "text or json", "how log lines are written"
     ) { LineLog.Format(rawValue: $0) != nil }
+    static let logErrors = Setting(
+        "errand.log.errors", "ERRAND_LOG_ERRORS", "class", expected: "class or text",
+        "whether the line of a failed attempt has the error's class and id, or also its text, which may quote payloads"
+    ) { ["class", "text"].contains($0) }
 
     static let traceEndpoint = Setting(
         "otel.exporter.otlp.endpoint", "OTEL_EXPORTER_OTLP_ENDPOINT", nil,
@@ -212,7 +216,7 @@ extension Setting {
         apnsTopic, apnsServer, apnsAuthorities, fcmServiceAccount, fcmServer, fcmAuthorities, imageProcesses,
         imageLimit, webAddress, webPage, webPasswords, webTokens, webProxyHeader, webProxyAddresses, eventsKeptFrom,
         noopCrash,
-        logLevel, logFormat, traceEndpoint, traceHeaders, serviceName,
+        logLevel, logFormat, logErrors, traceEndpoint, traceHeaders, serviceName,
     ]
 
     /// No spaces or line breaks, such as the one at the end of a file: the key is sent in a header.

@@ -15,7 +15,7 @@ package struct AttemptResult: Sendable {
     private(set) var dependency: String?
     /// Nil unless the handler committed the outcome in its own transaction.
     private(set) var commit: HandlerCommit?
-    /// The type of the thrown error. Nil if nothing was thrown.
+    /// The class of the error: see ``Swift/Error/loggedClass``. Nil if the handler only gave a reason.
     private(set) var cause: String?
 
     /// What logs and traces say of a failure, without its text, which may hold private data.
@@ -25,6 +25,10 @@ package struct AttemptResult: Sendable {
 /// A completion that was committed together with the handler's writes.
 struct HandlerCommit: Sendable {
     let outcome: AttemptOutcome
+    let error: String?
+    let cause: String?
+    /// The id of a failure's error, for the log.
+    let errorID: String?
     /// The number of that transaction.
     let transaction: Int64
     /// Keeps the transaction open in the counts until its completion is counted.
@@ -57,7 +61,9 @@ extension AttemptResult {
     static func obsolete(reason: String) -> Self { Self(outcome: .obsolete, error: reason) }
 
     /// Already written.
-    static func committed(_ commit: HandlerCommit) -> Self { Self(outcome: commit.outcome, commit: commit) }
+    static func committed(_ commit: HandlerCommit) -> Self {
+        Self(outcome: commit.outcome, error: commit.error, commit: commit, cause: commit.cause)
+    }
 
     /// The result to write instead of one that the database refuses.
     var unwritable: Self {
@@ -66,8 +72,8 @@ extension AttemptResult {
         return result
     }
 
-    /// The same result, with the type of the error that caused it.
-    func caused(by cause: String) -> Self {
+    /// The same result, with the class of the error that caused it.
+    func caused(by cause: String?) -> Self {
         var result = self
         result.cause = cause
         return result
@@ -86,8 +92,9 @@ extension AttemptResult {
             case .park(let dependency, let until, let reason):
                 .parked(dependency: dependency, until: until, reason: reason)
             case .cancel(let reason): .cancelled(reason: reason)
-            case .fail(let reason): .failed(error: reason)
-            case .retry(let delay, let reason): .failure(reason, of: job, policy, delay: delay)
+            case .fail(let reason, let cause): .failed(error: reason).caused(by: cause)
+            case .retry(let delay, let reason, let cause):
+                .failure(reason, of: job, policy, delay: delay).caused(by: cause)
             }
     }
 
@@ -95,7 +102,7 @@ extension AttemptResult {
         do {
             return .succeeded(output: try output?.checkedAsOutput())
         } catch {
-            return .failed(error: "\(error)")
+            return .failed(error: error.recordedText).caused(by: error.loggedClass)
         }
     }
 

@@ -4,8 +4,9 @@ import Postgres
 public enum Outcome: Sendable, Hashable {
     /// The job succeeded. The output, if any, is stored with the job; one of more than 256 KB fails it for good.
     case done(output: JSONB?)
-    /// Retries after a delay (nil: the delay of the kind's policy). Counts the attempt.
-    case retry(after: Duration?, reason: String)
+    /// Retries after a delay (nil: the delay of the kind's policy). Counts the attempt. Logs have the cause, a fixed
+    /// word for this kind of failure, but not the reason, which may quote the payload.
+    case retry(after: Duration?, reason: String, cause: String? = nil)
     /// Runs the job again after a delay, without counting the attempt: it was too early.
     case snooze(for: Duration)
     /// See ``snooze(until:)``. Two cases can't share a name in patterns.
@@ -17,8 +18,19 @@ public enum Outcome: Sendable, Hashable {
     case park(dependency: String, until: Timestamp? = nil, reason: String = "found to be down")
     /// The job is no longer wanted. It moves to the history with its reason.
     case cancel(reason: String)
-    /// The job failed permanently: a retry would not help. It moves to the failed jobs with its reason.
-    case fail(reason: String)
+    /// The job failed permanently: a retry would not help. It moves to the failed jobs with its reason. Logs have the
+    /// cause, a fixed word for this kind of failure, but not the reason, which may quote the payload.
+    case fail(reason: String, cause: String? = nil)
+
+    /// Retries because of an error: its text is the reason, its type the cause.
+    public static func retry(after delay: Duration?, _ error: any Error) -> Outcome {
+        .retry(after: delay, reason: error.recordedText, cause: error.loggedClass)
+    }
+
+    /// The job failed permanently with an error: its text is the reason, its type the cause.
+    public static func fail(_ error: any Error) -> Outcome {
+        .fail(reason: error.recordedText, cause: error.loggedClass)
+    }
 
     /// Runs the job again at this time of the database's clock, without counting the attempt. A job fails if that is
     /// more than 10 years away.

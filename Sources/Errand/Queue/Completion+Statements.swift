@@ -53,8 +53,8 @@ extension Completion {
         release(Set(limitKeys(of: completions)))
     }
 
-    /// The statement that writes the completion in its handler's transaction. It returns `ended`, `locked`, `lost` or
-    /// `unwanted`, and with `ended` the number of the transaction.
+    /// The statement that writes the completion in its handler's transaction. It returns `completed`, `locked`,
+    /// `revoked` or `unwanted`; with `completed` the number of the transaction, and the id of a failure's error.
     var commitStatement: Statement {
         Statement(
             "select * from errand.commit_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
@@ -74,6 +74,8 @@ package struct CompletionReply {
     package private(set) var locked: Set<Int64> = []
     /// The transactions that wrote the outcomes of the others.
     private(set) var transactions: Set<Int64> = []
+    /// The ids of the errors of failed attempts, by job.
+    private(set) var errorIDs: [Int64: String] = [:]
 
     package init(_ results: some Sequence<Rows>) throws {
         for row in results.lazy.compactMap(\.first) {
@@ -81,6 +83,10 @@ package struct CompletionReply {
             self.refused.formUnion(refused)
             self.locked.formUnion(locked)
             transactions.insert(transaction)
+            // errand.finish_v1 completes no failures.
+            guard row.columns > 3 else { continue }
+            let (failing, ids) = try row.decode(from: 3, [Int64].self, [String].self)
+            errorIDs.merge(zip(failing, ids)) { _, new in new }
         }
     }
 

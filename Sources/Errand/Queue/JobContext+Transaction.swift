@@ -42,29 +42,38 @@ extension JobContext {
             if case .done(let output?) = outcome { _ = try output.checkedAsOutput() }
             let completion = Completion(job: job, result: AttemptResult(outcome, of: job, policy), took: .zero)
             control.isCommitting = true
-            var (state, number) = try await transaction.write(completion)
+            var (state, number, errorID) = try await transaction.write(completion)
             // Another session has locked the job's row, such as one that cancels the job and has not committed. The
             // attempt's deadline ends this wait too.
             var delay: Duration = .milliseconds(5)
             while state == "locked" {
                 try await Task.sleep(for: delay)
                 delay = min(delay * 2, .milliseconds(100))
-                (state, number) = try await transaction.write(completion)
+                (state, number, errorID) = try await transaction.write(completion)
             }
             guard state == "completed", let number else { throw CompletionRefused(isUnwanted: state == "unwanted") }
-            return (outcome, HandlerCommit(outcome: completion.outcome, transaction: number, ticket: ticket))
+            let result = completion.result
+            return (
+                outcome,
+                HandlerCommit(
+                    outcome: result.outcome, error: result.error, cause: result.cause, errorID: errorID,
+                    transaction: number, ticket: ticket)
+            )
         }
     }
 }
 
 extension Transaction {
-    /// Returns the state that errand.commit_v1 returns, and with `completed` the transaction's number.
-    fileprivate func write(_ completion: Completion) async throws -> (state: String, number: Int64?) {
+    /// Returns the state that errand.commit_v1 returns; with `completed` the transaction's number, and the id of a
+    /// failure's error.
+    fileprivate func write(
+        _ completion: Completion
+    ) async throws -> (state: String, number: Int64?, errorID: String?) {
         do {
             guard let row = try await query(completion.commitStatement).first else {
                 throw UnexpectedReply("errand.commit_v1", expected: "one row", came: "none")
             }
-            return try row.decode(String.self, Int64?.self)
+            return try row.decode(String.self, Int64?.self, String?.self)
         } catch let error as PostgresError where error.sqlState == "ER413" {
             throw OutputTooLarge(description: error.detail)
         }

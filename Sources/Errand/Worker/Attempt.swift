@@ -51,9 +51,7 @@ package final class Attempt: Sendable {
     private var committed: AttemptResult? { context.control.commit.map { .committed($0) } }
 
     private func cause(of error: any Error) -> String {
-        if context.interruption == .deadline { return "deadline exceeded" }
-        let state = (error as? PostgresError)?.sqlState.map { " \($0)" } ?? ""
-        return String("\(type(of: error))\(state)".prefix(200))
+        context.interruption == .deadline ? "deadline exceeded" : error.loggedClass
     }
 
     private func result(ofThrown error: any Error, policy: JobPolicy) -> AttemptResult {

@@ -3,24 +3,31 @@ import Synchronization
 
 /// Logs failed attempts: a warning for a retried one, an error for a final failure.
 ///
-/// A line has the job and the type of the error, but not the error's text, which may hold private data. At most 20
-/// lines are written in 10 s. Then one line says how many were suppressed.
+/// A line has the job, the class of the error and its id in `errand.recent_errors`. The error's text may hold private
+/// data, so it is a setting. At most 20 lines are written in 10 s. Then one line says how many were suppressed.
 final class FailureLog: Sendable {
     private let throttle = Mutex(FailureThrottle())
+    private let hasText: Bool
+
+    init(hasText: Bool) { self.hasText = hasText }
 
     /// Logs those of `completions` that failed.
-    func write(_ completions: [Completion], to logger: Logger, at now: Duration) {
+    ///
+    /// - Parameter errorIDs: by job; those of committed completions are their own.
+    func write(_ completions: [Completion], errorIDs: [Int64: String], to logger: Logger, at now: Duration) {
         for completion in completions {
             guard completion.outcome.isFailure, throttle.withLock({ $0.admits(at: now) }) else { continue }
-            let job = completion.job
+            let (job, result) = (completion.job, completion.result)
+            var fields: Logger.Metadata = [
+                "job_id": .stringConvertible(job.id), "kind": "\(job.kind)", "queue": "\(job.queue)",
+                "attempt": .stringConvertible(job.attempt), "max_attempts": .stringConvertible(job.maxAttempts),
+                "outcome": "\(completion.outcome)", "error": "\(result.shownCause)",
+                "run_seconds": .stringConvertible(completion.took / .seconds(1)),
+            ]
+            fields["error_id"] = (result.commit.map(\.errorID) ?? errorIDs[job.id]).map { "\($0)" }
+            if hasText { fields["reason"] = result.error.map { "\($0)" } }
             logger.log(
-                level: completion.outcome == .failed ? .error : .warning, "attempt failed",
-                metadata: [
-                    "job_id": .stringConvertible(job.id), "kind": "\(job.kind)", "queue": "\(job.queue)",
-                    "attempt": .stringConvertible(job.attempt), "max_attempts": .stringConvertible(job.maxAttempts),
-                    "outcome": "\(completion.outcome)",
-                    "error": "\(completion.result.shownCause)",
-                ])
+                level: completion.outcome == .failed ? .error : .warning, "attempt failed", metadata: fields)
         }
     }
 

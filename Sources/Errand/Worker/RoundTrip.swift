@@ -159,7 +159,7 @@ extension RoundTrip {
             for completion in batch where !reply.isLocked(completion) { epochs.finished(completion.job) }
         }
         let isWhole = reply.refused.isEmpty && reply.locked.isEmpty
-        record(isWhole ? batch : batch.filter { !reply.isMissing($0) }, by: reply.transactions)
+        record(isWhole ? batch : batch.filter { !reply.isMissing($0) }, reply)
         for id in reply.refused.sorted() {
             shared.logger.warning(
                 "late outcome not written: the job was cancelled, or its lease was lost",
@@ -167,13 +167,13 @@ extension RoundTrip {
         }
     }
 
-    private func record(_ written: [Completion], by transactions: Set<Int64>) {
+    private func record(_ written: [Completion], _ reply: CompletionReply) {
         // Housekeeping counts the jobs of an id that has lost its lease.
         let ids = shared.identity.all
-        shared.counts.add(written.filter { ids.contains($0.job.workerID) }, by: transactions)
+        shared.counts.add(written.filter { ids.contains($0.job.workerID) }, by: reply.transactions)
         for commit in written.compactMap(\.commit) { shared.counts.end(commit.ticket) }
         shared.metrics?.completed(written)
-        shared.failures.write(written, to: shared.logger, at: shared.uptime)
+        shared.failures.write(written, errorIDs: reply.errorIDs, to: shared.logger, at: shared.uptime)
         shared.configuration.onCompletions?(written)
     }
 

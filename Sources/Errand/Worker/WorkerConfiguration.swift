@@ -30,6 +30,10 @@ public struct WorkerConfiguration: Sendable {
     /// come back, and old ones are deleted, without another process. Of many workers the three oldest do it, and the
     /// next ones take over. False leaves it to another process, such as `errand scheduler`.
     public var housekeeping = true
+    /// Whether the log line of a failed attempt has the error's text as `reason`. The text may quote the payload, so
+    /// this is for development. By default the line has the error's class and its `error_id` in
+    /// `errand.recent_errors`.
+    public var logsErrorTexts = false
     /// The name of the database among several of this process. Metrics and log lines have it as `cell`; nil leaves it
     /// out.
     public var cell: String?
@@ -49,12 +53,12 @@ public struct WorkerConfiguration: Sendable {
     package var onCompletions: (@Sendable ([Completion]) -> Void)?
 
     public init() {}
+
+    private static let processName = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
 }
 
 /// What one round trip of a queue did: completions written and jobs claimed, in one transaction.
 package struct RoundTripReport: Sendable {
-
-    private static let processName = "\(ProcessInfo.processInfo.hostName):\(ProcessInfo.processInfo.processIdentifier)"
     package let finished: Int
     package let claimed: Int
     package let took: Duration

@@ -29,7 +29,7 @@ final class WorkerState: Sendable {
     /// Heartbeats that succeeded.
     let heartbeats = Atomic<Int>(0)
     let counts = FinishedCounts()
-    let failures = FailureLog()
+    let failures: FailureLog
     /// Nil if no metrics are collected.
     let metrics: WorkerMetrics?
     /// Raised when a queue has fallen asleep.
@@ -67,6 +67,7 @@ final class WorkerState: Sendable {
             database: database, handlers: handlers, memory: self.capacity.memory, commits: counts,
             logger: logger)
         self.logger = logger
+        failures = FailureLog(hasText: configuration.logsErrorTexts)
         idlePolling = Mutex(IdlePollingPolicy(interval: configuration.pollInterval))
         metrics = WorkerMetrics(queues: configuration.queues, cell: configuration.cell)
         turn = WorkerTurn(lease: configuration.lease)

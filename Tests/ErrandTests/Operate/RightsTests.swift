@@ -104,6 +104,7 @@ import Testing
         function errand.enqueue_many: enqueuer ops worker
         function errand.enqueue_payloads_v1: enqueuer worker
         function errand.enqueue_rates: monitor ops
+        function errand.error_id: monitor ops
         function errand.explain: monitor ops
         function errand.health: monitor ops
         function errand.help: enqueuer monitor ops

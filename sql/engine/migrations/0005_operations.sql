@@ -211,6 +211,7 @@ create table errand.home (
     is_only boolean not null default true,
     cell smallint not null default 0,
     database_name text not null,
+    error_key uuid not null default gen_random_uuid(),
     constraint home_pkey primary key (is_only),
     constraint home_is_only check (is_only),
     constraint home_cell check (cell between 0 and 1023)
@@ -222,6 +223,7 @@ comment on column errand.home.adopted_at is 'when the schema was created, or err
 comment on column errand.home.is_only is 'true: allows one row';
 comment on column errand.home.cell is 'which cell it is: errand.cell';
 comment on column errand.home.database_name is 'its name in pg_database';
+comment on column errand.home.error_key is 'secret key of errand.error_id';
 
 insert into errand.home (system_identifier, database_oid, database_name)
 select control.system_identifier, here.oid, here.datname

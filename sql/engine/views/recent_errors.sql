@@ -1,7 +1,9 @@
 -- recent_errors: the last 5,000 failures, grouped by similar errors, newest first.
 --
 -- Failures of jobs that were retried or discarded since stay for a week. Errors are texts of handlers and may quote the
--- content of jobs: roles with errand_monitor only see the numbers, not the texts.
+-- content of jobs: roles with errand_monitor only see the numbers and the ids, not the texts.
+--
+--   select * from errand.recent_errors where error_id = '5b0c9a12';      -- of a log line
 create or replace view errand.recent_errors as
 select
     kind,
@@ -14,7 +16,8 @@ select
     max(finished_at) as last_at,
     (array_agg(id order by finished_at desc))[1] as last_job_id,
     case when (select errand.sees_content()) then (array_agg(error order by finished_at desc))[1] end as last_error,
-    count(*) filter (where became = 'discarded') as discarded
+    count(*) filter (where became = 'discarded') as discarded,
+    errand.error_id(recent.fingerprint, (select error_key from errand.home)) as error_id
 from (
     (
         select id, kind, queue, fingerprint, finished_at, error, null as became
@@ -45,3 +48,5 @@ comment on column errand.recent_errors.last_at is 'the last of them';
 comment on column errand.recent_errors.last_job_id is 'the job of the last one, for errand.explain and errand.retry';
 comment on column errand.recent_errors.last_error is 'its error in full; null for errand_monitor';
 comment on column errand.recent_errors.discarded is 'number of failures of jobs that were discarded since';
+comment on column errand.recent_errors.error_id is
+    'the id of these errors in logs: a keyed hash of the fingerprint';

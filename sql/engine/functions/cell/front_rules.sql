@@ -65,6 +65,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         ('help', 'any', ''),
         ('next_ticks', 'any', ''),
         ('sees_content', 'any', ''),
+        ('error_id', 'any', ''),
         ('schedule_put', 'schedule', ''),
         ('schedule_pause', 'schedule', ''),
         ('schedule_resume', 'schedule', ''),

@@ -26,8 +26,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.help errand.schedule_put errand.schedule_pause errand.schedule_resume errand.schedule_drop '
                 'errand.schedule_run_now errand.schedule_preview errand.dependency_open errand.dependency_close '
                 'errand.set_limit errand.set_rate errand.health errand.metrics errand.horizon errand.count_now '
-                'errand.next_ticks errand.schema_version errand.sees_content errand.state_of errand.adopt '
-                'errand.copy_of errand.cell errand.cell_of errand.taken_keys_v1 errand.moved_to_v1 '
+                'errand.next_ticks errand.schema_version errand.sees_content errand.error_id errand.state_of '
+                'errand.adopt errand.copy_of errand.cell errand.cell_of errand.taken_keys_v1 errand.moved_to_v1 '
                 'errand.cell_load_v1 errand.list_jobs errand.busiest_queues errand.queue_minutes errand.looks_secret '
                 'errand.mask_secrets errand.restore_secrets errand.refresh_statistics'),
             ('errand_ops', 'view',
@@ -41,7 +41,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.explain errand.kind_times errand.compare_kinds errand.compare_errors errand.enqueue_rates '
                 'errand.queue_rates errand.retentions errand.help errand.schedule_preview errand.health '
                 'errand.metrics errand.horizon errand.count_now errand.next_ticks errand.schema_version '
-                'errand.sees_content errand.state_of errand.copy_of errand.cell errand.cell_of '
+                'errand.sees_content errand.error_id errand.state_of errand.copy_of errand.cell errand.cell_of '
                 'errand.moved_to_v1 errand.cell_load_v1 errand.list_jobs errand.busiest_queues errand.queue_minutes '
                 'errand.looks_secret errand.mask_secrets errand.refresh_statistics'),
             ('errand_monitor', 'view',

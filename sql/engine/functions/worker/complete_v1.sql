@@ -16,11 +16,12 @@
 -- it is given; a job for which either is more than 10 years fails. A job with a guard becomes obsolete if the guard
 -- says no now, whether it succeeded or was to be retried. The fence is the position, as in finish_v1. Returns the ids
 -- that were refused; as locked those to write again a moment later, because another session has locked their rows or
--- the guards have taken 250 ms; and the transaction, as in finish_v1.
+-- the guards have taken 250 ms; the transaction, as in finish_v1; and the ids of jobs whose attempt failed, each with
+-- the errand.error_id of its error, for the worker's log.
 create or replace function errand.complete_v1(
     worker_id bigint, ids bigint[], positions bigint[], outcomes text[], errors text[], delays_ms bigint[],
     outputs jsonb[], dues timestamptz[], dependencies text[], out refused bigint[], out locked bigint[],
-    out completed_by bigint
+    out completed_by bigint, out failing bigint[], out error_ids text[]
 )
 language plpgsql security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -39,6 +40,8 @@ begin
     refused := '{}';
     locked := '{}';
     completed_by := pg_current_xact_id()::text::bigint;
+    failing := '{}';
+    error_ids := '{}';
     for result in
         select *
         from unnest(ids, positions, outcomes, errors, delays_ms, outputs, dues, dependencies)
@@ -78,6 +81,11 @@ begin
         end if;
         if result.outcome = 'snoozed' then
             snoozed := snoozed || result.id;
+        end if;
+        if result.outcome in ('retried', 'failed') then
+            failing := failing || result.id;
+            error_ids := error_ids || errand.error_id(
+                errand.fingerprint(result.error), (select error_key from errand.home where is_only));
         end if;
         case
             when asks and not errand.still_wanted(held) then
@@ -156,4 +164,4 @@ comment on function errand.complete_v1(
     bigint, bigint[], bigint[], text[], text[], bigint[], jsonb[], timestamptz[], text[]
 ) is
     'For workers: completes attempts with an outcome each; returns the ids that this worker no longer held, the locked '
-    'ones to write again, and the transaction';
+    'ones to write again, the transaction, and the error ids of failures';
