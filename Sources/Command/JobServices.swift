@@ -47,10 +47,21 @@ struct JobServices: Sendable {
         return CellHandlers(all: handlers, store: store, needsStore: apps.contains(.media))
     }
 
-    /// The program for photos. Without it, jobs that need it fail, and all others run.
+    /// The program for photos and cards. Without it, jobs that need it fail, and all others run.
     var readiness: [ReadinessCheck] {
         guard apps.contains(.media) else { return [] }
         return [ReadinessCheck.showing("images", isRequired: false) { try images.program() }]
+    }
+
+    /// Logs what the jobs lack on this host.
+    func check() {
+        guard apps.contains(.media) else { return }
+        do {
+            _ = try images.program()
+        } catch {
+            environment.logger.warning(
+                "the image program is missing: jobs that need it fail", metadata: ["error": "\(error.detail)"])
+        }
     }
 
     /// Stops the child processes and closes the connections.

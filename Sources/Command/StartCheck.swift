@@ -3,14 +3,14 @@ import Postgres
 
 /// Why workers and schedulers can't work on a reachable database with a schema.
 enum StartObstacle: Sendable, Hashable, CustomStringConvertible {
-    /// The server accepts no writes from this session. A standby may be promoted.
-    case readOnly(String)
+    /// The server accepts no writes from this session.
+    case readOnly(ReadOnly)
     /// It is a copy of another database, and `errand.adopt` has not been called.
     case copy(of: String)
 
     var description: String {
         switch self {
-        case .readOnly(let reason): reason
+        case .readOnly(let cause): "\(cause.reason): \(cause.fix)"
         case .copy(let original):
             "nothing is claimed or scheduled here: this database is a copy of \(original); "
                 + "when the original runs no jobs any more: select errand.adopt('…')"
@@ -18,15 +18,52 @@ enum StartObstacle: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
+/// Why a session can't write, and what to do about it.
+struct ReadOnly: Sendable, Hashable {
+    let reason: String
+    let fix: String
+
+    static let standby = ReadOnly(
+        reason: "the server is a standby, which accepts no writes until it is promoted",
+        fix: "let DATABASE_URL name the primary; of several hosts, the one that accepts writes is chosen")
+
+    private init(reason: String, fix: String) {
+        self.reason = reason
+        self.fix = fix
+    }
+
+    /// A session of `user` begins with `default_transaction_read_only`.
+    ///
+    /// - Parameter source: where that is set, as `pg_settings` says.
+    init(user: String, database: String, source: String) {
+        let setting = "default_transaction_read_only"
+        reason = "sessions of \(user) are read-only here (\(setting))"
+        fix =
+            switch source {
+            case "user": "alter role \"\(user)\" reset \(setting)"
+            case "database": "alter database \"\(database)\" reset \(setting)"
+            case "database user": "alter role \"\(user)\" in database \"\(database)\" reset \(setting)"
+            case "global": "alter role all reset \(setting)"
+            case "client", "environment variable": "remove \(setting) from the options in DATABASE_URL or PGOPTIONS"
+            default: "set \(setting) = off in the server's configuration, and reload it"
+            }
+    }
+}
+
 extension Connection {
     /// Why this session can't write; nil if it can.
-    func readOnlyReason() async throws -> String? {
+    func readOnly() async throws -> ReadOnly? {
         let row = try await query(
-            "select pg_is_in_recovery(), current_setting('transaction_read_only')::boolean, current_user::text")[0]
-        let (isStandby, isReadOnly, user) = try row.decode(Bool.self, Bool.self, String.self)
-        if isStandby { return "the server is a standby, which accepts no writes until it is promoted" }
-        if isReadOnly { return "sessions of \(user) are read-only here (default_transaction_read_only)" }
-        return nil
+            """
+            select pg_is_in_recovery(), current_setting('transaction_read_only')::boolean, session_user::text,
+                current_database()::text, source
+            from pg_settings
+            where name = 'default_transaction_read_only'
+            """)[0]
+        let (isStandby, isReadOnly, user, database, source) = try row.decode(
+            Bool.self, Bool.self, String.self, String.self, String.self)
+        if isStandby { return .standby }
+        return isReadOnly ? ReadOnly(user: user, database: database, source: source) : nil
     }
 
     /// Whether workers and schedulers can begin: the schema is there, and the user has the rights.
@@ -36,7 +73,7 @@ extension Connection {
     /// - Throws: ``Failure`` if waiting would not help: the schema or a right is missing. ``PostgresError`` with code
     ///   `schema` if the schema is too new.
     func startObstacle(for migrator: Migrator) async throws -> (obstacle: StartObstacle?, newer: String?) {
-        if let reason = try await readOnlyReason() { return (.readOnly(reason), nil) }
+        if let cause = try await readOnly() { return (.readOnly(cause), nil) }
         let newer = try await migrator.require(on: self)
         try await requireRightToWork()
         let original = try await query("select errand.copy_of()").scalar(String?.self)
@@ -45,6 +82,15 @@ extension Connection {
 
     /// Functions for workers and schedulers have a version in their name.
     private func requireRightToWork() async throws {
+        let role = DoctorRole.worker.right.role
+        let rights = try await rights(of: role)
+        if let first = rights.lacks.first {
+            throw Failure(
+                code: Failure.misconfigured,
+                "\(rights.user) is a member of \(role), which lacks \(rights.lacks.count) of its rights: "
+                    + "`\(first)`; run `errand migrate`, which grants them")
+        }
+        guard !rights.isMember else { return }
         let row = try await query(
             #"""
             select current_user::text,

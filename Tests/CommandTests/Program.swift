@@ -82,6 +82,25 @@ func reaching(_ configuration: PostgresConfiguration, options: String) throws ->
     return ["DATABASE_URL": try #require(url.string)]
 }
 
+/// Runs `body` with the settings of a login that has this option, such as a limit of its connections.
+func withLogin(
+    _ option: String = "", in roles: String = "errand_worker", of configuration: PostgresConfiguration,
+    on database: Database, _ body: (_ settings: [String: String], _ name: String) async throws -> Void
+) async throws {
+    let name = "test_\(UUID().uuidString.prefix(8).lowercased())"
+    try await database.execute(Statement("create role \(name) login \(option) in role \(roles)"))
+    let url = try TestServer.url(of: configuration, directly: true, user: name)
+    let result: Result<Void, any Error>
+    do {
+        try await body(["DATABASE_URL": url], name)
+        result = .success(())
+    } catch {
+        result = .failure(error)
+    }
+    try await database.execute(Statement("drop role \(name)"))
+    try result.get()
+}
+
 /// Occupies a port until the socket is closed.
 func takePort() throws -> (socket: Int32, address: String) {
     let holder = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)

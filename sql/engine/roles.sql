@@ -10,6 +10,6 @@
 -- the existing roles get their rights, and errand.apply_rights returns what is missing. PUBLIC gets no right.
 revoke execute on function
     errand.namespaces(), errand.app_rows(text), errand.rights(), errand.apply_rights(), errand.missing_rights(text[]),
-    errand.foreign_objects()
+    errand.foreign_objects(), errand.lacking_rights_v1(text)
 from public;
 select errand.apply_rights();

@@ -77,6 +77,7 @@ struct Serving {
             try await StopSignals.run(within: limit, log: log) {
                 let services = try cells.map { try CellService($0, parts, environment) }
                 traces?.start()
+                jobs?.check()
                 let checks = services.flatMap(\.readiness) + (jobs?.readiness ?? [])
                 // Serves while the database is awaited, and until the last job is handed back. Then it is cancelled.
                 async let _: Void? = web?.serve(checks)
@@ -119,8 +120,8 @@ struct Serving {
         worker.memory =
             settings.value(.memory) == nil
             ? (512 + 64 * ProcessInfo.processInfo.activeProcessorCount) << 20 : try settings.value(.memory, parseBytes)
-        worker.version = ErrandCommand.version
         worker.logsErrorTexts = try settings.value(.logErrors) { $0 == "text" }
+        worker.version = ErrandCommand.version
         return worker
     }
 }

@@ -1,4 +1,6 @@
 import Foundation
+import Logging
+import Postgres
 
 /// How far the clock of this host is from the database's, and when to log it.
 ///
@@ -33,5 +35,14 @@ struct ClockSkew {
         if let last, now - last < Self.interval { return nil }
         last = now
         return ahead > behind ? ahead : -behind
+    }
+}
+
+extension ClockSkew {
+    /// Logs the difference if it is large, and news.
+    mutating func log(server: Timestamp, sent: Date, received: Date = .now, to logger: Logger) {
+        guard let seconds = seconds(server: server.date, sent: sent, received: received, at: .now) else { return }
+        logger.warning(
+            "this host's clock differs from the database's", metadata: ["skew_seconds": .stringConvertible(seconds)])
     }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Logging
 import Postgres
 import Waiting
@@ -18,12 +19,15 @@ struct SchedulerLoop {
     var dueFrom: [Timestamp] = []
     private let reads: SchedulerReads
     private var clock: Clock?
+    private var skew = ClockSkew()
     private var nextRead = ContinuousClock.now
 
     /// The time of the database's clock, and when it arrived here. Counted from there, it is never ahead.
     private struct Clock {
         let time: Timestamp
         let readAt: ContinuousClock.Instant
+        /// This host's time before and after the query.
+        let host: (sent: Date, received: Date)
     }
 
     /// The longest delay between two reads, and so the time within which a change is noticed.
@@ -95,12 +99,15 @@ extension SchedulerLoop {
         defer { arrived.raise() }
         let schedules = try StoredSchedule.read(try await database.query(StoredSchedule.all))
         // A separate query: reading many schedules takes so long that their time would be late.
+        let sent = Date.now
         let time = try await database.query("select clock_timestamp()").scalar(Timestamp.self)
-        return Reading(schedules: schedules, clock: Clock(time: time, readAt: .now))
+        return Reading(schedules: schedules, clock: Clock(time: time, readAt: .now, host: (sent, .now)))
     }
 
     private mutating func take(_ reading: Reading, begun: ContinuousClock.Instant) async throws {
-        clock = reading.clock
+        let clock = reading.clock
+        self.clock = clock
+        skew.log(server: clock.time, sent: clock.host.sent, received: clock.host.received, to: logger)
         reads.add()
         metrics?.read(at: reading.clock.time)
         let now = reading.clock.time

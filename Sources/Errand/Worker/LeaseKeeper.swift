@@ -54,7 +54,7 @@ struct LeaseKeeper {
             try await pruneClaims()
         }
         try await retire()
-        if shared.identity.current == nil, !shared.isStopping { try await register(&serverStart) }
+        if shared.identity.current == nil, !shared.isStopping { try await register(&serverStart, &skew) }
         plan.succeeded()
     }
 
@@ -86,7 +86,10 @@ struct LeaseKeeper {
     /// Whether only a heartbeat can find the cancellation of a running job, because notifications don't arrive.
     private var isAsking: Bool { !shared.listens && shared.running.count > 0 }
 
-    private func register(_ serverStart: inout String?) async throws {
+    private func register(_ serverStart: inout String?, _ skew: inout ClockSkew) async throws {
+        let sent = Date.now
+        let time = try await shared.control.query("select clock_timestamp()").scalar(Timestamp.self)
+        skew.log(server: time, sent: sent, to: shared.logger)
         let rows = try await shared.control.query(
             try shared.configuration.registration(
                 of: shared.environment.handlers, earlier: shared.identity.retiring.sorted()))
@@ -125,11 +128,7 @@ struct LeaseKeeper {
         guard let row = rows.first else { return }
         let (alive, published, started, peers, older, younger, time) = try row.decode(
             [Int64].self, JSONB.self, String.self, Int.self, Int.self, Int.self, Timestamp.self)
-        if let seconds = skew.seconds(server: time.date, sent: sent, received: received, at: .now) {
-            shared.logger.warning(
-                "this host's clock differs from the database's", metadata: ["skew_seconds": .stringConvertible(seconds)]
-            )
-        }
+        skew.log(server: time, sent: sent, received: received, to: shared.logger)
         shared.idlePolling.withLock { $0.peers = peers }
         shared.turn.counted(older: older, younger: younger)
         if started != serverStart {

@@ -18,25 +18,6 @@ import Testing
         return (program.code, lines.first { $0.result == "failed" })
     }
 
-    /// Runs `body` with the URL of a login that has this option, such as a limit of its connections.
-    private func withLogin(
-        _ option: String, of configuration: PostgresConfiguration, on database: Database,
-        _ body: (_ settings: [String: String]) async throws -> Void
-    ) async throws {
-        let name = "broken_\(UUID().uuidString.prefix(8).lowercased())"
-        try await database.execute(Statement("create role \(name) login \(option) in role errand_worker"))
-        let url = try TestServer.url(of: configuration, directly: true, user: name)
-        let result: Result<Void, any Error>
-        do {
-            try await body(["DATABASE_URL": url])
-            result = .success(())
-        } catch {
-            result = .failure(error)
-        }
-        try await database.execute(Statement("drop role \(name)"))
-        try result.get()
-    }
-
     @Test("a database that isn't there: 78, and its name in DATABASE_URL is to be corrected")
     func unknownDatabase() async throws {
         try await withTestDatabase { _, configuration in
@@ -64,18 +45,68 @@ import Testing
     @Test("no connection is free: 69; one where three are needed: 69, by the check of wake-ups")
     func connectionLimit() async throws {
         try await withTestDatabase { database, configuration in
-            try await withLogin("connection limit 0", of: configuration, on: database) { settings in
+            try await withLogin("connection limit 0", of: configuration, on: database) { settings, _ in
                 let (code, failed) = try await examine(settings)
                 #expect(code == 69)
                 #expect(failed?.check == "database")
                 #expect(failed?.fix?.hasPrefix("raise the role's or the database's connection limit") == true)
             }
-            try await withLogin("connection limit 1", of: configuration, on: database) { settings in
+            try await withLogin("connection limit 1", of: configuration, on: database) { settings, _ in
                 let (code, failed) = try await examine(settings, as: "worker")
                 #expect(code == 69)
                 #expect(failed?.check == "wake-ups")
                 #expect(failed?.fix == "allow this user three connections at least")
             }
+        }
+    }
+
+    @Test("read-only sessions: the fix names the role, the database or the URL, whichever has the setting")
+    func readOnly() async throws {
+        try await withTestDatabase { database, configuration in
+            try await withLogin(of: configuration, on: database) { settings, name in
+                let setting = "default_transaction_read_only"
+                let here = try await database.query("select current_database()::text").scalar(String.self)
+                let (role, base) = ("role \"\(name)\"", "database \"\(here)\"")
+                for target in [role, "\(role) in \(base)", base] {
+                    try await database.execute(Statement("alter \(target) set \(setting) = on"))
+                    let (code, failed) = try await examine(settings)
+                    #expect(code == 78 && failed?.check == "writes")
+                    #expect(failed?.fix == "alter \(target) reset \(setting)")
+                    try await database.transaction { transaction in
+                        try await transaction.execute("set transaction read write")
+                        try await transaction.execute(Statement("alter \(target) reset \(setting)"))
+                    }
+                }
+                let url = try reaching(configuration, options: "-c \(setting)=on")
+                #expect(try await examine(url).failed?.fix?.hasPrefix("remove \(setting) from the options") == true)
+            }
+        }
+    }
+
+    @Test("a role without one of its rights: 78, its name, and a migration as the fix, at a start too")
+    func revokedRight() async throws {
+        try await withTestDatabase { database, configuration in
+            try await withLogin(of: configuration, on: database) { settings, name in
+                let heartbeat = "function errand.heartbeat_v1(bigint[],integer,jsonb,text)"
+                try await database.execute(Statement("revoke execute on \(heartbeat) from errand_worker"))
+                let (code, failed) = try await examine(settings)
+                let grant = "grant EXECUTE on \(heartbeat) to errand_worker"
+                #expect(code == 78)
+                #expect(failed?.detail == "errand_worker lacks 1 of its rights: \(grant)")
+                #expect(failed?.fix == "run `errand migrate`, which grants them")
+                let worker = try await Program.run(["worker"], settings: settings)
+                #expect(worker.code == 78)
+                #expect(
+                    worker.error == "errand: \(name) is a member of errand_worker, which lacks 1 of its rights: "
+                        + "`\(grant)`; run `errand migrate`, which grants them")
+                #expect(try await Program.run(["migrate"], settings: reaching(configuration)).code == 0)
+                #expect(try await examine(settings).code == 0)
+            }
+            try await database.execute("revoke select on errand.audit from errand_ops")
+            let ops = try await examine(reaching(configuration, options: "-c role=errand_ops"), as: "ops")
+            #expect(
+                ops.failed?.detail
+                    == "errand_ops lacks 1 of its rights: grant SELECT on table errand.audit to errand_ops")
         }
     }
 
@@ -90,7 +121,7 @@ import Testing
         }
     }
 
-    @Test("errand-image isn't beside errand: 69, and a start waits for nothing else")
+    @Test("errand-image isn't beside errand: 69, and a worker whose jobs need it warns at its start")
     func noImageProgram() async throws {
         try await withTestDatabase { _, configuration in
             let folder = FileManager.default.temporaryDirectory.appendingPathComponent("alone-\(UUID().uuidString)")
@@ -99,21 +130,21 @@ import Testing
             let built = URL(fileURLWithPath: CommandLine.arguments[0]).deletingLastPathComponent()
             let program = folder.appendingPathComponent("errand")
             try FileManager.default.copyItem(at: built.appendingPathComponent("errand"), to: program)
-            let process = Process()
-            process.executableURL = program
-            process.arguments = ["doctor", "--json", "--as", "worker"]
-            process.environment = try reaching(configuration).merging(["ERRAND_WEB_ADDRESS": "127.0.0.1:0"]) { $1 }
-            process.currentDirectoryURL = folder
-            let output = Pipe()
-            process.standardOutput = output
-            try process.run()
-            let text = try #require(try output.fileHandleForReading.readToEnd())
-            process.waitUntilExit()
-            #expect(process.terminationStatus == 69)
-            let lines = try JSONDecoder().decode([Line].self, from: text)
+            let settings = try reaching(configuration).merging(["ERRAND_WEB_ADDRESS": "127.0.0.1:0"]) { $1 }
+            let doctor = try await Program.run(
+                ["doctor", "--json", "--as", "worker"], of: program.path, settings: settings)
+            #expect(doctor.code == 69)
+            let lines = try JSONDecoder().decode([Line].self, from: Data(doctor.output.utf8))
             let failed = lines.first { $0.result == "failed" }
             #expect(failed?.check == "image program")
             #expect(failed?.fix?.hasPrefix("put errand-image beside errand") == true)
+            for (apps, warns) in [("all", true), ("none", false)] {
+                let worker = try await Program.run(
+                    ["worker"], of: program.path, settings: settings.merging(["ERRAND_APPS": apps]) { $1 },
+                    signals: [("registered", SIGTERM)])
+                let lines = worker.errors.split(separator: "\n")
+                #expect(lines.contains { $0.contains("the image program is missing") } == warns, "\(worker.errors)")
+            }
         }
     }
 

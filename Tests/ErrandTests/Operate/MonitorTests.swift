@@ -54,6 +54,23 @@ import Testing
         }
     }
 
+    @Test("each call that a hint names is one that ops may make")
+    func hints() async throws {
+        try await withTestDatabase { database, _ in
+            let refused = #"""
+                select string_agg(distinct hinting.proname || ': ' || named.proname, ', ')
+                from pg_proc as hinting
+                cross join lateral regexp_matches(
+                    prosrc, $$'[^'\n]*select (?:\* from )?errand\.(\w+)\($$, 'g') as call
+                join pg_proc as named on named.pronamespace = hinting.pronamespace and named.proname = call[1]
+                where hinting.pronamespace = 'errand'::regnamespace and hinting.proname ~ '^(health|explain)'
+                    and not has_function_privilege('errand_ops', named.oid, 'execute')
+                """#
+            let names = try await database.text(refused)
+            #expect(names == "")
+        }
+    }
+
     @Test("it reads all columns of the apps' views except owners and contents")
     func apps() async throws {
         try await withTestDatabase { database, _ in

@@ -110,6 +110,7 @@ import Testing
         function errand.help: enqueuer monitor ops
         function errand.horizon: monitor ops
         function errand.kind_times: monitor ops
+        function errand.lacking_rights_v1: enqueuer monitor ops worker
         function errand.list_jobs: monitor ops
         function errand.looks_secret: monitor ops
         function errand.mask_secrets: monitor ops

@@ -75,12 +75,10 @@ extension Diagnostics {
 
     private func checkWrites(_ connection: Connection) async -> Finding {
         do {
-            guard let reason = try await connection.readOnlyReason() else {
+            guard let cause = try await connection.readOnly() else {
                 return .ok("writes", "the server accepts writes")
             }
-            return .fail(
-                "writes", reason,
-                fix: "let DATABASE_URL name the primary; of several hosts, the one that accepts writes is chosen")
+            return .fail("writes", cause.reason, fix: cause.fix)
         } catch {
             return .fail("writes", "\(error)", fix: "see the server's log", code: Failure.unreachable)
         }

@@ -127,7 +127,8 @@ begin
     union all
     select
         'partitions', count(*) = 2, 'history and payload need a partition for tomorrow',
-        case when count(*) < 2 then 'select errand.make_partitions_v1() creates it; does housekeeping run?' end
+        case when count(*) < 2
+            then 'start `errand worker` or `errand scheduler`: each creates it, or its log says what fails' end
     from unnest('{history,payload}'::text[]) as parted
     where to_regclass(
         'errand.' || parted || to_char((now() at time zone 'UTC') + interval '1 day', '_YYYYMMDD')) is not null
@@ -147,7 +148,8 @@ begin
         coalesce(string_agg(format(
             'session %s of %s has held %s for %s', pid, who, objects, date_trunc('second', now() - since)), ', '),
                 'none held for long'),
-        case when count(*) > 0 then string_agg(format('select pg_terminate_backend(%s)', pid), '; ') end
+        case when count(*) > 0 then
+            'as a superuser: ' || string_agg(format('select pg_terminate_backend(%s)', pid), '; ') end
     from errand.lock_holders('30 seconds')
     union all
     select

@@ -5,13 +5,14 @@ create or replace function errand.missing_rights(roles text[]) returns setof tex
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     with object as (
         select
-            'function' as what, oid::regprocedure::text as name,
+            'function' as what,
+            pronamespace::regnamespace || '.' || proname || substring(oid::regprocedure::text, E'\\(.*') as name,
             pronamespace::regnamespace || '.' || proname as short, 'function' as word, proacl as acl,
             'f'::"char" as sort, proowner as owner
         from pg_proc
         where pronamespace = any (errand.namespaces())
         union all
-        select 'view', oid::regclass::text, relnamespace::regnamespace || '.' || relname,
+        select 'view', relnamespace::regnamespace || '.' || relname, relnamespace::regnamespace || '.' || relname,
             case relkind when 'S' then 'sequence' else 'table' end, relacl,
             case relkind when 'S' then 's' else 'r' end::"char", relowner
         from pg_class

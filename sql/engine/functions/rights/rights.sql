@@ -10,7 +10,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         values
             ('errand_enqueuer', 'function',
                 'errand.enqueue errand.enqueue_many errand.enqueue_payloads_v1 errand.schema_version errand.help '
-                'errand.cell errand.cell_of errand.taken_keys_v1'),
+                'errand.cell errand.cell_of errand.taken_keys_v1 errand.lacking_rights_v1'),
             ('errand_worker', 'function',
                 'errand.enqueue errand.enqueue_many errand.metrics errand.schema_version errand.copy_of errand.cell '
                 'errand.cell_of errand.refresh_statistics'),
@@ -29,7 +29,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.next_ticks errand.schema_version errand.sees_content errand.error_id errand.state_of '
                 'errand.adopt errand.copy_of errand.cell errand.cell_of errand.taken_keys_v1 errand.moved_to_v1 '
                 'errand.cell_load_v1 errand.list_jobs errand.busiest_queues errand.queue_minutes errand.looks_secret '
-                'errand.mask_secrets errand.restore_secrets errand.refresh_statistics'),
+                'errand.mask_secrets errand.restore_secrets errand.refresh_statistics '
+                'errand.lacking_rights_v1'),
             ('errand_ops', 'view',
                 'errand.job_status errand.running_jobs errand.queue_status errand.kind_status errand.worker_status '
                 'errand.job_progress '
@@ -43,7 +44,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.metrics errand.horizon errand.count_now errand.next_ticks errand.schema_version '
                 'errand.sees_content errand.error_id errand.state_of errand.copy_of errand.cell errand.cell_of '
                 'errand.moved_to_v1 errand.cell_load_v1 errand.list_jobs errand.busiest_queues errand.queue_minutes '
-                'errand.looks_secret errand.mask_secrets errand.refresh_statistics'),
+                'errand.looks_secret errand.mask_secrets errand.refresh_statistics '
+                'errand.lacking_rights_v1'),
             ('errand_monitor', 'view',
                 'errand.job_status errand.running_jobs errand.job_progress errand.queue_status errand.kind_status '
                 'errand.worker_status '
