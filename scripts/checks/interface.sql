@@ -20,7 +20,7 @@ with callable as (
         and proname !~ '_v[0-9]+$'
         and nspname || '.' || proname not in (
             'errand.count_now', 'errand.error_id', 'errand.horizon', 'errand.retentions', 'errand.sees_content',
-            'errand.state_of')
+            'errand.stands_still', 'errand.standing_limits', 'errand.state_of')
 ),
 plain as (
     select

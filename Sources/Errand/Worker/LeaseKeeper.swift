@@ -92,7 +92,8 @@ struct LeaseKeeper {
         skew.log(server: time, sent: sent, to: shared.logger)
         let rows = try await shared.control.query(
             try shared.configuration.registration(
-                of: shared.environment.handlers, earlier: shared.identity.retiring.sorted()))
+                of: shared.environment.handlers, earlier: shared.identity.retiring.sorted(),
+                sharesSlots: shared.sharesSlots))
         guard
             let (id, published, started, housekeepers) = try rows.first?.decode(
                 Int64.self, JSONB.self, String.self, Int.self)

@@ -3,18 +3,24 @@ import Postgres
 extension WorkerConfiguration {
     /// The statement that registers a worker with its kinds. It returns a new worker id and marks to start with.
     ///
-    /// - Parameter earlier: the process's ids that still have a lease. If one is drained, the new one is.
-    package func registration(of handlers: Handlers, earlier: [Int64] = []) throws -> Statement {
-        Statement(
+    /// - Parameters:
+    ///   - earlier: the process's ids that still have a lease. If one is drained, the new one is.
+    ///   - sharesSlots: workers of other databases share the slots.
+    package func registration(
+        of handlers: Handlers, earlier: [Int64] = [], sharesSlots: Bool = false
+    ) throws -> Statement {
+        let queues = queues.sorted { $0.key < $1.key }
+        let slots = queues.map { Int32(clamping: $0.value) }
+        return Statement(
             """
             select *
             from errand.register_worker_v1(
-                $1, $2, $3 * interval '1 microsecond', $4, $5, $6, $7, $8, $9 * interval '1 microsecond')
+                $1, $2, $3 * interval '1 microsecond', $4, $5, $6, $7, $8, $9 * interval '1 microsecond', $10)
             """,
             [
-                name, version, lease.wholeMicroseconds, queues.keys.sorted(), try handlers.known, earlier,
-                Int32(clamping: queues.values.reduce(0, +)), housekeeping,
-                heartbeatInterval.wholeMicroseconds,
+                name, version, lease.wholeMicroseconds, queues.map(\.key), try handlers.known, earlier,
+                Int32(clamping: queues.reduce(0) { $0 + $1.value }), housekeeping,
+                heartbeatInterval.wholeMicroseconds, sharesSlots ? nil : slots,
             ])
     }
 }

@@ -142,6 +142,8 @@ import Testing
         function errand.set_limit: ops
         function errand.set_rate: ops
         function errand.set_retention: ops
+        function errand.standing_limits: monitor ops
+        function errand.stands_still: monitor ops
         function errand.state_of: monitor ops
         function errand.taken_keys_v1: enqueuer ops worker
         function errand.undrain_worker: ops

@@ -14,6 +14,7 @@ create table errand.worker (
     marks_moved_at timestamptz not null default now(),
     running int not null default 0,
     slots int,
+    queue_slots int[],
     likeness int not null default 0,
     housekeeping boolean not null default false,
     name text not null,
@@ -40,6 +41,9 @@ comment on column errand.worker.drained_at is 'since when it claims nothing (err
 comment on column errand.worker.marks_moved_at is 'the heartbeat that last changed marks';
 comment on column errand.worker.running is 'number of its running jobs at its last heartbeat';
 comment on column errand.worker.slots is 'how many jobs it runs at once, over all of its queues; null = it did not say';
+comment on column errand.worker.queue_slots is
+    'how many jobs it runs at once from each of its queues, in their order; null = it did not say, or other databases '
+    'share them';
 comment on column errand.worker.likeness is
     'hash of queues and kinds: idle workers with the same one share probes and wake-ups';
 comment on column errand.worker.housekeeping is 'whether it also does housekeeping, if it is its turn';

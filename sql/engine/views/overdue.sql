@@ -1,6 +1,8 @@
--- overdue: queues, kinds and schedules that are late, and scheduled jobs that housekeeping has not made available.
+-- overdue: queues, kinds, schedules and limits that are late, and scheduled jobs that housekeeping has not made
+-- available.
 --
--- Kinds are by the last statistics, some seconds ago.
+-- A queue is late after 5 minutes, and after one if nothing keeps its jobs back: errand.stands_still. Kinds are by the
+-- last statistics, some seconds ago.
 -- errand: after queue_status, schedule_status
 create or replace view errand.overdue as
 select
@@ -10,14 +12,16 @@ select
     oldest_age as late_by,
     -- As for other pauses, in the words of the operator.
     case when paused_at is not null then format('paused by %s: %s; ', paused_by, paused_reason) else '' end
-        || format('its oldest job has been due for %s s', round(extract(epoch from oldest_age))) as detail,
+        || format('its oldest job has been due for %s s', round(extract(epoch from oldest_age)))
+        || case when stands_still then ', and nothing keeps it back: its workers have idle slots' else '' end as detail,
     case
         when paused_at is not null then format('select errand.resume(%L)', queue)
         when workers = 0 then 'no live worker claims from it: start one, or see drained_at in errand.worker_status'
+        when stands_still then 'the logs of its workers say why they can''t claim; restart one'
         else 'select * from errand.explain(…) of one of its jobs'
     end as hint
 from errand.queue_status
-where oldest_age > interval '5 minutes'
+where stands_still or oldest_age > interval '5 minutes'
 union all
 select
     'kind', kind, null, null,
@@ -70,6 +74,13 @@ from errand.schedule_status
 where problem is not null and paused_at is null
 union all
 select
+    'limit', limit_key, since, now() - since,
+    'it has room, and no job that waits for it has been released for ' || round(extract(epoch from now() - since))
+        || ' s',
+    'housekeeping releases jobs within a second: does any `errand worker` or `errand scheduler` run?'
+from errand.standing_limits()
+union all
+select
     'promotion', 'scheduled jobs', run_at, now() - run_at, format('job %s is due and not available yet', id),
     'does any worker or scheduler run?'
 from (
@@ -80,9 +91,10 @@ from (
     order by run_at
     limit 1) as waiting;
 comment on view errand.overdue is
-    'What is late: queues whose oldest job is due for 5 minutes, kinds without workers, schedules, promotion';
+    'What is late: queues whose oldest job is due for 5 minutes, or for one with idle slots; kinds without workers, '
+    'schedules, limits, promotion';
 comment on column errand.overdue.what is
-    'queue, paused queue (on purpose), kind, schedule or promotion';
+    'queue, paused queue (on purpose), kind, schedule, limit or promotion';
 comment on column errand.overdue.name is 'its name';
 comment on column errand.overdue.since is 'since when it is due';
 comment on column errand.overdue.late_by is 'how long that is';

@@ -117,7 +117,12 @@ select
     held.paused_until,
     held.paused_by,
     held.paused_reason,
-    (select done_at from errand.maintenance_task where name = 'statistics') as counted_at
+    (select done_at from errand.maintenance_task where name = 'statistics') as counted_at,
+    case
+        when now() - depth.oldest_due_at > interval '1 minute' and held.paused_at is null and served.workers > 0
+            then errand.stands_still(depth.queue)
+        else false
+    end as stands_still
 from depth
 left join served on served.queue = depth.queue
 left join errand.queue as held on held.name = depth.queue and held.paused_at is not null
@@ -167,4 +172,7 @@ comment on column errand.queue_status.paused_at is 'when it was paused; null = i
 comment on column errand.queue_status.paused_until is 'when the pause ends; null = at errand.resume';
 comment on column errand.queue_status.paused_by is 'who paused it';
 comment on column errand.queue_status.paused_reason is 'why, in the words of the operator';
+comment on column errand.queue_status.stands_still is
+    'whether a job has been due for a minute and none has started, though a worker has an idle slot and nothing on '
+    'record keeps the jobs back';
 comment on column errand.queue_status.counted_at is 'time of the last statistics';

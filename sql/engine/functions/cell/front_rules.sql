@@ -45,6 +45,8 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         ('metrics', 'all', 'name, type, labels || jsonb_build_object(''cell'', cell::text), value'),
         ('horizon', 'all', 'rows'),
         ('count_now', 'all', 'rows'),
+        ('standing_limits', 'all', 'rows'),
+        ('stands_still', 'all', 'bool_or(value)'),
         ('queue_rates', 'all', 'rows'),
         ('enqueue_rates', 'all', 'rows'),
         ('kind_times', 'all', 'rows'),

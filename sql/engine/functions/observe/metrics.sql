@@ -218,7 +218,11 @@ begin
     select
         'errand_overdue', 'gauge', '{}',
         (
-            (select count(*) from queues where oldest_age > interval '5 minutes' and paused_at is null)
+            (
+                select count(*)
+                from queues
+                where (oldest_age > interval '5 minutes' or stands_still) and paused_at is null
+            )
             + (select count(*) from errand.overdue where what not in ('queue', 'paused queue')))::float8
     union all
     select 'errand_scheduler_up', 'gauge', '{}',

@@ -30,7 +30,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.adopt errand.copy_of errand.cell errand.cell_of errand.taken_keys_v1 errand.moved_to_v1 '
                 'errand.cell_load_v1 errand.list_jobs errand.busiest_queues errand.queue_minutes errand.looks_secret '
                 'errand.mask_secrets errand.restore_secrets errand.refresh_statistics '
-                'errand.lacking_rights_v1'),
+                'errand.lacking_rights_v1 errand.stands_still errand.standing_limits'),
             ('errand_ops', 'view',
                 'errand.job_status errand.running_jobs errand.queue_status errand.kind_status errand.worker_status '
                 'errand.job_progress '
@@ -45,7 +45,7 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
                 'errand.sees_content errand.error_id errand.state_of errand.copy_of errand.cell errand.cell_of '
                 'errand.moved_to_v1 errand.cell_load_v1 errand.list_jobs errand.busiest_queues errand.queue_minutes '
                 'errand.looks_secret errand.mask_secrets errand.refresh_statistics '
-                'errand.lacking_rights_v1'),
+                'errand.lacking_rights_v1 errand.stands_still errand.standing_limits'),
             ('errand_monitor', 'view',
                 'errand.job_status errand.running_jobs errand.job_progress errand.queue_status errand.kind_status '
                 'errand.worker_status '
