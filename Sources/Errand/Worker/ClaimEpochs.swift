@@ -12,6 +12,8 @@ struct ClaimEpochs: Sendable {
 
     private var epochs: [Int32: Epoch] = [:]
     private var current: Int32 = 0
+    /// How many claims of each epoch are under way: sent, and their jobs not handed on.
+    private var underWay: [Int32: Int] = [:]
 
     /// The epochs with open claims, or with records to remove.
     var count: Int { epochs.count }
@@ -20,7 +22,21 @@ struct ClaimEpochs: Sendable {
     mutating func claims(under workerID: Int64) -> Int32 {
         if let epoch = epochs[current], epoch.workerID != workerID { current += 1 }
         epochs[current, default: Epoch(workerID: workerID)].open += 1
+        underWay[current, default: 0] += 1
         return current
+    }
+
+    /// The jobs of a claim were handed on, or it returned none.
+    mutating func ended(_ epoch: Int32) {
+        underWay[epoch]! -= 1
+        if underWay[epoch] == 0 { underWay[epoch] = nil }
+    }
+
+    /// A list of all jobs that is made from now on covers the claims before this epoch: none of them is under way. Nil
+    /// if there are no records of such claims.
+    var coveredBefore: Int32? {
+        let bound = underWay.keys.min().map { min($0, current) } ?? current
+        return epochs.keys.contains { $0 < bound } ? bound : nil
     }
 
     /// A claim of this epoch returned `jobs` jobs. A claim whose result was lost is never reported: its records stay

@@ -12,8 +12,8 @@ struct CompletionBuffer {
     /// To be written again later, because another session has locked their jobs.
     private var postponed: [Completion] = []
     private var delay = firstDelay
-    /// Writes that are in progress.
-    private(set) var writes = 0
+    /// Batches that are being written.
+    private var writing: [[Completion]] = []
     /// The database refused a write: completions are written one by one, to find the refused one.
     private(set) var isIsolating = false
     /// The limits of completed jobs could not be released: the next batch omits the release, and housekeeping does it.
@@ -24,12 +24,18 @@ struct CompletionBuffer {
 
     var isEmpty: Bool { pending.isEmpty }
 
+    /// Writes that are in progress.
+    var writes: Int { writing.count }
+
+    /// All jobs without a written outcome.
+    var jobs: [ClaimedJob] { (pending + postponed + writing.joined()).map(\.job) }
+
     /// Whether limits are still to be released for the next claim.
     var hasUnreleased: Bool { !unreleased.isEmpty }
 
     /// Whether an outcome under this worker id is still to be written.
     func hasUnwritten(_ workerID: Int64) -> Bool {
-        writes > 0 || pending.contains { $0.job.workerID == workerID }
+        !writing.isEmpty || pending.contains { $0.job.workerID == workerID }
             || postponed.contains { $0.job.workerID == workerID }
     }
 
@@ -45,15 +51,15 @@ extension CompletionBuffer {
         let batch = isIsolating ? Array(pending.prefix(1)) : pending
         guard !batch.isEmpty else { return [] }
         pending.removeFirst(batch.count)
-        writes += 1
+        writing.append(batch)
         isIsolating = isIsolating && !pending.isEmpty
         return batch
     }
 
     /// A batch is written except for locked jobs. Returns the delay before postponed completions are written again; nil
     /// if there are none, or if that is already planned.
-    mutating func written(except locked: [Completion]) -> Duration? {
-        writes -= 1
+    mutating func written(_ batch: [Completion], except locked: [Completion] = []) -> Duration? {
+        end(batch)
         guard !locked.isEmpty else {
             if postponed.isEmpty { delay = Self.firstDelay }
             return nil
@@ -75,13 +81,16 @@ extension CompletionBuffer {
     /// - Parameter isRefused: the database refused the statement of the batch itself.
     mutating func notWritten(_ batch: [Completion], isRefused: Bool) {
         guard !batch.isEmpty else { return }
-        writes -= 1
+        end(batch)
         isIsolating = isRefused
         var batch = batch
         // Refused alone: this completion can't be written as it is. A failure with the reason can.
         if isRefused, batch.count == 1 { batch[0].result = batch[0].result.unwritable }
         pending.insert(contentsOf: batch, at: 0)
     }
+
+    /// No job is in two batches.
+    private mutating func end(_ batch: [Completion]) { writing.removeAll { $0[0].job === batch[0].job } }
 }
 
 // MARK: - Limits

@@ -19,11 +19,12 @@ struct LeaseKeeper {
         var skew = ClockSkew()
         var throttle = LogThrottle()
         var wasOnTrial = false
+        var comparison = HeldJobsComparison(shared: shared, queues: queues)
         var reconnects = ReconnectCount(shared.metrics?.reconnects(of: "control"))
         while !Task.isCancelled {
             if plan.mayTry(at: .now) {
                 do {
-                    try await keepLease(&plan, &serverStart, &skew, &reconnects)
+                    try await keepLease(&plan, &serverStart, &skew, &reconnects, &comparison)
                 } catch {
                     // The worker has stopped: nothing has failed.
                     if Task.isCancelled { return }
@@ -43,7 +44,7 @@ struct LeaseKeeper {
 
     private func keepLease(
         _ plan: inout HeartbeatPlan, _ serverStart: inout String?, _ skew: inout ClockSkew,
-        _ reconnects: inout ReconnectCount
+        _ reconnects: inout ReconnectCount, _ comparison: inout HeldJobsComparison
     ) async throws {
         // Heartbeats come first: ids in doubt keep their leases even if no new id can be registered.
         if plan.isDue(at: .now, isAsking: isAsking) {
@@ -52,6 +53,7 @@ struct LeaseKeeper {
             plan.sent(at: .now)
             shared.heartbeats.add(1, ordering: .relaxed)
             try await pruneClaims()
+            try await comparison.run()
         }
         try await retire()
         if shared.identity.current == nil, !shared.isStopping { try await register(&serverStart, &skew) }

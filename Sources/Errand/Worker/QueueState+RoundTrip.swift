@@ -27,13 +27,13 @@ extension QueueState {
     /// The first connection waits for the database, or doesn't any more.
     func set(isAsking: Bool) { state.withLock { $0.askingSince = isAsking ? .now : nil } }
 
-    /// Completions are written except for locked jobs. Returns the delay after which to call ``resumePostponed()``; nil
+    /// A batch is written except for locked jobs. Returns the delay after which to call ``resumePostponed()``; nil
     /// if that is already planned, or nothing is locked.
-    func written(except locked: [Completion]) -> Duration? {
+    func written(_ batch: [Completion], except locked: [Completion]) -> Duration? {
         // Both under one lock: otherwise the worker could find nothing left to write in between, and stop.
         state.withLock { state in
             hold(locked.count, &state)
-            return state.completions.written(except: locked)
+            return state.completions.written(batch, except: locked)
         }
     }
 

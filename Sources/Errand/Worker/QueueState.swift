@@ -117,6 +117,9 @@ extension QueueState {
     /// Whether an outcome under this worker id is still to be written.
     func hasUnwritten(_ workerID: Int64) -> Bool { state.withLock { $0.completions.hasUnwritten(workerID) } }
 
+    /// All jobs that have ended and whose outcomes are not written.
+    var unwritten: [ClaimedJob] { state.withLock(\.completions.jobs) }
+
     /// For the watchdog, which must never block.
     var sample: (iterations: Int, phase: Watchdog.Phase) {
         let phase = state.withLockIfAvailable { state -> Watchdog.Phase in

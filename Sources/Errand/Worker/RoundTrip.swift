@@ -40,6 +40,7 @@ struct RoundTrip {
         defer { queue.unhold(task.limit) }
         let workerID = shared.identity.current
         let request = request(for: task, under: workerID)
+        defer { if let claim = request.claim { shared.epochs.withLock { $0.ended(claim.epoch) } } }
         var isReserved = request.claim?.takesSuspect == true
         defer { if isReserved { shared.capacity.suspects.claimed(nil, at: shared.uptime) } }
         let ticket = request.writes > 0 ? shared.counts.begin() : nil
@@ -154,7 +155,7 @@ extension RoundTrip {
         guard !batch.isEmpty else { return }
         let reply = try CompletionReply(results)
         let locked = reply.locked.isEmpty ? [] : batch.filter(reply.isLocked)
-        if let delay = queue.written(except: locked) { writeAgain(after: delay) }
+        if let delay = queue.written(batch, except: locked) { writeAgain(after: delay) }
         shared.epochs.withLock { epochs in
             for completion in batch where !reply.isLocked(completion) { epochs.finished(completion.job) }
         }

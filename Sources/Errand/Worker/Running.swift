@@ -23,6 +23,9 @@ final class Running: Sendable {
         state.withLock { $0.attempts.values.filter { !$0.control.isCommitting }.map(\.job) }
     }
 
+    /// The jobs of all attempts.
+    var jobs: [ClaimedJob] { state.withLock { $0.all.map(\.job) } }
+
     /// Attempts whose deadline has passed.
     func late(at now: ContinuousClock.Instant) -> [(attempt: Attempt, deadline: ContinuousClock.Instant)] {
         all.compactMap { attempt in attempt.deadline.map { (attempt: attempt, deadline: $0) } }

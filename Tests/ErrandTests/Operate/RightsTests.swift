@@ -303,6 +303,7 @@ import Testing
                         "select errand.register_worker_v1('w', '1', '20 s', '{default}', '[]')",
                         "select errand.claim_v1('default', '{noop}', 1, 1, '{0,0,0,0}', '{1,2,3,4}', true)",
                         "select errand.heartbeat_v1('{1}', 0, '{}', null)", "select errand.revoked_jobs_v1('{}', '{}')",
+                        "select errand.unheld_jobs_v1(1, 0, '{}', '{}', '{}')",
                         "select errand.refresh_statistics_v1()",
                         "select errand.promote_v1(10, '-infinity')", "select errand.rescue_v1(0)",
                         "select errand.make_partitions_v1(days_ahead => 9)", "select * from errand.metrics()",

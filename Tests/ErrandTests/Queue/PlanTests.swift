@@ -14,6 +14,7 @@ import Testing
             let worker = try await ManualWorker(database)
             let jobs = try await worker.claim(waiting)
             try await database.execute("delete from errand.job where state = 'available'")
+            try await database.execute("update errand.claim set claimed_at = claimed_at - interval '1 minute'")
             try await database.execute("vacuum analyze errand.job")
             let ways: KeyValuePairs<String, [Statement]> = [
                 "succeeded": completing(jobs, .succeeded(output: nil)),
@@ -21,7 +22,10 @@ import Testing
                 "committed by its handler": [
                     Completion(job: jobs[0], result: .succeeded(output: nil), took: .zero).commitStatement
                 ],
-                "alive": [Statement("select errand.revoked_jobs_v1($1, $2)", [jobs.map(\.id), jobs.map(\.position)])],
+                "held": [Statement("select errand.revoked_jobs_v1($1, $2)", [jobs.map(\.id), jobs.map(\.position)])],
+                "unheld": [
+                    Statement("select errand.unheld_jobs_v1($1, 1, '{}', '{}', $2)", [worker.id, [jobs[0].position]])
+                ],
             ]
             for (way, statements) in ways {
                 // Rolled back, for the next one.

@@ -37,6 +37,23 @@ import Testing
         #expect(epochs.count == 0)
     }
 
+    @Test("a list of jobs covers the epochs before that of the oldest claim under way, if there are records of them")
+    func covered() {
+        var epochs = ClaimEpochs()
+        #expect(epochs.coveredBefore == nil)
+        let first = epochs.claims(under: 1)
+        epochs.claimed(1, in: first)
+        _ = epochs.advance()
+        #expect(epochs.coveredBefore == nil, "its job was not handed on")
+        epochs.ended(first)
+        #expect(epochs.coveredBefore == first + 1)
+        let second = epochs.claims(under: 1)
+        _ = epochs.advance()
+        #expect(epochs.coveredBefore == second, "the second claim is under way")
+        epochs.ended(second)
+        #expect(epochs.coveredBefore == second + 1)
+    }
+
     @Test("late outcomes of a worker id that was left count for no epoch of the next one")
     func late() {
         var epochs = ClaimEpochs()

@@ -83,9 +83,23 @@ begin
     where what = 'kind'
     union all
     select
-        'stuck jobs', count(*) = 0, format('%s running for too long or without a worker', count(*)),
-        case when count(*) > 0 then 'select * from errand.stuck' end
-    from errand.stuck
+        'stuck jobs', stuck.jobs = 0 and unheld.jobs = 0,
+        format('%s running for too long or without a worker', stuck.jobs)
+            || case
+                when unheld.jobs > 0
+                    then format('; %s taken back within the hour from workers that held them no more', unheld.jobs)
+                else ''
+            end,
+        case
+            when stuck.jobs > 0 then 'select * from errand.stuck'
+            when unheld.jobs > 0 then 'an error of Errand: select * from errand.audit where action = ''take_back'''
+        end
+    from (select count(*) as jobs from errand.stuck) as stuck
+    cross join (
+        select coalesce(sum(jobs), 0) as jobs
+        from errand.action
+        where done_at between now() - interval '1 hour' and now() and action = 'take_back'
+    ) as unheld
     union all
     select
         'failures', failed <= greatest(10, 0.1 * succeeded),
