@@ -17,7 +17,8 @@ select
     known.next_tick,
     case
         when known.problem is not null then known.problem
-        when known.paused_at is null and known.next_tick < now() - known.max_lateness then 'late: does a scheduler run?'
+        when known.paused_at is null and known.next_tick < now() - known.max_lateness - interval '10 seconds'
+            then 'late: does a scheduler run?'
         when known.paused_at is null and known.next_tick is null
                 and greatest(known.changed_at, known.last_tick) < now() - interval '1 minute'
             then 'no scheduler has read it: does one run?'
