@@ -10,6 +10,8 @@ public struct StorageError: Error, OutboundError, Sendable, Hashable {
         public static let notFound = Code(name: "not found")
         /// The key is not of the form that keys have.
         public static let badKey = Code(name: "bad key")
+        /// The store refuses this key, while it serves another one.
+        public static let forbidden = Code(name: "forbidden")
         /// The store has no room left.
         public static let full = Code(name: "full")
         /// The key's file is no regular file, such as a symbolic link.
@@ -44,6 +46,8 @@ public struct StorageError: Error, OutboundError, Sendable, Hashable {
     public let code: Code
     /// What the store or the system said. It holds no secret.
     public let detail: String
+    /// Whether the store has refused such a request, or this key, to credentials that it knows.
+    var isAboutRights = false
 
     /// - Parameters:
     ///   - code: what kind of failure it was.

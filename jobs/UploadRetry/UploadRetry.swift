@@ -152,7 +152,9 @@ struct UploadRetryHandler: JobHandler {
                     do throws(StorageError) {
                         try await store.delete(key)
                     } catch {
-                        throw error.hiding(key.text)
+                        // The next attempt would know nothing of it, and a refused delete must stop no upload.
+                        try await transaction.execute(
+                            Statement("select media.remove_unwanted_v1($1)", [key.text]))
                     }
                 }
                 return .cancel(reason: "upload \(job.upload) was removed while it was stored")

@@ -42,6 +42,18 @@ final class S3Client: Sendable {
         var body = S3Body.none
         /// What it does, for errors: `put photos/1.jpg`.
         var what: String
+        /// Whether it is sent even if one of its sort was refused a moment ago.
+        var isUrgent = false
+
+        var operation: Reachability.Operation {
+            // A large object is stored in parts by POST, and its parts are given up by DELETE.
+            let isOfParts = query.contains { ["uploads", "uploadId"].contains($0.name) }
+            return switch method {
+            case .PUT: .write
+            case .DELETE, .POST: isOfParts ? .write : .delete
+            default: key == nil ? .list : .read
+            }
+        }
     }
 
     /// The head of a response. The caller reads its body.
@@ -64,7 +76,10 @@ extension S3Client {
         _ request: Request, accepting accepted: Set<Int> = [200, 204],
         reading read: @escaping @Sendable (Response) async throws -> T
     ) async throws(StorageError) -> T {
-        if let refusal = reachability.withLock({ $0.refusal(at: uptime) }) { throw refusal }
+        let operation = request.operation
+        if !request.isUrgent, let refusal = reachability.withLock({ $0.refusal(of: operation, at: uptime) }) {
+            throw refusal
+        }
         do throws(StorageError) {
             let result: T
             do throws(StorageError) {
@@ -72,10 +87,10 @@ extension S3Client {
             } catch  where error.code == .interrupted && !Task.isCancelled {
                 result = try await once(request, accepted, read)
             }
-            reached(nil)
+            tried(operation, nil)
             return result
         } catch {
-            reached(error)
+            tried(operation, error)
             throw error
         }
     }
@@ -113,7 +128,9 @@ extension S3Client {
 
     private var uptime: Duration { .now - start }
 
-    private func reached(_ error: StorageError?) { reachability.withLock { $0.tried(error, at: uptime) } }
+    private func tried(_ operation: Reachability.Operation, _ error: StorageError?) {
+        reachability.withLock { $0.tried(operation, error, at: uptime) }
+    }
 
     private func once<T: Sendable>(
         _ request: Request, _ accepted: Set<Int>, _ read: @escaping @Sendable (Response) async throws -> T

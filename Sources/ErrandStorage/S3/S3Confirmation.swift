@@ -1,3 +1,4 @@
+import NIOHTTP1
 import Synchronization
 
 /// When a bucket was last confirmed to be the database's store.
@@ -32,21 +33,34 @@ extension S3Store {
         confirmation.succeeded()
     }
 
-    /// Runs `body`. If it finds no object, confirms that it is the right store.
-    func confirmingAbsence<T: Sendable>(
+    /// Runs `body`, which reads an object. If it finds none, confirms that it is the right store. A refusal while the
+    /// marker can be read is about that object alone.
+    func explaining<T: Sendable>(
         _ body: () async throws(StorageError) -> T
     ) async throws(StorageError) -> T {
         do throws(StorageError) {
             return try await body()
-        } catch {
-            if error.code == .notFound { try await confirmAnew() }
+        } catch  where error.code == .notFound {
+            try await confirmAnew()
             throw error
+        } catch  where error.isAboutRights && confirmation.identity != nil {
+            guard (try? await marker(isUrgent: true)) != nil else { throw error }
+            throw StorageError(.forbidden, error.detail)
         }
     }
 
-    private func marker() async throws(StorageError) -> [UInt8]? {
+    /// Whether the marker could be written. Nothing is: it is there, and would not be replaced.
+    func mayWrite() async -> Bool {
+        guard confirmation.identity != nil, client.configuration.conditions != .head else { return false }
+        let request = S3Client.Request(
+            method: .PUT, key: name(.marker), headers: [("if-none-match", "*")], what: "put \(ObjectKey.marker)",
+            isUrgent: true)
+        return (try? await client.send(request, accepting: [412])) != nil
+    }
+
+    private func marker(isUrgent: Bool = false) async throws(StorageError) -> [UInt8]? {
         do throws(StorageError) {
-            return try await read(.marker, atMost: StoreMarker.limit)
+            return try await read(.marker, atMost: StoreMarker.limit, isUrgent: isUrgent)
         } catch  where error.code == .notFound {
             return nil
         }

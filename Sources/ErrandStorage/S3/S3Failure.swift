@@ -24,7 +24,10 @@ struct S3Failure: Sendable {
         let said = [code, message].filter { !$0.isEmpty }.joined(separator: ", ")
         let shown = credentials.hidden(in: said).unicodeScalars.map { $0.value < 32 ? " " : Character($0) }
         let statusText = status == 200 ? "" : "\(status) "
-        return StorageError(kind, "\(what): \(statusText)\(String(shown.prefix(300)))")
+        var error = StorageError(kind, "\(what): \(statusText)\(String(shown.prefix(300)))")
+        // A HEAD's response has no code.
+        error.isAboutRights = code == "AccessDenied" || code.isEmpty && status == 403
+        return error
     }
 
     private var kind: StorageError.Code {

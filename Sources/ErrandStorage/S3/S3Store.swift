@@ -37,13 +37,15 @@ public struct S3Store: ObjectStore {
         } catch  where error.code == .corrupt {
             // Damaged in transit, or the file changed in between: retried from the source.
             return try await putOnce(content, at: key, type: type, if: condition)
+        } catch  where error.isAboutRights {
+            throw await mayWrite() ? StorageError(.forbidden, error.detail) : error
         }
     }
 
     public func get(_ key: ObjectKey, atMost limit: Int) async throws(StorageError) -> [UInt8] {
         let limit = min(limit, client.configuration.limits.memory)
         try await confirm()
-        return try await confirmingAbsence { () throws(StorageError) in try await read(key, atMost: limit) }
+        return try await explaining { () throws(StorageError) in try await read(key, atMost: limit) }
     }
 
     public func get(_ key: ObjectKey, _ range: Range<Int>) async throws(StorageError) -> [UInt8] {
@@ -111,9 +113,10 @@ public struct S3Store: ObjectStore {
 // MARK: - Reading
 extension S3Store {
     /// Reads a whole object, after checking its size.
-    func read(_ key: ObjectKey, atMost limit: Int) async throws(StorageError) -> [UInt8] {
+    func read(_ key: ObjectKey, atMost limit: Int, isUrgent: Bool = false) async throws(StorageError) -> [UInt8] {
         let client = client
-        return try await client.send(.init(method: .GET, key: name(key), what: "get \(key)")) { response in
+        let request = S3Client.Request(method: .GET, key: name(key), what: "get \(key)", isUrgent: isUrgent)
+        return try await client.send(request) { response in
             if let length = response.length {
                 guard length <= limit else {
                     throw StorageError(.tooLarge, "\(key): expected at most \(limit) bytes, got \(length)")

@@ -59,6 +59,49 @@ import Testing
         }
     }
 
+    @Test("a denied delete stops neither writes nor reads nor lists, and further deletes for 5 s")
+    func deniedDelete() async throws {
+        let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
+            ["DELETE", "POST"].contains(request.method) ? .respond(403, code: "AccessDenied") : .none
+        }
+        try await withBucket(try .moto(), through: proxy) { store in
+            try await store.put([1], at: key)
+            #expect(await code { try await store.delete(key) } == .misconfigured)
+            try await store.put([2], at: key)
+            #expect(try await store.get(key) == [2])
+            #expect(try await store.keys(beginning: "", after: nil, atMost: 10) == [key])
+            let asked = proxy.requests.count
+            #expect(await code { _ = try await store.delete([key]) } == .misconfigured)
+            #expect(proxy.requests.count == asked)
+        }
+    }
+
+    @Test("a refusal of one key is about that key alone, if the store's marker may be read and written")
+    func forbidden() async throws {
+        let id = UUID()
+        let isAllDenied = Mutex(false)
+        let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
+            let isDenied = isAllDenied.withLock(\.self) || request.path.contains("hidden")
+            return isDenied ? .respond(403, code: "AccessDenied") : .none
+        }
+        try await withBucket(try .moto(), through: proxy, identity: StoreIdentity { id }) { store in
+            let plain = try S3Store(store.client.configuration)
+            #expect(try await plain.mark(as: id, replacing: false))
+            let hidden = try ObjectKey("hidden/1.jpg")
+            for _ in 1...2 {
+                #expect(await code { try await store.put([1], at: hidden) } == .forbidden)
+                #expect(await code { _ = try await store.get(hidden) } == .forbidden)
+                try await store.put([1], at: key)
+                #expect(try await store.get(key) == [1])
+            }
+            #expect(try await plain.markedID() == id, "it was not written")
+            isAllDenied.withLock { $0 = true }
+            #expect(await code { try await store.put([1], at: hidden) } == .misconfigured)
+            #expect(await code { _ = try await store.get(hidden) } == .misconfigured)
+            await plain.stop()
+        }
+    }
+
     @Test("an error in a response with status 200 is an error")
     func errorIn200() async throws {
         let proxy = try FaultProxy(to: 1) { _ in .respond(200, code: "InternalError") }

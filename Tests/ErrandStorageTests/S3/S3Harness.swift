@@ -10,10 +10,11 @@ import Testing
 ///   - proxy: a proxy between the test and the server.
 ///   - port: another port by which the server is reached.
 ///   - options: more of the location's options, such as `&versions=removed`.
+///   - identity: which store it has to be.
 func withBucket(
     _ server: BucketServer, bucket: String = "photos", through proxy: FaultProxy? = nil, port: Int? = nil,
     options: String = "", secret: String? = nil,
-    limits: S3Configuration.Limits = .init(), _ body: (S3Store) async throws -> Void
+    limits: S3Configuration.Limits = .init(), identity: StoreIdentity? = nil, _ body: (S3Store) async throws -> Void
 ) async throws {
     let credentials = S3Credentials(accessKey: server.accessKey, secretKey: secret ?? server.secretKey)
     let url = server.url(bucket: bucket, prefix: "t-\(UUID().uuidString)", port: proxy?.port ?? port, options: options)
@@ -22,7 +23,7 @@ func withBucket(
         return
     }
     configuration.limits = limits
-    let store = try S3Store(configuration)
+    let store = try S3Store(configuration, identity: identity)
     do {
         try await body(store)
     } catch {

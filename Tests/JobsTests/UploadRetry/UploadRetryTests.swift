@@ -261,4 +261,45 @@ import Testing
         }
         return delays
     }
+
+    @Test("an object whose upload is gone and that the store won't delete is listed for removal, and parks no job")
+    func unwanted() async throws {
+        let wasPut = Mutex(false)
+        let isGone = Mutex(false)
+        let isDenied = Mutex(true)
+        let proxy = try FaultProxy(to: try BucketServer.moto().port) { request in
+            switch request.method {
+            case "PUT" where request.path.contains("1.jpg"):
+                wasPut.withLock { $0 = true }
+                // On a thread of the proxy's own.
+                for _ in 0..<6000 where !isGone.withLock(\.self) { usleep(10_000) }
+                return .none
+            case "DELETE", "POST": return isDenied.withLock(\.self) ? .respond(403, code: "AccessDenied") : .none
+            default: return .none
+            }
+        }
+        try await withService(through: proxy) { service in
+            let (database, store) = (service.database, service.store)
+            let upload = try await service.stage(["a/1.jpg"], [1])[0]
+            while !wasPut.withLock(\.self) { try await Task.sleep(for: .milliseconds(5)) }
+            try await database.execute("delete from media.upload")
+            isGone.withLock { $0 = true }
+            #expect(try await database.becomes("exists (select from errand.history where kind = 'upload_retry')"))
+            #expect(
+                try await database.lines("select state, reason from errand.history where kind = 'upload_retry'")
+                    == ["cancelled|upload \(upload) was removed while it was stored"])
+            #expect(try await database.lines("select key from media.removal") == ["a/1.jpg"])
+            try await service.stage(["a/2.jpg"], [2])
+            #expect(try await database.becomes("exists (select from media.upload where delivered_at is not null)"))
+            #expect(try await database.lines("select name from errand.dependency where opened_at is not null") == [])
+            isDenied.withLock { $0 = false }
+            let start = ContinuousClock.now
+            while try await store.all() != ["a/2.jpg"], ContinuousClock.now - start < .seconds(60) {
+                try await database.ageRemovals()
+                try await database.execute("select errand.enqueue('object_removal')")
+                try await Task.sleep(for: .milliseconds(200))
+            }
+            #expect(try await store.all() == ["a/2.jpg"])
+        }
+    }
 }
