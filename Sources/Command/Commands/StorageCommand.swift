@@ -1,6 +1,7 @@
 import ArgumentParser
 import ErrandStorage
 import Foundation
+import Outbound
 import Postgres
 
 struct StorageCommand: AsyncParsableCommand {
@@ -34,6 +35,8 @@ struct InitStorage: AsyncParsableCommand {
         let environment = try Environment.load()
         let store = try environment.settings.objectStore()
         do {
+            // What the start of a worker refuses is not marked either.
+            try await store.check()
             let done = try await environment.withConnection { connection in
                 try await connection.transaction { transaction in
                     let known = try await transaction.query("select media.store_v1()").scalar(UUID?.self)
@@ -45,7 +48,8 @@ struct InitStorage: AsyncParsableCommand {
             print(done)
         } catch let error as StorageError {
             await store.stop()
-            throw Failure(code: error.isTransient ? Failure.unreachable : Failure.misconfigured, "\(error)")
+            let code = error.fault == .transient ? Failure.unreachable : Failure.misconfigured
+            throw Failure(code: code, "\(error)")
         } catch {
             await store.stop()
             throw error

@@ -41,8 +41,10 @@ struct StorageFixture: Sendable {
         try await Program.initialiseStore(database: url, settings: settings.merging(past) { _, new in new })
     }
 
-    func worker(_ changed: [String: String] = [:]) throws -> Program {
-        try Program(["worker"], database: url, settings: settings.merging(changed) { _, new in new })
+    func worker(_ changed: [String: String] = [:]) throws -> Program { try program(["worker"], changed) }
+
+    func program(_ arguments: [String], _ changed: [String: String]) throws -> Program {
+        try Program(arguments, database: url, settings: settings.merging(changed) { _, new in new })
     }
 
     /// Submits objects with different bytes, the oldest first.

@@ -68,14 +68,16 @@ import Testing
         }
     }
 
-    @Test("E1: a bucket that keeps versions stops the start with the reason")
+    @Test("E1: a bucket that keeps versions stops the start and `storage init` with the reason")
     func versions() async throws {
         try await withTestDatabase { database, configuration in
             let fixture = try await StorageFixture(database, configuration)
-            let server = try BucketServer.moto()
-            let worker = try fixture.worker(["STORAGE_URL": server.url(bucket: "versioned", prefix: "t")])
-            #expect(try await worker.exit() == 78)
-            #expect(worker.output.contains("keeps versions"))
+            let url = try BucketServer.moto().url(bucket: "versioned", prefix: "t")
+            for arguments in [["storage", "init", "--adopt"], ["worker"]] {
+                let program = try fixture.program(arguments, ["STORAGE_URL": url])
+                #expect(try await program.exit() == 78)
+                #expect(program.output.contains("keeps versions"), "\(arguments)")
+            }
         }
     }
 
