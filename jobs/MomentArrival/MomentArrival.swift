@@ -2,7 +2,7 @@ import Errand
 import Foundation
 import Postgres
 
-/// Makes a stored moment the current one of its pair, and removes the ones that it replaces.
+/// Makes a stored moment its sender's current one, and removes the ones that it replaces.
 ///
 /// Most moments need no such job: the transaction that records their storing does this. It enqueues the job if another
 /// transaction is changing the pair's moments, since it must not wait for that one.

@@ -1,4 +1,4 @@
--- arrive_v1: makes a stored moment the current one of its pair, and removes the older ones, after the transaction that
+-- arrive_v1: makes a stored moment its sender's current one, and removes the older ones, after the transaction that
 -- stored it could not: another one was changing the pair's moments.
 --
 -- Returns current; replaced, if it was removed for a newer one; waiting, if it is not stored; gone. Idempotent.
@@ -18,4 +18,4 @@ begin
 end
 $$;
 comment on function moments.arrive_v1(uuid) is
-    'For the job moment_arrival: makes a stored moment the current one of its pair; returns its state';
+    'For the job moment_arrival: makes a stored moment its sender''s current one; returns its state';

@@ -1,10 +1,10 @@
--- current: returns the moment that a user's device shows: the pair's current one, if the partner has sent it. For a
--- device that was offline.
+-- current: returns the moment that a user's device shows: the newest of the partner that is stored. For a device that
+-- was offline.
 --
 --   select moment_id, photo_key from moments.current('user-18');
 --
--- A pair has one current moment: the newest that is stored, whichever of the two has sent it. So there is no row if the
--- user's own is newer, if none was sent, and if the user is in no pair.
+-- Each of a pair has one current moment. So what a user sends changes nothing here. There is no row if the partner has
+-- sent none, and if the user is in no pair.
 create or replace function moments.current(user_id text)
 returns table (
     moment_id uuid, pair_id uuid, sender text, photo_key text, bytes bigint, width int, height int, sent_at timestamptz,
@@ -17,12 +17,11 @@ language sql stable security definer set search_path = pg_catalog, moments, pg_t
     from pairing.partner_of(current.user_id) as mine
     cross join lateral (
         select * from moments.moment as known
-        where known.pair_id = mine.pair_id and known.current_at is not null
+        where known.pair_id = mine.pair_id and known.sender = mine.partner and known.current_at is not null
         order by known.number desc
         limit 1
     ) as newest
     join media.photo on photo.id = newest.id
-    where newest.sender = mine.partner
 $$;
 comment on function moments.current(text) is
     'Returns the moment that a user''s device shows. Example: select photo_key from moments.current(''user-18'')';

@@ -1,10 +1,10 @@
--- make_current: makes a stored moment the current one of its pair, removes all older ones, and tells the receiver once.
--- The caller has locked the pair's row in moments.pair.
+-- make_current: makes a stored moment its sender's current one, removes all older ones of the sender, and tells the
+-- receiver once. The caller has locked the pair's row in moments.pair.
 --
--- Returns current; replaced, if a newer moment is current or the pair has ended: then the moment is removed; gone, if
--- there is no such moment. The order of locks is pair, photos, uploads. A caller that has locked an upload sets
--- may_wait to false: then nothing is waited for, the moment itself is not removed, and later says that something is
--- left to do.
+-- Returns current; replaced, if a newer one of the sender is current or the pair has ended: then the moment is removed;
+-- gone, if there is no such moment. The order of locks is pair, photos, uploads. A caller that has locked an upload
+-- sets may_wait to false: then nothing is waited for, the moment itself is not removed, and later says that something
+-- is left to do.
 create or replace function moments.make_current(moment uuid, may_wait boolean) returns text
 language plpgsql set search_path = pg_catalog, moments, pg_temp as $$
 #variable_conflict use_column
@@ -21,7 +21,8 @@ begin
     update moments.pair set changed_at = clock_timestamp() where pair_id = held.pair_id;
     if exists (
             select from moments.moment as known
-            where known.pair_id = held.pair_id and known.number > held.number and known.current_at is not null)
+            where known.pair_id = held.pair_id and known.sender = held.sender and known.number > held.number
+                and known.current_at is not null)
         or exists (select from pairing.pair as known where known.id = held.pair_id and known.ended_at is not null)
     then
         if not may_wait then
@@ -32,7 +33,7 @@ begin
     end if;
     older := array(
         select known.id from moments.moment as known
-        where known.pair_id = held.pair_id and known.number < held.number
+        where known.pair_id = held.pair_id and known.sender = held.sender and known.number < held.number
         order by known.id);
     keys := array(select source_key from media.photo as known where known.id = any (older));
     -- All that media.remove locks: photos of the same originals, and their uploads.
@@ -57,4 +58,4 @@ begin
 end
 $$;
 comment on function moments.make_current(uuid, boolean) is
-    'Makes a stored moment the current one of its pair, removes older ones, and tells the receiver';
+    'Makes a stored moment its sender''s current one, removes older ones, and tells the receiver';

@@ -1,9 +1,9 @@
--- send: sends a photo to the sender's partner. When the photo is stored, it replaces the pair's moment.
+-- send: sends a photo to the sender's partner. When the photo is stored, it replaces the sender's moment.
 --
 --   select status, moment_id from moments.send('user-17', media.submit('moments/4711.heic', owner => 'user-17'));
 --
--- The photo is one of media.submit whose owner is the sender. It may be stored already, or fail: then the pair's moment
--- stays, and moments.moment_status shows the failure. The order of the calls counts, not that of the storing.
+-- The photo is one of media.submit whose owner is the sender. It may be stored already, or fail: then the moment
+-- before stays, and moments.moment_status shows the failure. The order of the calls counts, not that of the storing.
 --
 -- status is one of
 --   sent           moment_id is its id, which is that of the photo

@@ -1,6 +1,6 @@
 -- 0001_moments: photo moments for couples.
 --
--- Why     A pair has one current moment. The photo that replaces it takes its rows and objects along.
+-- Why     Each of a pair has one current moment. The photo that replaces it takes its rows and objects along.
 -- Locks   pairing.pair and media.upload, for milliseconds: foreign keys.
 -- Before  No version was released before this one.
 -- errand: needs media, pairing, people, notify, rooms
@@ -36,12 +36,12 @@ create table moments.moment (
     constraint moment_sender check (length(sender) between 1 and 200)
 );
 comment on table moments.moment is
-    'One row for each moment that no newer one has replaced: of a pair, the current one and those not stored yet';
+    'One row for each moment that no newer one has replaced: of a sender, the current one and those not stored yet';
 comment on column moments.moment.id is 'the moment''s id, which is that of its photo';
 comment on column moments.moment.pair_id is 'its pair';
 comment on column moments.moment.number is
     'its place among the moments of the pair, in the order in which they were sent';
 comment on column moments.moment.sent_at is 'when it was sent';
 comment on column moments.moment.current_at is
-    'when it became the pair''s current one and its receiver was told; null = it is not stored yet';
+    'when it became its sender''s current one and its receiver was told; null = it is not stored yet';
 comment on column moments.moment.sender is 'the user who sent it';

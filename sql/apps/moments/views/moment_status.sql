@@ -1,4 +1,4 @@
--- moment_status: of each pair the current moment, and newer ones that are not stored. Older ones are nowhere.
+-- moment_status: of each sender the current moment, and newer ones that are not stored. Older ones are nowhere.
 create or replace view moments.moment_status as
 select
     known.id as moment_id, known.pair_id, known.sender,
@@ -13,12 +13,13 @@ join media.photo on photo.id = known.id
 left join media.upload_status as upload on upload.photo = known.id
 where not exists (
     select from moments.moment as newer
-    where newer.pair_id = known.pair_id and newer.number > known.number and newer.current_at is not null);
-comment on view moments.moment_status is 'Of each pair the current moment, and newer ones that are not stored';
+    where newer.pair_id = known.pair_id and newer.sender = known.sender and newer.number > known.number
+        and newer.current_at is not null);
+comment on view moments.moment_status is 'Of each sender the current moment, and newer ones that are not stored';
 comment on column moments.moment_status.moment_id is 'the moment''s id, which is that of its photo';
 comment on column moments.moment_status.pair_id is 'its pair';
 comment on column moments.moment_status.sender is 'the user who sent it';
 comment on column moments.moment_status.state is
     'waiting (its photo is not stored yet), current, failed (see media.photo_status and media.upload_status)';
 comment on column moments.moment_status.sent_at is 'when it was sent';
-comment on column moments.moment_status.current_at is 'when it became the pair''s current one';
+comment on column moments.moment_status.current_at is 'when it became its sender''s current one';
