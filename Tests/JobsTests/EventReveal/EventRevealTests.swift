@@ -74,6 +74,22 @@ import Testing
         }
     }
 
+    @Test("E3: a push of the reveal that waits is withdrawn from who leaves, and from all with the event")
+    func withdraws() async throws {
+        try await withTestDatabase { database, _ in
+            let waiting = "select user_id from notify.delivery where ended_at is null order by user_id"
+            try await database.registerDevices(of: "anna", "ben", "carl")
+            let event = try await database.makeEvent(reveal: 3600, guests: ["ben", "carl"])
+            try await database.age(event, by: 3600)
+            try await database.execute(Statement("select events.reveal_v1($1)", [event]))
+            #expect(try await database.lines(waiting) == ["anna", "ben", "carl"])
+            try await database.execute(Statement("select events.leave($1, 'ben')", [event]))
+            #expect(try await database.lines(waiting) == ["anna", "carl"])
+            try await database.execute(Statement("select events.delete($1, 'anna')", [event]))
+            #expect(try await database.lines(waiting) == [])
+        }
+    }
+
     @Test("E3: a reveal enqueues a push for each device, and the pushes commit with its record")
     func pushes() async throws {
         try await withTestQueue([EventRevealHandler()]) { test in

@@ -7,8 +7,8 @@ import Testing
     @Test("P4: both partners get a confirmation push when a pair forms, with the other one's name")
     func confirms() async throws {
         try await withTestDatabase { database, _ in
-            try await database.registerDevices(of: "anna", "ben")
             try await database.execute("select people.rename('anna', 'Anna')")
+            try await database.registerDevices(of: "anna", "ben")
             try await database.pair("anna", "ben")
             #expect(try await database.notifications == ["anna|Your partner|paired", "ben|Anna|paired"])
             #expect(
@@ -74,6 +74,46 @@ import Testing
             #expect(
                 try await database.number(
                     "select count(*) from notify.message where data ->> 'event' = 'new_moment'") == 0)
+        }
+    }
+
+    @Test("M8: no push says what is not true any more: of a replaced or removed moment, and of a pair that has ended")
+    func withdraws() async throws {
+        try await withTestDatabase { database, _ in
+            let waiting = """
+                select user_id, data ->> 'event'
+                from notify.delivery join notify.message on message.id = message_id
+                where ended_at is null
+                order by delivery.id
+                """
+            try await database.registerDevices(of: "anna", "ben")
+            try await database.pair("anna", "ben")
+            try await database.storeMoment(from: "anna")
+            let second = try await database.storeMoment(from: "anna")
+            try await database.storeMoment(from: "ben")
+            #expect(
+                try await database.lines(waiting)
+                    == ["anna|paired", "ben|paired", "ben|new_moment", "anna|new_moment"])
+            try await database.execute(Statement("select media.remove($1)", [second]))
+            #expect(try await database.lines(waiting) == ["anna|paired", "ben|paired", "anna|new_moment"])
+            try await database.execute("select people.rename('anna', 'Anna'), pairing.disconnect('anna')")
+            #expect(try await database.lines(waiting) == ["anna|renamed", "anna|pair_ended", "ben|pair_ended"])
+        }
+    }
+
+    @Test("M8: the pushes of an erased sender are withdrawn")
+    func withdrawsErased() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.registerDevices(of: "ben")
+            try await database.pair("anna", "ben")
+            try await database.storeMoment(from: "anna")
+            try await database.execute("select people.erase('anna')")
+            let waiting = """
+                select data ->> 'event'
+                from notify.delivery join notify.message on message.id = message_id
+                where ended_at is null
+                """
+            #expect(try await database.lines(waiting) == ["pair_ended"])
         }
     }
 

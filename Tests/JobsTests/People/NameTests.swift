@@ -16,9 +16,31 @@ import Testing
                 for _ in 1...2 { states += try await database.lines("select people.rename('anna', 'Anna')") }
             }
             #expect(states == ["renamed", "unchanged"])
-            #expect(events == ["user:ben partner_renamed pair_id"])
-            #expect(try await database.notifications.dropFirst(before) == ["ben|-|partner_renamed"])
+            #expect(events == ["user:anna renamed ", "user:ben partner_renamed pair_id"])
+            #expect(
+                try await database.notifications.dropFirst(before) == ["anna|-|renamed", "ben|-|partner_renamed"])
             #expect(try await database.lines("select people.name_of('anna'), people.name_of('ben')") == ["Anna|"])
+        }
+    }
+
+    @Test("M9: a name that is set while the pair forms reaches the partner")
+    func forming() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.registerDevices(of: "ben")
+            let code = try await database.query("select code from pairing.create_invite('anna')").scalar(String.self)
+            let renaming: Task<Void, any Error> = try await database.transaction { pairing in
+                try await pairing.execute(Statement("select pairing.redeem_invite($1, 'ben')", [code]))
+                let renaming = Task { _ = try await database.execute("select people.rename('anna', 'Anna')") }
+                let waits = """
+                    exists (
+                        select from pg_stat_activity
+                        where datname = current_database() and wait_event_type = 'Lock')
+                    """
+                #expect(try await database.becomes(waits))
+                return renaming
+            }
+            try await renaming.value
+            #expect(try await database.notifications.last == "ben|-|partner_renamed")
         }
     }
 

@@ -4,8 +4,8 @@
 --   select status, photos from events.leave('6c1d…', 'user-18', with_photos => true);
 --
 -- status is left, with the number of deleted photos; not_joined; no_event. With the photos, an archive of the event is
--- removed too. Photos that stayed count if the user joins again. Raises ER422 without a user; above READ COMMITTED,
--- 40001 if the event has changed since the transaction's snapshot.
+-- removed too. A push that waits is withdrawn. Photos that stayed count if the user joins again. Raises ER422 without a
+-- user; above READ COMMITTED, 40001 if the event has changed since the transaction's snapshot.
 create or replace function events.leave(event_id uuid, user_id text, with_photos boolean default false)
 returns table (status text, photos int)
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
@@ -23,6 +23,7 @@ begin
     end if;
     delete from events.participant where event_id = $1 and user_id = $2;
     status := case when found then 'left' else 'not_joined' end;
+    perform notify.withdraw($2, 'event-' || $1);
     update events.event set changes = changes + 1 where id = $1;
     if $3 then
         select array_agg(photo) into own from events.photo where event_id = $1 and user_id = $2;

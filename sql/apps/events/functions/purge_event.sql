@@ -1,8 +1,9 @@
 -- purge_event: deletes all rows of an event that the caller has locked for update, and lists its objects for removal in
 -- the same transaction: its archive, originals and results of its photos, and all other objects below its folder.
 --
--- The job of its reveal is cancelled. cause is the reason on the receipt, reason that of its cancelled jobs. Returns
--- the receipt and the numbers of people and photos. The caller enqueues the removal.
+-- The job of its reveal is cancelled, and pushes that wait are withdrawn. cause is the reason on the receipt, reason
+-- that of its cancelled jobs. Returns the receipt and the numbers of people and photos. The caller enqueues the
+-- removal.
 create or replace function events.purge_event(event_id uuid, cause text, reason text)
 returns table (receipt bigint, people int, photos int)
 language plpgsql set search_path = pg_catalog, events, pg_temp as $$
@@ -10,6 +11,7 @@ language plpgsql set search_path = pg_catalog, events, pg_temp as $$
 declare
     found_photos uuid[];
     ended bigint[];
+    users text[];
     tells bigint;
 begin
     select coalesce(array_agg(photo), '{}') into found_photos from events.photo where event_id = $1;
@@ -31,6 +33,10 @@ begin
     if found then
         perform errand.cancel(array[tells], $3);
     end if;
+    users := array(select user_id from events.participant where event_id = $1 order by user_id);
+    -- As many at once as notify.withdraw takes.
+    perform notify.withdraw(users[first : first + 9999], 'event-' || $1)
+    from generate_series(1, cardinality(users), 10000) as first;
     -- Who was there, and which photos there were, leave the queue with the event: its jobs have ended by now.
     perform errand.blank_jobs(ended, $3);
     delete from events.event where id = $1;

@@ -1,5 +1,6 @@
 -- announce: tells the receiver of a moment: a push to each device, and the event new_moment to the user's room. Both
--- have ids only; the title of the push is the sender's display name.
+-- have ids only; the title of the push is the sender's display name. A push of the moment before that waits is
+-- withdrawn.
 create or replace function moments.announce(pair uuid, moment uuid, sender text) returns void
 language plpgsql set search_path = pg_catalog, moments, pg_temp as $$
 declare
@@ -9,6 +10,7 @@ declare
         from pairing.pair as known
         where known.id = announce.pair);
 begin
+    perform notify.withdraw(receiver, 'moment/' || pair);
     perform notify.send(
         receiver, title => coalesce(people.name_of(announce.sender), 'Your partner'),
         body => 'A new moment for you', data => ids, collapse => 'moment/' || pair, once => 'moment/' || moment);

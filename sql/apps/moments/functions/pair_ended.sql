@@ -1,5 +1,6 @@
 -- pair_ended: trigger function that removes both users' moments when their pair ends, in the same transaction, and
--- tells their devices to clear theirs: a background push, and the event pair_ended to both rooms.
+-- tells their devices to clear theirs: a background push, and the event pair_ended to both rooms. Pushes that would be
+-- untrue now are withdrawn: of moments, of a changed name, and that the pair has formed.
 -- errand: after remove_pair
 create or replace function moments.pair_ended() returns trigger
 language plpgsql set search_path = pg_catalog, moments, pg_temp as $$
@@ -8,6 +9,7 @@ declare
 begin
     perform moments.remove_pair(new.id, 'the pair has ended');
     foreach receiver in array array[new.inviter, new.invitee] loop
+        perform notify.withdraw(receiver, topic || new.id) from unnest('{moment/,partner/,pair/}'::text[]) as topic;
         perform notify.send(
             receiver, data => jsonb_build_object('event', 'pair_ended', 'pair_id', new.id),
             collapse => 'pair/' || new.id,

@@ -1,9 +1,10 @@
--- rename: sets a user's display name, and tells the partner's devices to read it again.
+-- rename: sets a user's display name, and tells the partner's devices, and the user's own, to read it again.
 --
 --   select people.rename('user-17', 'Anna');
 --
--- Returns renamed, or unchanged: then nobody is told. The partner gets a background push and the event partner_renamed
--- to the user's room, with the pair's id only. Raises ER422 without a user, and for a name that is not 1 to 100
+-- Returns renamed, or unchanged: then nobody is told. The user's devices get a background push and their room the event
+-- renamed, those of the partner partner_renamed, with the pair's id only. A pair that is just forming is waited for:
+-- its partner is told, or reads the new name. Raises ER422 without a user, and for a name that is not 1 to 100
 -- characters long, is blank, or has control characters, line separators or characters that change the direction of
 -- text.
 create or replace function people.rename(user_id text, display_name text) returns text
@@ -29,6 +30,10 @@ begin
     if not found then
         return 'unchanged';
     end if;
+    perform notify.send($1, data => '{"event": "renamed"}', collapse => 'renamed');
+    perform rooms.emit(rooms.user_room($1), 'renamed');
+    -- After the name, as an erasure locks them.
+    perform pairing.lock_people('rename', $1);
     select mine.pair_id, mine.partner into pair, receiver from pairing.partner_of($1) as mine;
     if pair is not null then
         perform notify.send(
@@ -40,5 +45,5 @@ begin
 end
 $$;
 comment on function people.rename(text, text) is
-    'Sets a user''s display name, and tells the partner''s devices. Example: select people.rename(''user-17'', '
+    'Sets a user''s display name, and tells the devices of both partners. Example: select people.rename(''user-17'', '
     '''Anna'')';
