@@ -73,7 +73,7 @@ extension ActivityPushing {
     private enum Next: String, FunctionReply { case again, wait, done, gone }
 
     /// What `activity.token_gone_v1` returns.
-    private enum TokenState: String, FunctionReply { case ended, newer, misconfigured }
+    private enum TokenState: String, FunctionReply { case ended, replaced, newer, misconfigured }
 
     private func accepted(_ plan: ActivityPlan, _ push: Push, _ apnsID: String?) async throws -> Outcome {
         let account = try account(of: plan, push, status: pushes.route == .apns ? 200 : nil, apnsID: apnsID)
@@ -97,21 +97,26 @@ extension ActivityPushing {
         if let down = try await OutboundDependency.apns.parking(error, in: context) { throw down }
         switch error.code {
         case .expired: return .cancel(reason: "not sent: its 8 hours are over")
-        case .tokenGone: return try await tokenGone(error, plan, account)
+        case .tokenGone: return try await tokenGone(error, plan, account, left: left)
         case .refused: return try await refused(error, account)
         default: break
         }
         try await context.database.execute(
             Statement("select activity.not_sent_v1($1, false, $2)", [activity, account]))
-        var random = SystemRandomNumberGenerator()
-        guard let delay = PushBackoff.delay(after: error.code, attempt: context.attempt, left: left, using: &random)
-        else {
+        guard let delay = delay(after: error, left: left) else {
             return .cancel(reason: "no time is left for another try: \(error)")
         }
         return .retry(after: delay, error)
     }
 
-    private func tokenGone(_ error: PushError, _ plan: ActivityPlan, _ account: JSONB) async throws -> Outcome {
+    private func delay(after error: PushError, left: Duration) -> Duration? {
+        var random = SystemRandomNumberGenerator()
+        return PushBackoff.delay(after: error.code, attempt: context.attempt, left: left, using: &random)
+    }
+
+    private func tokenGone(
+        _ error: PushError, _ plan: ActivityPlan, _ account: JSONB, left: Duration
+    ) async throws -> Outcome {
         try await context.transaction { transaction in
             let since = error.since.map { Timestamp($0) }
             let became = try await transaction.query(
@@ -120,7 +125,15 @@ extension ActivityPushing {
                     [activity, plan.deviceToken, since, account, error.isAmbiguous])
             ).scalar(String.self)
             switch try TokenState(became, from: "activity.token_gone_v1") {
-            case .newer: return .retry(after: .zero, reason: "\(error); there is a newer one", cause: "token replaced")
+            case .replaced:
+                return .retry(after: .zero, reason: "\(error); there is a newer one", cause: "token replaced")
+            case .newer:
+                // The service may go on calling it dead.
+                let reason = "\(error); it was registered again since"
+                guard let delay = delay(after: error, left: left) else {
+                    return .cancel(reason: "no time is left for another try: \(reason)")
+                }
+                return .retry(after: delay, reason: reason, cause: "token registered again")
             case .misconfigured:
                 let apns = OutboundDependency.apns
                 return apns.misconfigured(error.misconfiguration, at: plan.present, in: context).outcome

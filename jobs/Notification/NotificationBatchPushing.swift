@@ -213,18 +213,22 @@ private struct PushResult: Encodable, Sendable {
             isAmbiguous = error.isAmbiguous
             // A token that was registered after the push began is valid again.
             since = (error.since ?? plan.present.date).timeIntervalSince1970
+            // If it was registered again since.
+            retryMilliseconds = delay(after: error, left: left, tries: tries, platform) ?? left.wholeMilliseconds
         default:
-            var random = SystemRandomNumberGenerator()
-            let delay = PushBackoff.delay(
-                after: error.code, attempt: tries + 1, left: left, by: platform, asked: error.retryAfter,
-                using: &random)
-            guard let delay else {
+            guard let delay = delay(after: error, left: left, tries: tries, platform) else {
                 (state, reason) = ("expired", "no time is left for another try: \(error)")
                 return
             }
-            (state, ended) = ("waiting", false)
-            let (seconds, attoseconds) = delay.components
-            retryMilliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000
+            (state, ended, retryMilliseconds) = ("waiting", false, delay)
         }
+    }
+
+    /// In milliseconds; nil if no time is left.
+    private func delay(after error: PushError, left: Duration, tries: Int, _ platform: PushRoute) -> Int64? {
+        var random = SystemRandomNumberGenerator()
+        return PushBackoff.delay(
+            after: error.code, attempt: tries + 1, left: left, by: platform, asked: error.retryAfter, using: &random
+        )?.wholeMilliseconds
     }
 }

@@ -78,25 +78,29 @@ extension NotificationPushing {
         }
         switch error.code {
         case .expired: return try await end(.cancel(reason: "not sent in time"), as: "expired", account)
-        case .tokenGone: return try await tokenGone(error, plan, account)
+        case .tokenGone: return try await tokenGone(error, plan, account, left: left)
         case .refused:
             context.logger.error("a push was refused for good", metadata: ["error": "\(error)"])
             return try await end(.fail(error), as: "refused", account)
         default: break
         }
-        var random = SystemRandomNumberGenerator()
-        guard
-            let delay = PushBackoff.delay(
-                after: error.code, attempt: context.attempt, left: left, by: platform, asked: error.retryAfter,
-                using: &random)
-        else {
+        guard let delay = delay(after: error, left: left) else {
             return try await end(.cancel(reason: "no time is left for another try: \(error)"), as: "expired", account)
         }
         try await context.database.execute(try record("waiting", account))
         return .retry(after: delay, error)
     }
 
-    private func tokenGone(_ error: PushError, _ plan: NotificationPlan, _ account: Account) async throws -> Outcome {
+    private func delay(after error: PushError, left: Duration) -> Duration? {
+        var random = SystemRandomNumberGenerator()
+        return PushBackoff.delay(
+            after: error.code, attempt: context.attempt, left: left, by: platform, asked: error.retryAfter,
+            using: &random)
+    }
+
+    private func tokenGone(
+        _ error: PushError, _ plan: NotificationPlan, _ account: Account, left: Duration
+    ) async throws -> Outcome {
         let suspect = error.isAmbiguous ? context.id : nil
         return try await context.transaction { transaction in
             // A token that was registered after the push began is valid again.
@@ -108,8 +112,14 @@ extension NotificationPushing {
             ).scalar(String.self)
             switch try TokenState(became, from: "devices.retire_v1") {
             case .newer:
+                // The service may go on calling it dead.
+                let reason = "\(error); it was registered again since"
+                guard let delay = delay(after: error, left: left) else {
+                    try await transaction.execute(try record("expired", account, isFinal: true))
+                    return .cancel(reason: "no time is left for another try: \(reason)")
+                }
                 try await transaction.execute(try record("waiting", account))
-                return .retry(after: .zero, reason: "\(error); it was registered again since", cause: "token replaced")
+                return .retry(after: delay, reason: reason, cause: "token registered again")
             case .misconfigured:
                 try await transaction.execute(try record("waiting", account))
                 try await transaction.execute(Statement("select notify.reopen_v1($1)", [platform.rawValue]))

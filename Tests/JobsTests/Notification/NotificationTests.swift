@@ -86,6 +86,28 @@ import Testing
         }
     }
 
+    @Test("a token that was registered again since the service called it dead is kept, and tried after growing delays")
+    func registeredAgain() async throws {
+        let stubs = try await PushStubs(atApple: { _ in .status(410, "Unregistered", since: Date() - 3600) })
+        for persons in ["{ben}", "{ben,\((1...100).map { "user-\($0)" }.joined(separator: ","))}"] {
+            try await withNotifications(stubs) { test in
+                let before = stubs.apple.receipts.count
+                try await test.database.execute("select devices.register('ben', 'apns', repeat('ab', 32))")
+                try await test.database.execute(Statement("select notify.send($1::text[], 'Ada')", [persons]))
+                for sent in 1...4 {
+                    try await test.drain()
+                    #expect(stubs.apple.receipts.count - before == sent, "\(persons.prefix(9))")
+                    try await test.database.execute(
+                        Statement("update notify.delivery set retry_at = retry_at - $1 * interval '1 s'", [1 << sent]))
+                    try await test.advance(by: .seconds(1 << sent))
+                }
+                let kept = "select count(*) from devices.device where retired_at is null"
+                #expect(try await test.database.number(kept) == 1)
+                #expect(try await test.database.lines("select state from notify.delivery_status") == ["waiting"])
+            }
+        }
+    }
+
     @Test("refusals that wrong settings cause park the service's pushes until they are fixed, and retire no device")
     func misconfigured() async throws {
         let isFixed = Mutex(false)
@@ -129,7 +151,9 @@ import Testing
         }
     }
 
-    @Test("a token that was registered after the time of the response is not retired: the push is sent again at once")
+    @Test(
+        "a token that was registered after the time of the response is not retired: the push is sent again a second later"
+    )
     func registeredSince() async throws {
         let stubs = try await PushStubs(
             atApple: PushStubs.first(.status(410, "Unregistered", since: Date() - 3_600)))
@@ -137,7 +161,7 @@ import Testing
             try await test.database.register("ben", "apns", Self.token)
             try await test.database.execute("select notify.send('ben', 'Ada')")
             // A completion in the handler's own transaction may be counted after the next one.
-            let outcomes = try await test.drain().outcomes
+            let outcomes = try await test.drain(within: .seconds(5)).outcomes
             #expect(Set(outcomes) == [.retried, .succeeded], "\(outcomes)")
             #expect(try await test.database.lines("select state, tries from notify.delivery_status") == ["accepted|2"])
             #expect(try await test.database.number("select count(*) from devices.device where retired_at is null") == 1)

@@ -3,9 +3,10 @@
 --
 -- since is when the token died, if APNs says so. ambiguous: wrong settings would give the same reason for every token.
 --
--- Returns ended. Returns newer if the activity has another token by now, or if this one was registered again after
--- that: then the push is to be sent again. Returns misconfigured, and ends nothing, if the settings are wrong: at least
--- four pushes for other activities had the same reason, and none of the last twenty had another result.
+-- Returns ended. Returns replaced if the activity has another token by now: the push is sent again at once. Returns
+-- newer if this token was registered again after that: it is sent again later. Returns misconfigured, and ends nothing,
+-- if the settings are wrong: at least four pushes for other activities had the same reason, and none of the last twenty
+-- had another result.
 create or replace function activity.token_gone_v1(
     activity uuid, token text, since timestamptz, push jsonb, ambiguous boolean default false
 ) returns text
@@ -46,7 +47,9 @@ begin
     if known.ended_at is not null then
         return 'ended';
     -- With an update token from the app, the activity was started anyway.
-    elsif current_token is distinct from token or since < known_since or is_start and known.token is not null then
+    elsif current_token is distinct from token or is_start and known.token is not null then
+        return 'replaced';
+    elsif since < known_since then
         return 'newer';
     end if;
     update activity.activity as held
@@ -61,5 +64,5 @@ begin
 end
 $$;
 comment on function activity.token_gone_v1(uuid, text, timestamptz, jsonb, boolean) is
-    'For the jobs activity_end and activity_push: ends an activity whose token is dead; returns ended, newer or '
-    'misconfigured';
+    'For the jobs activity_end and activity_push: ends an activity whose token is dead; returns ended, replaced, '
+    'newer or misconfigured';

@@ -3,8 +3,8 @@
 -- Each element of results is an object: delivery, state and ended as in notify.record_v1, and the columns via, status,
 -- reason, service_id. retry_ms says when a waiting one is tried again; without it, as soon as possible. is_parked means
 -- that the service was down: it isn't counted as a try. A dead token has the device, the token, since (Unix seconds)
--- and said of devices.retire_v1; if the token was registered again since, the push waits. A final result stays, unless
--- the service accepts the push after all.
+-- and said of devices.retire_v1; if the token was registered again since, the push waits for retry_ms. A final result
+-- stays, unless the service accepts the push after all.
 --
 -- is_ambiguous means that wrong settings would give the same reason for every token: they are correct if the service
 -- has accepted another push of these. Returns whether they are wrong: then the pushes with such a reason wait.
@@ -19,6 +19,7 @@ declare
     gone record;
     became text;
     again bigint[] := '{}';
+    later bigint[] := '{}';
     misconfigured text;
 begin
     -- In the order of all sessions, so that none waits for another in a circle.
@@ -43,6 +44,9 @@ begin
         if became in ('newer', 'misconfigured') then
             again := again || gone.delivery;
         end if;
+        if became = 'newer' then
+            later := later || gone.delivery;
+        end if;
         if became = 'misconfigured' then
             misconfigured := gone.via;
         end if;
@@ -53,7 +57,11 @@ begin
         tries = held.tries + case when said.is_parked or said.again and said.is_ambiguous then 0 else 1 end,
         tried_at = clock_timestamp(),
         ended_at = case when said.ended and not said.again then clock_timestamp() end,
-        retry_at = clock_timestamp() + said.retry_ms * interval '1 millisecond', job_id = $1, status = said.status,
+        retry_at = case
+            when held.id = any (later) or not said.ended
+                then clock_timestamp() + said.retry_ms * interval '1 millisecond'
+        end,
+        job_id = $1, status = said.status,
         via = said.via, reason = left(said.reason, 1000), service_id = left(said.service_id, 200)
     from (
         select *, delivery = any (again) as again
