@@ -52,8 +52,30 @@ tls_port=$(free_port)
     --force-path-style=false --cert "$data/certificate.pem" --key "$data/key.pem" "$data/buckets" > "$data/tls.log" 2>&1 &
 servers+=($!)
 moto_port=$(free_port)
-# The first three calls create a user with keys and need no signature; all later calls do.
-INITIAL_NO_AUTH_ACTION_COUNT=3 "$venv/bin/moto_server" -H 127.0.0.1 -p "$moto_port" > "$data/moto.log" 2>&1 &
+# The first three calls create a user with keys and need no signature; all later calls do. Calls are handled one at a
+# time, once the body is there: moto checks If-None-Match and puts the object in two steps, and of two puts side by side
+# both succeed.
+INITIAL_NO_AUTH_ACTION_COUNT=3 "$venv/bin/python" - "$moto_port" > "$data/moto.log" 2>&1 << 'PYTHON' &
+import io
+import sys
+import threading
+
+from moto import server
+
+
+class OneAtATime(server.DomainDispatcherApplication):
+    one_call = threading.Lock()
+
+    def __call__(self, environ, start_response):
+        body = environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+        environ["wsgi.input"] = io.BytesIO(body)
+        with self.one_call:
+            return super().__call__(environ, start_response)
+
+
+server.DomainDispatcherApplication = OneAtATime
+server.main(["-H", "127.0.0.1", "-p", sys.argv[1]])
+PYTHON
 servers+=($!)
 wait_for_port "$rclone_port" || die "rclone does not respond: $(tail -3 "$data/rclone.log")"
 wait_for_port "$tls_port" || die "rclone does not respond: $(tail -3 "$data/tls.log")"
