@@ -29,17 +29,16 @@ public struct FolderStore: ObjectStore {
         _ content: ObjectContent, at key: ObjectKey, type: ContentType, if condition: PutCondition
     ) async throws(StorageError) -> Bool {
         try await inRoot { root throws(StorageError) in
-            let folder = try Self.folder(of: key, in: root, making: true)
             let temporary = Self.temporaryName()
+            let new = try Self.create(temporary, for: key, in: root)
             do throws(StorageError) {
-                let file = try Self.create(temporary, in: folder)
-                try Self.write(content, to: file)
-                let isStored = try Self.name(temporary, key.name, in: folder, if: condition)
-                try folder.sync()
+                try Self.write(content, to: new.file)
+                let isStored = try Self.name(temporary, key.name, in: new.folder, if: condition)
+                try new.folder.sync()
                 return isStored
             } catch {
                 // The first error is reported. A file that can't be removed now is removed at a later start.
-                _ = try? folder.remove(temporary)
+                _ = try? new.folder.remove(temporary)
                 throw error
             }
         }
@@ -47,10 +46,9 @@ public struct FolderStore: ObjectStore {
 
     public func writer(of key: ObjectKey, type: ContentType) async throws(StorageError) -> any ObjectWriter {
         try await inRoot { root throws(StorageError) in
-            let folder = try Self.folder(of: key, in: root, making: true)
             let temporary = Self.temporaryName()
-            let file = try Self.create(temporary, in: folder)
-            return FolderWriter(folder: folder, file: file, temporary: temporary, name: key.name)
+            let new = try Self.create(temporary, for: key, in: root)
+            return FolderWriter(folder: new.folder, file: new.file, temporary: temporary, name: key.name)
         }
     }
 
@@ -170,13 +168,26 @@ extension FolderStore {
         }
     }
 
-    /// A sweep may remove the folder in between: the next attempt creates it again.
-    private static func create(_ name: String, in folder: borrowing Folder) throws(StorageError) -> OpenFile {
-        do throws(StorageError) {
-            return try folder.create(name)
-        } catch  where error.code == .notFound {
-            throw StorageError(.busy, error.detail)
+    /// A new file, and the folder that it is in.
+    private struct New: ~Copyable {
+        let folder: Folder
+        let file: OpenFile
+    }
+
+    /// Creates a file in the folder of a key. A delete or a sweep may remove that in between: then it is made again.
+    private static func create(
+        _ name: String, for key: ObjectKey, in root: borrowing Folder
+    ) throws(StorageError) -> New {
+        for _ in 1...10 {
+            do throws(StorageError) {
+                let folder = try folder(of: key, in: root, making: true)
+                let file = try folder.create(name)
+                return New(folder: folder, file: file)
+            } catch  where error.code == .notFound {
+                continue
+            }
         }
+        throw StorageError(.busy, "\(key): its folder was removed ten times while it was put")
     }
 
     private static func folder(
@@ -189,11 +200,23 @@ extension FolderStore {
 
     private static func delete(_ key: ObjectKey, in root: borrowing Folder) throws(StorageError) {
         do throws(StorageError) {
-            let folder = try folder(of: key, in: root)
-            if try folder.remove(key.name) { try folder.sync() }
+            try remove(key.name, below: key.folders[...], in: root)
         } catch  where error.code == .notFound {
             return
         }
+    }
+
+    /// Removes a file below a folder, and the folders on the way to it that are empty then.
+    private static func remove(
+        _ name: String, below parts: ArraySlice<String>, in folder: borrowing Folder
+    ) throws(StorageError) {
+        guard let part = parts.first else {
+            if try folder.remove(name) { try folder.sync() }
+            return
+        }
+        try remove(name, below: parts.dropFirst(), in: folder.folder(part))
+        // The object is gone: an empty folder that can't be removed, such as a disk's, is no failure.
+        _ = try? folder.removeFolder(Array(part.utf8CString))
     }
 
     /// Runs `body` with an open object.

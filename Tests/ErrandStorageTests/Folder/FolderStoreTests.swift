@@ -20,6 +20,43 @@ import Testing
         }
     }
 
+    @Test("a deleted object takes the folders with it that are empty then, and no others")
+    func emptyFolders() async throws {
+        try await withFolder { root in
+            let store = try FolderStore(root: root)
+            for name in ["events/1/a.jpg", "events/1/small/a.jpg", "events/2/a.jpg"] {
+                try await store.put([1], at: ObjectKey(name))
+            }
+            try await store.delete(ObjectKey("events/1/small/a.jpg"))
+            #expect(try FileManager.default.subpathsOfDirectory(atPath: root + "/events/1") == ["a.jpg"])
+            _ = try await store.delete([ObjectKey("events/1/a.jpg"), ObjectKey("events/3/a.jpg")])
+            #expect(try FileManager.default.contentsOfDirectory(atPath: root + "/events") == ["2"])
+            try await store.delete(ObjectKey("events/2/a.jpg"))
+            #expect(try FileManager.default.contentsOfDirectory(atPath: root) == [])
+        }
+    }
+
+    @Test("objects that are put and deleted beside each other in one folder fail nothing, and leave nothing")
+    func besideDeletes() async throws {
+        try await withFolder { root in
+            let store = try FolderStore(root: root)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 1...4 {
+                    group.addTask {
+                        let key = try ObjectKey("moments/ab/\(number)")
+                        for _ in 1...100 {
+                            try await store.put([1, 2], at: key)
+                            #expect(try await store.get(key) == [1, 2])
+                            try await store.delete(key)
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(try FileManager.default.contentsOfDirectory(atPath: root) == [])
+        }
+    }
+
     @Test("files are their owner's alone, and no temporary name is left")
     func permissions() async throws {
         try await withFolder { root in
