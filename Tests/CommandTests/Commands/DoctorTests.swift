@@ -56,7 +56,8 @@ import Testing
                 "database", "tls", "writes", "settings", "schema", "home", "roles", "rights", "clock",
                 "wake-ups", "workers", "scheduler", "housekeeping", "cell", "moves", "stuck jobs", "failures",
                 "dependencies", "guards", "partitions", "vacuum horizon", "locks", "notifications", "overdue",
-                "kinds", "paused", "time zones", "storage", "pushes", "image program", "image formats", "address",
+                "kinds", "paused", "time zones", "storage", "pushes", "image program", "image formats", "fonts",
+                "address",
             ])
         let formats = "reads jpeg, png, webp, gif, heic, avif; writes jpeg, webp, avif"
         #expect(lines.contains { $0.detail == formats }, "\(lines)")
@@ -234,6 +235,20 @@ import Testing
                 #expect(line?.result == result)
                 #expect(line?.detail == "\(address): Address already in use")
             }
+        }
+    }
+
+    @Test("without a font for emoji, cards would show boxes: a warning with the packages")
+    func fonts() async throws {
+        let none = FileManager.default.temporaryDirectory.appendingPathComponent("fonts-\(UUID().uuidString)").path
+        try "<fontconfig/>".write(toFile: none, atomically: true, encoding: .utf8)
+        defer { try? FileManager.default.removeItem(atPath: none) }
+        try await withTestDatabase { _, configuration in
+            let settings = try reaching(configuration).merging(["FONTCONFIG_FILE": none]) { $1 }
+            let line = try await examine(settings, as: "worker").lines.first { $0.check == "fonts" }
+            #expect(line?.result == "warning")
+            #expect(line?.detail == "no font of this host has letters or emoji: cards show boxes instead")
+            #expect(line?.fix?.contains("fonts-noto-color-emoji") == true)
         }
     }
 

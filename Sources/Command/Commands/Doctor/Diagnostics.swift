@@ -20,6 +20,7 @@ struct Diagnostics: Sendable {
             if apps.contains(.media) { checks.append(checkStorage) }
             if !apps.isDisjoint(with: [.activity, .notify]) { checks.append(checkPushes) }
             if apps.contains(.media) { checks.append(checkImages) }
+            if apps.contains(.quotes) { checks.append(checkFonts) }
         }
         if role.isService || role == .web { checks.append(checkAddress) }
         return checks
