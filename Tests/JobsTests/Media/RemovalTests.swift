@@ -66,6 +66,25 @@ import Testing
         }
     }
 
+    @Test("an object that may be on its way is removed at once, every 30 s, and for the last time 90 s later")
+    func underWay() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("insert into media.removal (in_flight, key) values (true, 'u/1.jpg')")
+            var waits: [Int] = []
+            while waits.count < 10 {
+                let gone = try await database.number(
+                    "select sum(media.removed_v1(array[id], array[try])) from media.removals_v1(10)")
+                if gone > 0 { break }
+                let wait = try await database.number(
+                    "select round(extract(epoch from try_at - clock_timestamp()))::int8 from media.removal")
+                waits.append(wait)
+                try await database.ageRemovals(by: wait)
+            }
+            #expect(waits == [30, 30, 30])
+            #expect(try await database.number("select count(*) from media.removal") == 0)
+        }
+    }
+
     @Test("the sweep enqueues what is due, and deletes receipts 30 days after they were finished")
     func sweep() async throws {
         try await withTestQueue([RemovalSweepHandler()]) { test in

@@ -1,9 +1,9 @@
 -- removals_v1: takes up to `most` objects for removal, those that wait longest first. No other call gets them for a
 -- minute: after that the caller counts as lost.
 --
--- An object that may be on its way is removed now, and once more 90 s later. An upload that had begun when its row was
--- deleted has ended by then, because an attempt ends after 60 s. The caller returns try with the result. is_ready is
--- false for a folder that is not to be checked yet.
+-- An object that may be on its way is removed now, every 30 s, and for the last time 90 s later. An upload that had
+-- begun when its row was deleted has ended by then, because an attempt ends after 60 s. The caller returns try with the
+-- result. is_ready is false for a folder that is not to be checked yet.
 create or replace function media.removals_v1(most int)
 returns table (id bigint, try int, key text, is_folder boolean, is_ready boolean)
 language sql security definer set search_path = pg_catalog, media, pg_temp as $$

@@ -1,6 +1,6 @@
 -- removed_v1: records that the store has no object under these keys any more, and counts them on the receipts. An
--- object that may be on its way stays on the list until that time is over and a later try has removed it. `tries` are
--- those that removals_v1 returned. Returns the number of objects that left the list.
+-- object that may be on its way stays on the list until that time is over and a later try has removed it; until then it
+-- is removed every 30 s. `tries` are those that removals_v1 returned. Returns the number of objects that left the list.
 create or replace function media.removed_v1(ids bigint[], tries int[]) returns int
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -17,7 +17,7 @@ begin
         for update
     ) as held;
     update media.removal as held
-    set try_at = final_at, error = null
+    set try_at = least(final_at, clock_timestamp() + interval '30 seconds'), error = null
     from unnest(removed_v1.ids, removed_v1.tries) as done (id, try)
     where held.id = done.id and held.tries = done.try and held.in_flight and held.final_at > held.tried_at;
     with confirmed as (

@@ -53,7 +53,7 @@ comment on column media.removal.tried_at is 'time of the last try';
 comment on column media.removal.final_at is 'when no upload of the key can still run; null before the first try';
 comment on column media.removal.tries is 'number of tries';
 comment on column media.removal.in_flight is
-    'whether an upload of it may be running: then it is removed once more at final_at';
+    'whether an upload of it may be running: then it is removed every 30 s until final_at';
 comment on column media.removal.is_folder is 'whether the key is a folder, all objects of which are to be removed';
 comment on column media.removal.key is 'its key in the object store';
 comment on column media.removal.error is 'error of the last try';
