@@ -14,6 +14,11 @@ import Testing
         try await withTestDatabase { database, _ in
             try await fill(database)
             #expect(try await found("user-4711", in: database).count > 10)
+            let messages = "people.export('user-4711') #> '{activity,activities}'"
+            #expect(
+                try await database.lines(
+                    "select held ->> 'message' from jsonb_array_elements(\(messages)) as held order by 1")
+                    == ["Hello", "Hello from Zoe"])
             let exported = try await database.lines(
                 "select app from jsonb_object_keys(people.export('user-4711')) as app order by app")
             #expect(Set(exported).isSuperset(of: ["activity", "devices", "moments", "pairing", "people"]))
@@ -52,7 +57,7 @@ import Testing
                 """
                 select media.submit_upload('uploads/images.jpg', '\\x00', owner => 'anna'),
                     media.submit('uploads/12.jpg', 'anna'),
-                    activity.start('ben', 'anna', 'Hello', token => repeat('ab', 32)),
+                    activity.start('ben', 'images', 'Hello', token => repeat('ab', 32), who => 'carl'),
                     activity.start_demo('ben', start_token => repeat('ef', 32))
                 """)
             try await database.execute(
@@ -109,6 +114,49 @@ import Testing
         }
     }
 
+    @Test("E5: each table of an app that names a user is known to the app's erasure and to its export")
+    func complete() async throws {
+        try await withTestDatabase { database, _ in
+            // A function of the app that the erasure calls may do it, or a row that goes with it.
+            let unknown = try await database.lines(
+                """
+                with person as (
+                    select distinct attrelid as id, relnamespace, relname
+                    from pg_attribute
+                    join pg_class on pg_class.oid = attrelid
+                    join errand.app on app.name = relnamespace::regnamespace::text
+                    where relkind in ('r', 'p') and attname ~ '^(user_id|from_user|sender_id|owner|host|who|[a-z]+_by)$'
+                        and not attisdropped
+                )
+                select part || ' doesn''t know ' || relnamespace::regnamespace || '.' || relname
+                from person
+                cross join unnest('{erase,export}'::text[]) as part
+                where not exists (
+                    select
+                    from pg_proc as root
+                    join pg_proc as called
+                        on called.oid = root.oid
+                        or called.pronamespace = root.pronamespace
+                        and strpos(root.prosrc, concat(relnamespace::regnamespace, '.', called.proname, '(')) > 0
+                    where root.pronamespace = relnamespace and root.proname = part || '_person'
+                        and (
+                            called.prosrc ~ concat('(from|join|update) ', relnamespace::regnamespace, '\\.', relname, '\\M')
+                            or exists (
+                                select
+                                from pg_constraint
+                                join pg_class as parent on parent.oid = confrelid
+                                where conrelid = person.id and contype = 'f' and confdeltype = 'c'
+                                    and called.prosrc ~ concat(
+                                        'from ', relnamespace::regnamespace, '\\.', parent.relname, '\\M'))
+                        )
+                )
+                order by 1
+                """)
+            // It is what concurrent registrations of a user wait for, and holds nothing but the user.
+            #expect(unknown == ["export doesn't know devices.person"])
+        }
+    }
+
     @Test("E5: a person is erased while their photo is under way: no row and no object stays")
     func whileJobsRun() async throws {
         try await withService(uploads: false) { service in
@@ -161,7 +209,7 @@ import Testing
         try await database.execute("select pairing.redeem_invite('AAAAAA', 'user-4711')")
         try await database.execute(
             """
-            select activity.start('ben', 'user-4711', 'Hello from user-4711', token => repeat('ab', 32)),
+            select activity.start('ben', 'Zoe', 'Hello from Zoe', token => repeat('ab', 32), who => 'user-4711'),
                 activity.start('user-4711', 'Ben', 'Hello', token => repeat('cd', 32))
             """)
         for job in [

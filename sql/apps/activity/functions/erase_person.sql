@@ -14,8 +14,7 @@ begin
     for held in
         select id
         from activity.activity
-        -- DEMO is nobody, and a user's id may be the same word.
-        where activity.user_id = $1 or sender = $1 and sender <> 'DEMO'
+        where activity.user_id = $1 or sender_id = $1
         order by id
         for update
     loop

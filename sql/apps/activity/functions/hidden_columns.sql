@@ -2,7 +2,7 @@
 create or replace function activity.hidden_columns() returns table (name text, columns text[])
 language sql immutable set search_path = pg_catalog, activity, pg_temp as $$
     values
-        ('activity.activity_status', '{user_id,sender,message,content_state}'::text[]),
+        ('activity.activity_status', '{user_id,sender_id,sender,message,content_state}'::text[]),
         ('activity.push_record', '{payload}')
 $$;
 comment on function activity.hidden_columns() is

@@ -1,7 +1,8 @@
 -- open: creates an activity with the job of its end, and the job of its start if there is a start token.
 create or replace function activity.open(
-    context text, user_id text, sender text, message text, start_token text, token text, attributes_type text,
-    attributes jsonb, content_state jsonb, started_at timestamptz, due_at timestamptz, dismiss_after interval, who text
+    context text, user_id text, sender_id text, sender text, message text, start_token text, token text,
+    attributes_type text, attributes jsonb, content_state jsonb, started_at timestamptz, due_at timestamptz,
+    dismiss_after interval, who text
 ) returns uuid
 language plpgsql set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
@@ -18,6 +19,9 @@ begin
         raise exception '%: user_id: expected 1 to 200 characters, got %', context,
             coalesce(length(user_id)::text, 'null')
             using errcode = 'ER422';
+    elsif length(sender_id) not between 1 and 200 then
+        raise exception '%: sender_id: expected 1 to 200 characters, or null, got %', context, length(sender_id)
+            using errcode = 'ER422';
     elsif attributes_type is null or attributes_type !~ '^[A-Za-z_][A-Za-z0-9_.]{0,199}$' then
         raise exception '%: attributes_type: expected the name of a Swift type, got %',
             context, quote_nullable(left(attributes_type, 100)) using errcode = 'ER422';
@@ -28,13 +32,13 @@ begin
     perform activity.check_account(context, who);
     perform activity.check_content(context, sender, message, shown, content);
     insert into activity.activity (
-        id, started_at, due_at, ends_at, token_set_at, dismiss_after, sent_version, state, user_id, sender, message,
-        start_token, token, attributes_type, attributes, content_state)
+        id, started_at, due_at, ends_at, token_set_at, dismiss_after, sent_version, state, user_id, sender_id, sender,
+        message, start_token, token, attributes_type, attributes, content_state)
     values (
         activity, started_at, due_at, ends_at, case when token is not null then clock_timestamp() end, dismiss_after,
         -- With an update token, the app has started it itself, with this content.
         case when token is null then 0 else 1 end,
-        state, user_id, sender, message, activity.check_token(context || ': start_token', start_token),
+        state, user_id, sender_id, sender, message, activity.check_token(context || ': start_token', start_token),
         activity.check_token(context || ': token', token), attributes_type, shown, content);
     perform activity.record_change(activity, 'started', state, who);
     perform activity.enqueue_end(activity, due_at, ends_at);
@@ -45,5 +49,5 @@ begin
 end
 $$;
 comment on function activity.open(
-    text, text, text, text, text, text, text, jsonb, jsonb, timestamptz, timestamptz, interval, text
+    text, text, text, text, text, text, text, text, jsonb, jsonb, timestamptz, timestamptz, interval, text
 ) is 'Creates an activity with its jobs; returns its id';

@@ -7,13 +7,15 @@
 -- token, or reported by activity.set_token. Its end is due a margin (60 s, see activity.set_margin) before its 8 hours
 -- are over. attributes and content_state are what the app decodes, by default {"sender": …} and {"sender": …,
 -- "message": …}; activityId is added to the attributes. started_at is an earlier start. dismiss_after is how long it
--- stays on the lock screen after its end, up to 4 hours; with null the phone decides. who is recorded.
+-- stays on the lock screen after its end, up to 4 hours; with null the phone decides. who is recorded. sender_id is the
+-- user whose message it shows, by default who: people.export has it among that user's, people.erase removes it.
 --
 -- ok is false with the reason over if its 8 hours are over by then. Raises ER422 and ER413 for arguments out of bounds.
 create or replace function activity.start(
     user_id text, sender text, message text, start_token text default null, token text default null,
     attributes_type text default 'MessageAttributes', attributes jsonb default null, content_state jsonb default null,
-    started_at timestamptz default null, dismiss_after interval default '0 s', who text default null
+    started_at timestamptz default null, dismiss_after interval default '0 s', who text default null,
+    sender_id text default null
 ) returns table (ok boolean, reason text, activity_id uuid, ends_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
@@ -29,8 +31,8 @@ begin
     ok := ends_at > present;
     if ok then
         activity_id := activity.open(
-            'start', user_id, sender, message, start_token, token, attributes_type, attributes, content_state, begun,
-            ends_at - (select margin from activity.setting), dismiss_after, who);
+            'start', user_id, coalesce(sender_id, who), sender, message, start_token, token, attributes_type,
+            attributes, content_state, begun, ends_at - (select margin from activity.setting), dismiss_after, who);
     else
         reason := 'over';
     end if;
@@ -38,7 +40,7 @@ begin
 end
 $$;
 comment on function activity.start(
-    text, text, text, text, text, text, jsonb, jsonb, timestamptz, interval, text
+    text, text, text, text, text, text, jsonb, jsonb, timestamptz, interval, text, text
 ) is
     'Starts a Live Activity and enqueues its end. Example: select activity_id from activity.start(''user-18'', '
     '''Anna'', ''Are you there?'', token => ''80ab…'')';

@@ -21,8 +21,8 @@ begin
     ok := true;
     due_at := begun + ends_in;
     activity_id := activity.open(
-        'start_demo', user_id, 'DEMO', 'This is what a message looks like here.', start_token, token, attributes_type,
-        null, null, begun, due_at, '0 s', 'demo');
+        'start_demo', user_id, null, 'DEMO', 'This is what a message looks like here.', start_token, token,
+        attributes_type, null, null, begun, due_at, '0 s', 'demo');
     return next;
 end
 $$;

@@ -38,6 +38,7 @@ create table activity.activity (
     alerts boolean not null default false,
     state text not null,
     user_id text not null,
+    sender_id text,
     sender text not null,
     message text not null,
     start_token text,
@@ -56,6 +57,7 @@ create table activity.activity (
 create index activity_open_index on activity.activity (due_at) where ended_at is null;
 create index activity_ended_index on activity.activity (ended_at) where ended_at is not null;
 create index activity_user_index on activity.activity (user_id, started_at);
+create index activity_sender_index on activity.activity (sender_id, started_at) where sender_id is not null;
 comment on table activity.activity is 'One row for each Live Activity, until 30 days after its end';
 comment on column activity.activity.id is 'the activity''s id; the app finds it as activityId among the attributes';
 comment on column activity.activity.started_at is 'when it was started';
@@ -79,6 +81,8 @@ comment on column activity.activity.state is
     'starting (waits for its update token), live, ending (its end is enqueued), ended, failed (its start or end was '
     'refused)';
 comment on column activity.activity.user_id is 'its user, in the words of the app';
+comment on column activity.activity.sender_id is
+    'the user whose message it shows, in the words of the app; null = nobody''s';
 comment on column activity.activity.sender is 'sender of the message; DEMO for a demonstration';
 comment on column activity.activity.message is 'the preview of the message';
 comment on column activity.activity.start_token is 'the push-to-start token; deleted when it is dead';

@@ -1,15 +1,16 @@
 -- activity_status: the activities and their states.
 create or replace view activity.activity_status as
 select
-    held.id, held.user_id, held.sender, held.message, held.state, held.started_at, held.due_at, held.ends_at,
-    held.ended_at, held.end_reason, held.token is not null as has_token, held.token_set_at, held.start_tried_at,
-    held.start_accepted_at,
-    held.version, held.sent_version, held.content_state, job.id as end_job_id, job.state as end_job_state
+    held.id, held.user_id, held.sender_id, held.sender, held.message, held.state, held.started_at, held.due_at,
+    held.ends_at, held.ended_at, held.end_reason, held.token is not null as has_token, held.token_set_at,
+    held.start_tried_at, held.start_accepted_at, held.version, held.sent_version, held.content_state,
+    job.id as end_job_id, job.state as end_job_state
 from activity.activity as held
 left join errand.job on job.unique_key = 'activity_end/' || held.id and held.ended_at is null;
 comment on view activity.activity_status is 'The activities and their states, until 30 days after their end';
 comment on column activity.activity_status.id is 'the activity''s id';
 comment on column activity.activity_status.user_id is 'its user';
+comment on column activity.activity_status.sender_id is 'the user whose message it shows';
 comment on column activity.activity_status.sender is 'sender of the message; DEMO for a demonstration';
 comment on column activity.activity_status.message is 'the preview of the message';
 comment on column activity.activity_status.state is
