@@ -86,11 +86,12 @@ import Testing
                 """
             #expect(
                 try await database.text(hidden) == """
-                    activity.activity_status: user_id sender message content_state
+                    activity.activity_status: user_id sender_id sender message content_state
                     activity.push_record: payload
                     devices.change_record: user_id from_user
                     devices.device_status: user_id token_prefix
                     events.code_status: link key
+                    events.event_figures: host
                     events.event_photo_status: user_id source_key error
                     events.event_status: title host
                     identity.number_status: number user_id

@@ -50,6 +50,7 @@ import Testing
         view errand.table_health: monitor ops
         view errand.worker_status: monitor ops
         view events.code_status: enqueuer ops
+        view events.event_figures: enqueuer ops
         view events.event_photo_status: ops
         view events.event_status: enqueuer ops
         view identity.number_status: enqueuer ops
@@ -156,11 +157,14 @@ import Testing
         function events.delete_photo: enqueuer ops
         function events.edit: enqueuer ops
         function events.end_now: enqueuer ops
+        function events.exclude: enqueuer ops
         function events.figures_of: enqueuer ops
         function events.join: enqueuer ops
         function events.leave: enqueuer ops
+        function events.of_user: enqueuer ops
         function events.participants_of: enqueuer ops
         function events.photos_of: enqueuer ops
+        function events.readmit: enqueuer ops
         function events.rename_participant: enqueuer ops
         function identity.assign: enqueuer ops
         function identity.number_of: enqueuer ops

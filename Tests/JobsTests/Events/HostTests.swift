@@ -135,4 +135,107 @@ import Testing
             #expect(error?.sqlState == "ER422")
         }
     }
+
+    @Test("the host deletes a guest's photo, and keeps a guest out until the guest is let in again")
+    func moderates() async throws {
+        try await withTestDatabase { database, _ in
+            let event = try await database.makeEvent(guests: ["ben"])
+            let photo = try #require(try await database.add("1.jpg", to: event, by: "ben").photo)
+            try await database.add("2.jpg", to: event, by: "ben")
+            func say(_ call: String) async throws -> [String] { try await database.lines("select \(call)") }
+            #expect(try await say("events.delete_photo('\(photo)', 'carl')") == ["not_yours"])
+            #expect(try await say("events.delete_photo('\(photo)', 'anna')") == ["deleted"])
+            #expect(
+                try await say("concat_ws(\' \', status, photos) from events.exclude('\(event)', 'ben', 'anna')") == [
+                    "not_host 0"
+                ])
+            #expect(
+                try await say("concat_ws(\' \', status, photos) from events.exclude('\(event)', 'anna', 'anna')") == [
+                    "is_host 0"
+                ])
+            #expect(
+                try await say("concat_ws(\' \', status, photos) from events.exclude('\(UUID())', 'anna', 'ben')") == [
+                    "no_event 0"
+                ])
+            #expect(
+                try await say("concat_ws(\' \', status, photos) from events.exclude('\(event)', 'anna', 'ben', true)")
+                    == ["excluded 1"])
+            #expect(
+                try await say("concat_ws(\' \', status, photos) from events.exclude('\(event)', 'anna', 'ben')") == [
+                    "excluded 0"
+                ])
+            #expect(try await database.number("select count(*) from events.photo") == 0)
+            #expect(try await say("events.join('\(event)', 'ben')") == ["excluded"])
+            #expect(try await say("people.export('ben') #> '{events,excluded}' is not null") == ["true"])
+            #expect(try await say("events.readmit('\(event)', 'ben', 'ben')") == ["not_host"])
+            #expect(try await say("events.readmit('\(event)', 'anna', 'carl')") == ["not_excluded"])
+            #expect(try await say("events.readmit('\(event)', 'anna', 'ben')") == ["readmitted"])
+            #expect(try await say("events.join('\(event)', 'ben')") == ["joined"])
+        }
+    }
+
+    @Test("E3: a planned reveal is taken back: all see the photos, nobody is told, and its job is cancelled")
+    func takesBack() async throws {
+        try await withTestDatabase { database, _ in
+            let event = try await database.makeEvent(reveal: 3600, guests: ["ben"])
+            try await database.add("1.jpg", to: event, by: "ben")
+            let seen = "select count(*) from events.photos_of('\(event)', 'anna')"
+            #expect(try await database.number(seen) == 0)
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.execute(
+                    Statement("select events.edit('\(event)', 'anna', reveal_at => now(), without_reveal => true)"))
+            }
+            #expect(error?.sqlState == "ER422")
+            let edit = "select events.edit('\(event)', 'anna', without_reveal => true)"
+            #expect(try await database.lines(edit) == ["edited"])
+            #expect(try await database.number(seen) == 1)
+            #expect(try await database.number("select count(*) from errand.job where kind = 'event_reveal'") == 0)
+            #expect(try await database.lines(edit) == ["edited"])
+            try await database.execute(Statement("select events.edit('\(event)', 'anna', reveal_at => now())"))
+            #expect(try await database.lines(edit) == ["revealed"])
+        }
+    }
+
+    @Test("a user's events and an event's photos come in pages, each once, with the own ones alone if asked")
+    func pages() async throws {
+        try await withTestDatabase { database, _ in
+            for _ in 1...3 { try await database.makeEvent(guests: ["ben"]) }
+            let event = try await database.makeEvent(guests: ["ben"])
+            for number in 1...5 {
+                try await database.add("\(number).jpg", to: event, by: number == 3 ? "anna" : "ben")
+            }
+            func collect(_ call: String, size: Int) async throws -> [String] {
+                var ids: [String] = []
+                while ids.count < 20 {
+                    let after = ids.last.map { "'\($0)'" } ?? "null"
+                    let page = try await database.lines(
+                        "select id from \(call), after => \(after), most => \(size))")
+                    #expect(page.count <= size)
+                    if page.isEmpty { break }
+                    ids += page
+                }
+                return ids
+            }
+            let photos = "events.photos_of('\(event)', 'ben'"
+            let all = try await database.lines("select photo from events.photo order by added_at")
+            for size in [1, 2, 5] { #expect(try await collect(photos, size: size) == all) }
+            #expect(
+                try await collect(photos + ", only_own => true", size: 2)
+                    == all.enumerated().filter { $0.offset != 2 }.map(\.element))
+            let events = try await database.lines("select id from events.event order by ends_at desc, id desc")
+            for size in [1, 3, 4] { #expect(try await collect("events.of_user('ben'", size: size) == events) }
+            #expect(
+                try await database.lines(
+                    "select role, photos, own_photos, photos_left from events.of_user('ben') where id = '\(event)'")
+                    == ["guest|5|4|20"])
+            #expect(try await database.lines("select role from events.of_user('anna', most => 1)") == ["host"])
+            #expect(try await database.number("select count(*) from events.of_user('carl')") == 0)
+            for page in ["events.of_user('ben', most => 0)", "events.photos_of('\(event)', 'ben', most => 1001)"] {
+                let error = await #expect(throws: PostgresError.self) {
+                    try await database.execute(Statement("select * from \(page)"))
+                }
+                #expect(error?.sqlState == "ER422")
+            }
+        }
+    }
 }

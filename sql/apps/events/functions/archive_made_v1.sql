@@ -22,6 +22,7 @@ begin
         perform events.remove_archives(earlier, 'a newer archive is made');
         perform errand.enqueue('object_removal');
     end if;
+    perform events.tell(event, 'archive_made');
     return true;
 end
 $$;

@@ -1,6 +1,6 @@
--- delete_photo: deletes a user's own photo from an event: its rows at once, its objects within seconds of the commit. A
--- running compression or upload of it has no effect. An archive of the event is removed too: the next call of
--- events.archive makes one without the photo. The user may add another photo instead.
+-- delete_photo: deletes a photo from an event, on behalf of its owner or of the event's host: its rows at once, its
+-- objects within seconds of the commit. A running compression or upload of it has no effect. An archive of the event is
+-- removed too: the next call of events.archive makes one without the photo. Its owner may add another photo instead.
 --
 --   select events.delete_photo('9f0e…', 'user-18');
 --
@@ -10,28 +10,30 @@ create or replace function events.delete_photo(photo uuid, user_id text) returns
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
 declare
-    held uuid;
+    held events.event;
     owner text;
 begin
     perform errand.check_user('delete_photo', $2);
-    select id into held
+    select * into held
     from events.event
     where id = (select event_id from events.photo where photo = $1)
     for no key update;
     select user_id into owner from events.photo where photo = $1;
     if owner is null then
         return 'no_photo';
-    elsif owner <> $2 then
+    elsif $2 not in (owner, held.host) then
         return 'not_yours';
     end if;
     perform events.remove_archives(
-        array(select id from events.archive where event_id = held), 'a photo in it was deleted');
-    perform media.remove_photos(array[$1], 'its owner has deleted the photo');
-    update events.event set changes = changes + 1 where id = held;
+        array(select id from events.archive where event_id = held.id), 'a photo in it was deleted');
+    perform media.remove_photos(
+        array[$1], case $2 when owner then 'its owner has deleted the photo' else 'the host has deleted the photo' end);
+    update events.event set changes = changes + 1 where id = held.id;
     -- Without a unique key: with one, all who delete would wait for each other's commit.
     perform errand.enqueue('object_removal');
     return 'deleted';
 end
 $$;
 comment on function events.delete_photo(uuid, text) is
-    'Deletes a user''s own photo, rows and objects. Example: select events.delete_photo(''9f0e…'', ''user-18'')';
+    'Deletes a photo of the user, or one in an event that the user hosts. Example: select '
+    'events.delete_photo(''9f0e…'', ''user-18'')';

@@ -2,14 +2,16 @@
 --
 --   select events.edit('6c1d…', 'user-17', title => 'Our wedding', ends_at => '2026-06-07 06:00+02');
 --   select events.edit('6c1d…', 'user-17', reveal_at => now());
+--   select events.edit('6c1d…', 'user-17', without_reveal => true);
 --
 -- Returns edited; revealed, with nothing changed, for another reveal_at after the reveal; not_host; no_event if there
--- is none or it was purged. A reveal_at that has passed reveals the photos now. An event that has ended lives again
--- with an end in the future. Photos beyond a lowered limit stay.
+-- is none or it was purged. A reveal_at that has passed reveals the photos now. without_reveal takes a planned reveal
+-- back: all see the photos from now on, and nobody is told. An event that has ended lives again with an end in the
+-- future. Photos beyond a lowered limit stay.
 --
--- The bounds are those of events.create. Also raises ER422 for a new end that has passed (events.end_now ends an event)
--- and for a new start with which the event would be purged at once; above READ COMMITTED, 40001 if the event has
--- changed since the transaction's snapshot.
+-- The bounds are those of events.create. Also raises ER422 for a new end that has passed (events.end_now ends an
+-- event), for a reveal_at beside without_reveal, and for a new start with which the event would be purged at once;
+-- above READ COMMITTED, 40001 if the event has changed since the transaction's snapshot.
 create or replace function events.edit(
     event_id uuid,
     user_id text,
@@ -18,7 +20,8 @@ create or replace function events.edit(
     ends_at timestamptz default null,
     photos_each int default null,
     photos_in_all int default null,
-    reveal_at timestamptz default null
+    reveal_at timestamptz default null,
+    without_reveal boolean default false
 ) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -36,15 +39,17 @@ begin
     elsif $5 <= clock_timestamp() then
         raise exception 'edit: ends_at: expected a time in the future, got %', $5
             using errcode = 'ER422', hint = 'events.end_now ends an event.';
-    elsif held.reveal_at <= clock_timestamp() and $8 <> held.reveal_at then
+    elsif held.reveal_at <= clock_timestamp() and ($9 or $8 <> held.reveal_at) then
         return 'revealed';
+    elsif $9 and $8 is not null then
+        raise exception 'edit: without_reveal: expected no reveal_at beside it, got %', $8 using errcode = 'ER422';
     end if;
     held.title := coalesce($3, held.title);
     held.starts_at := coalesce($4, held.starts_at);
     held.ends_at := coalesce($5, held.ends_at);
     held.photos_each := coalesce($6, held.photos_each);
     held.photos_in_all := coalesce($7, held.photos_in_all);
-    held.reveal_at := coalesce($8, held.reveal_at);
+    held.reveal_at := case when not coalesce($9, false) then coalesce($8, held.reveal_at) end;
     is_pending := held.reveal_at is not null and held.revealed_at is null;
     perform events.check_event(
         'edit', held.title, held.starts_at, held.ends_at, held.photos_each, held.photos_in_all,
@@ -57,12 +62,15 @@ begin
         raise exception 'edit: starts_at: expected one with which the event is kept, got %', $4
             using errcode = 'ER422';
     end if;
+    perform events.tell($1, 'edited');
     if is_pending then
         perform events.check_reveal('edit', $1);
         perform events.enqueue_reveal($1, held.reveal_at);
+    elsif $9 then
+        perform events.cancel_reveal($1, 'its host has taken the reveal back');
     end if;
     return 'edited';
 end
 $$;
-comment on function events.edit(uuid, text, text, timestamptz, timestamptz, int, int, timestamptz) is
+comment on function events.edit(uuid, text, text, timestamptz, timestamptz, int, int, timestamptz, boolean) is
     'Changes an event, on behalf of its host. Example: select events.edit(''6c1d…'', ''user-17'', title => ''Party'')';

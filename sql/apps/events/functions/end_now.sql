@@ -34,6 +34,7 @@ begin
         update events.event set reveal_at = present where id = $1;
         perform events.enqueue_reveal($1, present);
     end if;
+    perform events.tell($1, 'edited');
     return 'ended';
 end
 $$;

@@ -53,6 +53,9 @@ begin
     )
     select count(*), affected || coalesce(array_agg(event_id), '{}') into part, affected from gone;
     removed := removed + part;
+    delete from events.exclusion where user_id = $1;
+    get diagnostics part = row_count;
+    removed := removed + part;
     -- A transaction with an older snapshot can't add a photo of the person now.
     update events.event set changes = changes + 1 where id = any (affected);
     if removed > 0 then

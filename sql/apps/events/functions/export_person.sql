@@ -1,7 +1,7 @@
 -- export_person: returns all that this app has of a person, as an object; {} if it has nothing. For people.export.
 --
--- hosted: the events that the person hosts. joined: the events of all hosts that the person is in. photos: the person's
--- photos, with the keys of their objects.
+-- hosted: the events that the person hosts. joined: the events of all hosts that the person is in. excluded: those
+-- whose host keeps the person out. photos: the person's photos, with the keys of their objects.
 create or replace function events.export_person(user_id text) returns jsonb
 language sql stable set search_path = pg_catalog, events, pg_temp as $$
     select coalesce(jsonb_object_agg(part.name, part.rows) filter (where part.rows is not null), '{}')
@@ -26,6 +26,13 @@ language sql stable set search_path = pg_catalog, events, pg_temp as $$
         from events.participant as person
         join events.event on event.id = event_id
         where person.user_id = export_person.user_id
+        union all
+        select
+            'excluded',
+            jsonb_agg(
+                jsonb_build_object('event_id', event_id, 'excluded_at', excluded_at) order by excluded_at, event_id)
+        from events.exclusion
+        where user_id = export_person.user_id
         union all
         select
             'photos',

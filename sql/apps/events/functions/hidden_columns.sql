@@ -4,6 +4,7 @@ language sql immutable set search_path = pg_catalog, events, pg_temp as $$
     values
         ('events.event_photo_status', '{user_id,source_key,error}'::text[]),
         ('events.event_status', '{title,host}'),
+        ('events.event_figures', '{host}'),
         ('events.code_status', '{link,key}')
 $$;
 comment on function events.hidden_columns() is

@@ -1,12 +1,19 @@
--- photos_of: returns the photos of an event that a user may see now, oldest first.
+-- photos_of: returns the photos of an event that a user may see now, oldest first, in pages.
 --
 --   select id, user_id, state, result_key, is_own from events.photos_of('6c1d…', 'user-18');
+--   select id, result_key from events.photos_of('6c1d…', 'user-18', after => '9f0e…', most => 50);
+--   select id, result_key from events.photos_of('6c1d…', 'user-18', only_own => true);
 --
 -- Before the event's reveal_at a participant sees the own photos, from then on all. The database's clock decides, so
 -- photos are revealed on time even if no worker runs. A user who is no participant sees none. state is submitted,
 -- compressed, delivered or failed; a delivered one has its result in the store, below result_key. error is why an own
--- photo failed. Raises ER422 without a user.
-create or replace function events.photos_of(event_id uuid, viewer text)
+-- photo failed.
+--
+-- after is the id of the last photo of the page before; if it was deleted since, the page is empty: begin anew. Raises
+-- ER422 without a user, and for a page that isn't 1 to 1,000 photos.
+create or replace function events.photos_of(
+    event_id uuid, viewer text, only_own boolean default false, after uuid default null, most int default 1000
+)
 returns table (
     id uuid, user_id text, state text, result_key text, width int, height int, added_at timestamptz, is_own boolean,
     error text
@@ -15,6 +22,7 @@ language plpgsql security definer set search_path = pg_catalog, events, pg_temp 
 #variable_conflict use_column
 begin
     perform errand.check_user('photos_of', $2);
+    perform events.check_page('photos_of', $5);
     return query
     select
         known.photo, known.user_id, status.state, status.result_key, status.width, status.height, known.added_at,
@@ -24,10 +32,14 @@ begin
     join media.photo_status as status on status.id = known.photo
     where event.id = $1
         and exists (select from events.participant where participant.event_id = $1 and participant.user_id = $2)
-        and (known.user_id = $2 or event.reveal_at is null or event.reveal_at <= clock_timestamp())
-    order by known.added_at, known.photo;
+        and (known.user_id = $2
+            or not coalesce($3, false) and (event.reveal_at is null or event.reveal_at <= clock_timestamp()))
+        and ($4 is null or (known.added_at, known.photo) > (
+            select last.added_at, last.photo from events.photo as last where last.photo = $4 and last.event_id = $1))
+    order by known.added_at, known.photo
+    limit $5;
 end
 $$;
-comment on function events.photos_of(uuid, text) is
-    'Returns the photos of an event that a user may see now. Example: select id, result_key from '
+comment on function events.photos_of(uuid, text, boolean, uuid, int) is
+    'Returns the photos of an event that a user may see now, in pages. Example: select id, result_key from '
     'events.photos_of(''6c1d…'', ''user-18'')';

@@ -12,7 +12,6 @@ declare
     found_photos uuid[];
     ended bigint[];
     users text[];
-    tells bigint;
 begin
     select coalesce(array_agg(photo), '{}') into found_photos from events.photo where event_id = $1;
     photos := cardinality(found_photos);
@@ -29,10 +28,7 @@ begin
         array(select id from events.archive where archive.event_id = $1), $3, receipt);
     ended := (media.remove_photos(found_photos, $3, receipt)).jobs;
     ended := ended || media.remove_folder('events/' || $1 || '/', $3, receipt);
-    select id into tells from errand.job where unique_key = 'event_reveal/' || $1;
-    if found then
-        perform errand.cancel(array[tells], $3);
-    end if;
+    perform events.cancel_reveal($1, $3);
     users := array(select user_id from events.participant where event_id = $1 order by user_id);
     -- As many at once as notify.withdraw takes.
     perform notify.withdraw(users[first : first + 9999], 'event-' || $1)
@@ -40,6 +36,7 @@ begin
     -- Who was there, and which photos there were, leave the queue with the event: its jobs have ended by now.
     perform errand.blank_jobs(ended, $3);
     delete from events.event where id = $1;
+    perform events.tell($1, 'deleted');
     return next;
 end
 $$;

@@ -15,7 +15,11 @@ begin
         return 'no_event';
     end if;
     update events.participant set name = $3 where event_id = $1 and user_id = $2;
-    return case when found then 'renamed' else 'not_joined' end;
+    if not found then
+        return 'not_joined';
+    end if;
+    perform events.tell($1, 'participant_renamed');
+    return 'renamed';
 end
 $$;
 comment on function events.rename_participant(uuid, text, text) is

@@ -38,7 +38,7 @@ begin
                 body => 'You can see all photos of the event now.', data => jsonb_build_object('event_id', $1),
                 collapse => 'event-' || $1, not_after => last_moment, once => 'event_reveal/' || $1);
         end loop;
-        perform rooms.emit('event:' || $1, 'revealed', jsonb_build_object('event_id', $1));
+        perform events.tell($1, 'revealed');
     end if;
     return next;
 end

@@ -64,6 +64,20 @@ comment on column events.participant.event_id is 'the event';
 comment on column events.participant.user_id is 'the user, in the words of the app';
 comment on column events.participant.name is 'the name that the others see in this event; null if none was given';
 
+create table events.exclusion (
+    excluded_at timestamptz not null default clock_timestamp(),
+    event_id uuid not null,
+    user_id text not null,
+    constraint exclusion_pkey primary key (event_id, user_id),
+    constraint exclusion_from_event foreign key (event_id) references events.event (id) on delete cascade,
+    constraint exclusion_user_id check (length(user_id) between 1 and 200)
+);
+create index exclusion_user_index on events.exclusion (user_id);
+comment on table events.exclusion is 'One row for each user whom the host keeps out of an event';
+comment on column events.exclusion.excluded_at is 'since when';
+comment on column events.exclusion.event_id is 'the event';
+comment on column events.exclusion.user_id is 'the user, in the words of the app';
+
 create table events.photo (
     added_at timestamptz not null default clock_timestamp(),
     photo uuid not null,
