@@ -32,6 +32,17 @@ import Testing
         #expect((android["notification"] as? [String: String]) == ["tag": "m"])
     }
 
+    @Test("what a payload says of Android stays, beside priority, life and collapse")
+    func styled() throws {
+        let payload = try NotificationPayload(body: "Hi", style: .init(channel: "moments"))
+        let push = Push(to: "abc", kind: .alert, expiration: 90, collapseID: "m", payload: payload.bytes(for: .fcm))
+        let body = try FCMService.message(push, at: Date(timeIntervalSince1970: 0))
+        let whole = try JSONSerialization.jsonObject(with: Data(body)) as? [String: [String: Any]]
+        let android = try #require(whole?["message"]?["android"] as? [String: Any])
+        #expect(android["notification"] as? [String: String] == ["channel_id": "moments", "tag": "m"])
+        #expect(android["priority"] as? String == "HIGH" && android["ttl"] as? String == "90s")
+    }
+
     @Test("a push that shows nothing has data alone, and one of low priority waits for the device")
     func background() async throws {
         let google = GoogleDialect()

@@ -61,11 +61,11 @@ extension NotificationBatchPushing {
             Statement(
                 """
                 select problem, message_id, device_id, device_token, environment, title, body, data, collapse,
-                    expires_at, remaining_ms, present, delivery, tries
+                    style, expires_at, remaining_ms, present, delivery, tries
                 from notify.begin_batch_v1($1, $2, $3, $4, $5::int4)
                 """, [batch, last, tried, again, Self.atOnce])
         ).map { row in
-            let (delivery, tries) = try row.decode(from: 12, Int64.self, Int.self)
+            let (delivery, tries) = try row.decode(from: 13, Int64.self, Int.self)
             return DuePush(delivery: delivery, tries: tries, row: row)
         }
     }

@@ -46,16 +46,19 @@ struct NotificationPlan {
     }
 
     private init(_ row: Row) throws {
-        let (_, message, device, token, environment, title, body, data, collapse, expiration, remaining, present) =
+        let (
+            _, message, device, token, environment, title, body, data, collapse, style, expiration, remaining, present
+        ) =
             try row.decode(
                 String?.self, UUID.self, UUID.self, String.self, String?.self, String?.self, String?.self, JSONB.self,
-                String?.self, Int64.self, Int64.self, Timestamp.self)
+                String?.self, JSONB?.self, Int64.self, Int64.self, Timestamp.self)
         self.message = message
         self.device = device
         deviceToken = token
         self.environment = environment
         payload = try NotificationPayload(
-            title: title, body: body, data: try JSONDecoder().decode([String: String].self, from: Data(data.bytes)))
+            title: title, body: body, data: try data.decode([String: String].self),
+            style: try style?.decode(NotificationPayload.Style.self) ?? .init())
         self.collapse = collapse
         self.expiration = expiration
         self.remaining = .milliseconds(remaining)
@@ -70,7 +73,8 @@ struct NotificationPlan {
         let isShown = payload.alert != nil
         let own = platform == .apns && isShown ? message.uuidString.lowercased() : nil
         return Push(
-            to: deviceToken, kind: isShown ? .alert : .background, priority: isShown ? 10 : 5, expiration: expiration,
+            to: deviceToken, kind: isShown ? .alert : .background, priority: isShown && payload.style.isUrgent ? 10 : 5,
+            expiration: expiration,
             collapseID: collapse ?? own, payload: payload.bytes(for: platform))
     }
 }

@@ -32,7 +32,7 @@ struct NotificationPushing {
             Statement(
                 """
                 select problem, message_id, device_id, device_token, environment, title, body, data, collapse,
-                    expires_at, remaining_ms, present
+                    style, expires_at, remaining_ms, present
                 from notify.begin_v1($1)
                 """, [delivery]))
         let plan: NotificationPlan

@@ -81,11 +81,17 @@ public final class FCMService: PushService {
         else { throw PushError(.refused, reason: "payload: expected a JSON object") }
         message["token"] = push.deviceToken
         let life = min(max(0, push.expiration - Int64(time.timeIntervalSince1970)), longestLife)
-        var android: [String: Any] = ["priority": push.priority >= 10 ? "HIGH" : "NORMAL", "ttl": "\(life)s"]
+        var android = message["android"] as? [String: Any] ?? [:]
+        android["priority"] = push.priority >= 10 ? "HIGH" : "NORMAL"
+        android["ttl"] = "\(life)s"
         if let collapseID = push.collapseID {
             android["collapse_key"] = collapseID
             // A repeated push replaces the first one on the screen too.
-            if message["notification"] != nil { android["notification"] = ["tag": collapseID] }
+            if message["notification"] != nil {
+                var shown = android["notification"] as? [String: Any] ?? [:]
+                shown["tag"] = collapseID
+                android["notification"] = shown
+            }
         }
         message["android"] = android
         guard

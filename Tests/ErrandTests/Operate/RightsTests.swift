@@ -63,6 +63,7 @@ import Testing
         view moments.moment_status: enqueuer ops
         view notify.delivery_status: enqueuer ops
         view notify.message_status: enqueuer ops
+        view notify.profiles: enqueuer monitor ops
         view pairing.invite_status: enqueuer ops
         view pairing.pair_status: enqueuer ops
         view people.erasure_status: enqueuer ops
@@ -181,6 +182,7 @@ import Testing
         function moments.current: enqueuer ops
         function moments.send: enqueuer ops
         function notify.send: enqueuer ops
+        function notify.set_profile: ops
         function notify.withdraw: enqueuer ops
         function pairing.create_invite: enqueuer ops
         function pairing.disconnect: enqueuer ops

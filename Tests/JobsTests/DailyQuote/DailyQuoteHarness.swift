@@ -52,7 +52,8 @@ extension Database {
             """
             create or replace function notify.send(
                 user_ids text[], title text default null, body text default null, data jsonb default '{}',
-                collapse text default null, not_after timestamptz default null, once text default null
+                collapse text default null, not_after timestamptz default null, once text default null,
+                profile text default null, words jsonb default '{}'
             ) returns int
             language sql security definer set search_path = pg_catalog, notify, pg_temp as $$
                 insert into public.sent (day, not_after, user_id, body)

@@ -4,11 +4,13 @@
 -- after is the last delivery that the caller has tried, or 0; last is the last one of the batch. problem is null, over
 -- or no device, and the further columns are those of notify.begin_v1. tries is how often the delivery was tried before.
 -- again returns those that were refused: an operator has retried the job.
+-- errand: after style_of, text_of
 create or replace function notify.begin_batch_v1(
     batch bigint, last bigint, after bigint, again boolean, max_deliveries int
 ) returns table (
     problem text, message_id uuid, device_id uuid, device_token text, environment text, title text, body text,
-    data jsonb, collapse text, expires_at bigint, remaining_ms bigint, present timestamptz, delivery bigint, tries int
+    data jsonb, collapse text, style jsonb, expires_at bigint, remaining_ms bigint, present timestamptz,
+    delivery bigint, tries int
 )
 -- Few rows, each found by its key. A plan from when the tables were empty would read all of them.
 language sql security definer set search_path = pg_catalog, notify, pg_temp
@@ -28,14 +30,17 @@ as $$
     )
     select
         case when due.present >= due.not_after then 'over' when device.id is null then 'no device' end,
-        message.id, due.device_id, device.token, device.environment, message.title, message.body, message.data,
-        message.collapse, floor(extract(epoch from due.not_after))::bigint,
+        message.id, due.device_id, device.token, device.environment, coalesce(message.title, known.title),
+        coalesce(message.body, known.body), message.data, message.collapse, notify.style_of(message.profile),
+        floor(extract(epoch from due.not_after))::bigint,
         floor(extract(epoch from due.not_after - due.present) * 1000)::bigint, due.present, due.id, due.tries
     from due
     join notify.message on message.id = due.message_id
     left join devices.device
         on device.id = due.device_id and device.user_id = due.user_id and device.platform = due.platform
             and device.retired_at is null
+    left join lateral notify.text_of(message.profile, device.locale, message.words) as known
+        on message.profile is not null
     order by due.id
 $$;
 comment on function notify.begin_batch_v1(bigint, bigint, bigint, boolean, int) is

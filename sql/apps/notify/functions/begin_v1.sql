@@ -4,10 +4,11 @@
 -- over (its not_after has passed), or no device (it was removed or retired, or another person is logged in there). A
 -- refused push may be sent again: an operator has retried its job. present is the database's clock. remaining_ms is how
 -- long the push may be sent.
+-- errand: after style_of, text_of
 create or replace function notify.begin_v1(delivery bigint)
 returns table (
     problem text, message_id uuid, device_id uuid, device_token text, environment text, title text, body text,
-    data jsonb, collapse text, expires_at bigint, remaining_ms bigint, present timestamptz
+    data jsonb, collapse text, style jsonb, expires_at bigint, remaining_ms bigint, present timestamptz
 )
 -- A plan from when the tables were empty would read all of them.
 language plpgsql security definer set search_path = pg_catalog, notify, pg_temp
@@ -38,6 +39,11 @@ begin
         environment := device.environment;
         title := message.title;
         body := message.body;
+        if message.profile is not null then
+            style := notify.style_of(message.profile);
+            select coalesce(title, text.title), coalesce(body, text.body) into title, body
+            from notify.text_of(message.profile, device.locale, message.words) as text;
+        end if;
         data := message.data;
         collapse := message.collapse;
         expires_at := floor(extract(epoch from known.not_after))::bigint;

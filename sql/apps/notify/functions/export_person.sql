@@ -5,7 +5,8 @@ language sql stable security definer set search_path = pg_catalog, notify, pg_te
         'notifications', (
             select jsonb_agg(
                 jsonb_build_object(
-                    'sent_at', message.created_at, 'title', message.title, 'body', message.body, 'data', message.data,
+                    'sent_at', message.created_at, 'title', message.title, 'body', message.body,
+                    'profile', message.profile, 'words', message.words, 'data', message.data,
                     'device_id', delivery.device_id, 'platform', delivery.platform, 'state', delivery.state,
                     'reason', delivery.reason, 'ended_at', delivery.ended_at)
                 order by delivery.id)

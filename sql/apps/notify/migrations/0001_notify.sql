@@ -10,6 +10,50 @@ comment on schema notify is
     'Notifications: sent by the API servers and other apps, pushed by the jobs notification_…';
 insert into errand.app (name) values ('notify');
 
+create table notify.profile (
+    badge int,
+    wakes boolean not null default false,
+    is_mutable boolean not null default false,
+    is_urgent boolean not null default true,
+    name text not null,
+    sound text default 'default',
+    category text,
+    thread text,
+    channel text,
+    collapse text,
+    constraint profile_pkey primary key (name),
+    constraint profile_name check (name ~ '^[a-z][a-z0-9_]{0,49}$'),
+    constraint profile_badge check (badge >= 0)
+);
+comment on table notify.profile is 'One row for each kind of notification: how phones present it';
+comment on column notify.profile.badge is 'the number on the app''s icon at Apple; null = unchanged';
+comment on column notify.profile.wakes is 'whether it wakes the app, so that its widget is fresh';
+comment on column notify.profile.is_mutable is 'whether the app''s extension at Apple may change it before it is shown';
+comment on column notify.profile.is_urgent is 'whether it is delivered at once, not when it suits the battery';
+comment on column notify.profile.name is 'the kind''s name';
+comment on column notify.profile.sound is 'the sound''s name at Apple; null = silent';
+comment on column notify.profile.category is 'the category at Apple and the click action at Google; null = none';
+comment on column notify.profile.thread is 'the group in which Apple shows it; null = the app''s';
+comment on column notify.profile.channel is 'the channel at Google; null = the app''s default';
+comment on column notify.profile.collapse is 'the collapse of a notification without one of its own; null = none';
+
+create table notify.profile_text (
+    profile text not null,
+    locale text not null,
+    title text,
+    body text,
+    constraint profile_text_pkey primary key (profile, locale),
+    constraint profile_text_of_profile foreign key (profile) references notify.profile (name) on delete cascade,
+    constraint profile_text_locale check (locale ~ '^[a-z]{2,3}(-[a-z0-9]{2,8})*$'),
+    constraint profile_text_texts check (title <> '' and body <> '')
+);
+comment on table notify.profile_text is 'One row for each language of a kind of notification: its texts';
+comment on column notify.profile_text.profile is 'the kind';
+comment on column notify.profile_text.locale is 'the language, with a region or without, in small letters: en, pt-br';
+comment on column notify.profile_text.title is
+    'the first line that a phone shows, with {words} to fill in; null = none';
+comment on column notify.profile_text.body is 'what it shows below; null = none';
+
 create table notify.message (
     id uuid not null default gen_random_uuid(),
     created_at timestamptz not null,
@@ -17,7 +61,9 @@ create table notify.message (
     title text,
     body text,
     collapse text,
+    profile text,
     data jsonb not null,
+    words jsonb,
     constraint message_pkey primary key (id),
     constraint message_data check (jsonb_typeof(data) = 'object')
 );
@@ -29,6 +75,8 @@ comment on column notify.message.not_after is 'nothing is pushed later';
 comment on column notify.message.title is 'the first line that a phone shows; null if there is none';
 comment on column notify.message.body is 'what it shows below; null with a null title shows nothing, and wakes the app';
 comment on column notify.message.collapse is 'of notifications with the same word, a phone shows the last one';
+comment on column notify.message.profile is 'its kind in notify.profile; null = none';
+comment on column notify.message.words is 'what is filled in to the texts of its kind';
 comment on column notify.message.data is 'what the app gets: an object with texts';
 
 create table notify.delivery (

@@ -1,7 +1,8 @@
 -- message_status: the notifications, and on how many devices each is where.
 create or replace view notify.message_status as
 select
-    held.id, held.created_at, held.not_after, held.title, held.body, held.data, held.collapse, counts.devices,
+    held.id, held.created_at, held.not_after, held.title, held.body, held.profile, held.data, held.collapse,
+    counts.devices,
     counts.waiting, counts.accepted, counts.devices - counts.waiting - counts.accepted as not_accepted
 from notify.message as held
 cross join lateral (
@@ -17,6 +18,7 @@ comment on column notify.message_status.created_at is 'when it was sent by notif
 comment on column notify.message_status.not_after is 'nothing is pushed later';
 comment on column notify.message_status.title is 'the first line that a phone shows';
 comment on column notify.message_status.body is 'what it shows below';
+comment on column notify.message_status.profile is 'its kind, which has the texts that the call has not given';
 comment on column notify.message_status.data is 'what the app gets';
 comment on column notify.message_status.collapse is 'of notifications with the same word, a phone shows the last one';
 comment on column notify.message_status.devices is 'how many devices it goes to';

@@ -1,0 +1,19 @@
+-- text_of: returns the texts of a kind of notification in a language: that of the locale with its region, without it,
+-- English, or else the first that there is.
+-- errand: after render
+create or replace function notify.text_of(profile text, locale text, words jsonb)
+returns table (title text, body text)
+language sql stable set search_path = pg_catalog, notify, pg_temp as $$
+    with wanted as (
+        select lower(replace(text_of.locale, '_', '-')) as name
+    )
+    select notify.render(known.title, text_of.words), notify.render(known.body, text_of.words)
+    from notify.profile_text as known
+    cross join wanted
+    where known.profile = text_of.profile
+    order by
+        array_position(array[wanted.name, split_part(wanted.name, '-', 1), 'en'], known.locale) nulls last,
+        known.locale
+    limit 1
+$$;
+comment on function notify.text_of(text, text, jsonb) is 'Returns the texts of a kind of notification in a language';
