@@ -34,8 +34,7 @@ begin
         for index in 1 .. people by most loop
             -- Without the event's title: notifications are kept longer than the event may be.
             perform notify.send(
-                users[index : index + most - 1], title => 'The photos are here',
-                body => 'You can see all photos of the event now.', data => jsonb_build_object('event_id', $1),
+                users[index : index + most - 1], profile => 'event_reveal', data => jsonb_build_object('event_id', $1),
                 collapse => 'event-' || $1, not_after => last_moment, once => 'event_reveal/' || $1);
         end loop;
         perform events.tell($1, 'revealed');

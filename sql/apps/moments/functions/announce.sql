@@ -1,6 +1,6 @@
 -- announce: tells the receiver of a moment: a push to each device, and the event new_moment to the user's room. Both
--- have ids only; the title of the push is the sender's display name. A push of the moment before that waits is
--- withdrawn.
+-- have ids only; the title of the push is the sender's display name, and it wakes the app for its widget. A push of the
+-- moment before that waits is withdrawn.
 create or replace function moments.announce(pair uuid, moment uuid, sender text) returns void
 language plpgsql set search_path = pg_catalog, moments, pg_temp as $$
 declare
@@ -12,8 +12,8 @@ declare
 begin
     perform notify.withdraw(receiver, 'moment/' || pair);
     perform notify.send(
-        receiver, title => coalesce(people.name_of(announce.sender), 'Your partner'),
-        body => 'A new moment for you', data => ids, collapse => 'moment/' || pair, once => 'moment/' || moment);
+        receiver, profile => 'new_moment', words => jsonb_build_object('name', people.name_of(announce.sender)),
+        data => ids, collapse => 'moment/' || pair, once => 'moment/' || moment);
     perform rooms.emit(rooms.user_room(receiver), 'new_moment', ids - 'event');
 end
 $$;

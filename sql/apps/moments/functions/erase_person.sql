@@ -17,7 +17,7 @@ begin
     for held in select * from pairing.pair where inviter = $1 or invitee = $1 order by id loop
         delete from notify.message
         where id in (select message_id from notify.delivery where user_id in (held.inviter, held.invitee))
-            and title is not null and data ->> 'pair_id' = held.id::text;
+            and num_nonnulls(title, words) > 0 and data ->> 'pair_id' = held.id::text;
         get diagnostics part = row_count;
         gone := gone + part;
     end loop;

@@ -9,7 +9,7 @@ begin
     foreach receiver in array array[new.inviter, new.invitee] loop
         other := case receiver when new.inviter then new.invitee else new.inviter end;
         perform notify.send(
-            receiver, title => coalesce(people.name_of(other), 'Your partner'), body => 'You are a pair now',
+            receiver, profile => 'paired', words => jsonb_build_object('name', people.name_of(other)),
             data => jsonb_build_object('event', 'paired', 'pair_id', new.id), collapse => 'pair/' || new.id,
             once => 'paired/' || new.id || '/' || case receiver when new.inviter then 1 else 2 end);
     end loop;

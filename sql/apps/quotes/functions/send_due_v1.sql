@@ -30,7 +30,7 @@ begin
         through_id := batch.through_id;
         continue when batch.day is null;
         perform notify.send(
-            user_ids => batch.users, title => 'Quote of the day', body => quote.text || ' — ' || quote.author,
+            user_ids => batch.users, profile => 'daily_quote', body => quote.text || ' — ' || quote.author,
             data => jsonb_build_object(
                 'type', 'daily_quote', 'day', batch.day::text, 'quote_id', quote.quote_id::text),
             collapse => 'daily_quote', not_after => batch.not_after)
