@@ -3,10 +3,10 @@
 create or replace function notify.render(template text, words jsonb) returns text
 language sql immutable set search_path = pg_catalog, notify, pg_temp as $$
     select string_agg(literal || coalesce(value, ''), '' order by number)
-    from regexp_split_to_table(template, '\{[a-z_]+(?:\|[^{}]*)?\}') with ordinality as part (literal, number)
+    from regexp_split_to_table(template, E'\\{[a-z_]+(?:\\|[^{}]*)?\\}') with ordinality as part (literal, number)
     left join (
         select number, coalesce(words ->> found[1], found[2]) as value
-        from regexp_matches(template, '\{([a-z_]+)(?:\|([^{}]*))?\}', 'g') with ordinality as word (found, number)
+        from regexp_matches(template, E'\\{([a-z_]+)(?:\\|([^{}]*))?\\}', 'g') with ordinality as word (found, number)
     ) as word using (number)
 $$;
 comment on function notify.render(text, jsonb) is 'Returns a text with its words filled in';

@@ -5,7 +5,7 @@ create or replace function notify.text_of(profile text, locale text, words jsonb
 returns table (title text, body text)
 language sql stable set search_path = pg_catalog, notify, pg_temp as $$
     with wanted as (
-        select lower(replace(text_of.locale, '_', '-')) as name
+        select lower(replace(text_of.locale, '_', '-') collate "C") as name
     )
     select notify.render(known.title, text_of.words), notify.render(known.body, text_of.words)
     from notify.profile_text as known
