@@ -180,6 +180,92 @@ import Testing
         }
     }
 
+    @Test(
+        "E5: of users whose ids are numbers, words of the program and each other's beginnings, no erasure touches another"
+    )
+    func crowd() async throws {
+        try await withTestDatabase { database, _ in
+            // Groups of four that have to do with each other only; every second group is erased.
+            let count = Hardness.isFull ? 1_000 : 80
+            try await database.execute(
+                """
+                create table public.crowd as
+                select
+                    number, id, number / 4 as part, number / 4 % 2 = 0 as goes,
+                    lead(id) over (partition by number / 4 order by number) as next,
+                    first_value(id) over (partition by number / 4 order by number) as host,
+                    coalesce(lead(id, 4) over (order by number), 'Nobody') as namesake
+                from (
+                    select id, (row_number() over (order by md5(id)) - 1)::int as number
+                    from (
+                        select number::text from generate_series(1, 400) as number
+                        union
+                        select left(repeat('user-1', 40), length) from generate_series(1, 100) as length
+                        union
+                        select proname from pg_proc where pronamespace = any (errand.namespaces())
+                        union
+                        select relname from pg_class where relnamespace = any (errand.namespaces())
+                    ) as word (id)
+                ) as numbered
+                """)
+            try await database.execute(Statement("delete from public.crowd where number >= \(count)"))
+            try await database.execute(
+                """
+                select devices.register(id, 'apns', lpad(to_hex(number + 1), 64, '0')), people.rename(id, 'N' || number),
+                    quotes.subscribe(id, '08:30', 'UTC'),
+                    errand.enqueue(
+                        'letter', jsonb_build_object('user', id), unique_key => 'letter/' || id,
+                        tags => array['user:' || number], subject => id)
+                from public.crowd
+                """)
+            try await database.execute(
+                """
+                select activity.start(next, namesake, 'Hello', token => repeat('ab', 32), who => id),
+                    notify.send(next, profile => 'new_moment', words => jsonb_build_object('name', 'N' || number))
+                from public.crowd
+                where next is not null
+                """)
+            try await database.execute(
+                """
+                with made as materialized (
+                    select part, events.create(id, 'Party') as event from public.crowd where id = host
+                )
+                select
+                    events.join(event, id),
+                    events.add_photo(event, id, 'events/' || event || '/' || number || '.jpg')
+                from public.crowd
+                join made using (part)
+                """)
+            let held = """
+                select id, people.export(id), (
+                    select jsonb_agg(to_jsonb(job) order by job.id) from errand.job where subject = crowd.id)
+                from public.crowd
+                where not goes
+                order by number
+                """
+            let before = try await database.lines(held)
+            #expect(before.count == count / 2)
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for session in 0..<4 {
+                    group.addTask {
+                        try await database.execute(
+                            Statement(
+                                "select people.erase(id) from public.crowd where goes and part / 2 % 4 = \(session)"))
+                    }
+                }
+                try await group.waitForAll()
+            }
+            let after = try await database.lines(held)
+            #expect(zip(before, after).filter { $0 != $1 }.map(\.0) == [])
+            #expect(
+                try await database.lines(
+                    """
+                    select id from public.crowd
+                    where goes and (people.export(id) <> '{}' or exists (select from errand.job where subject = crowd.id))
+                    """) == [])
+        }
+    }
+
     @Test("E5: no role may call an app's own erasure, and a reason must not name the person")
     func closed() async throws {
         try await withTestDatabase { database, _ in
