@@ -157,6 +157,40 @@ import Testing
         }
     }
 
+    @Test(
+        "a moment is taken back by its sender alone: one that waits silently, the current one on the partner's devices")
+    func withdraws() async throws {
+        try await withTestDatabase { database, configuration in
+            try await database.registerDevices(of: "anna", "ben")
+            try await database.pair("anna", "ben")
+            func withdraw(_ moment: UUID, by user: String) async throws -> String {
+                try await database.query(Statement("select moments.withdraw($1, $2)", [user, moment])).scalar(
+                    String.self)
+            }
+            let current = try await database.storeMoment(from: "anna")
+            let waiting = try await database.photo(of: "anna")
+            #expect(try await database.sendMoment(waiting, from: "anna") == "sent")
+            let before = try await database.notifications.count
+            var replies: [String] = []
+            let events = try await roomEvents(of: configuration, database) {
+                replies.append(try await withdraw(waiting, by: "ben"))
+                replies.append(try await withdraw(waiting, by: "anna"))
+                replies += try await database.moments
+                replies.append(try await withdraw(current, by: "anna"))
+                replies.append(try await withdraw(current, by: "anna"))
+            }
+            #expect(replies == ["not_yours", "withdrawn", "anna current", "withdrawn", "no_moment"])
+            #expect(events == ["user:ben moment_withdrawn moment_id,pair_id"])
+            #expect(try await database.notifications.dropFirst(before) == ["ben|-|moment_withdrawn"])
+            #expect(try await database.moments == [])
+            // The push of the moment itself had not been sent.
+            let states =
+                "select state from notify.delivery join notify.message on message.id = message_id where profile"
+            #expect(try await database.lines("\(states) = 'new_moment'") == ["withdrawn"])
+            #expect(try await database.number("select count(*) from moments.current('ben')") == 0)
+        }
+    }
+
     @Test("M7: a receiver who was offline gets the partner's newest moment, whatever they have sent meanwhile")
     func newest() async throws {
         try await withTestDatabase { database, _ in
