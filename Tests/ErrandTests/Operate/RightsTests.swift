@@ -67,7 +67,9 @@ import Testing
         view pairing.invite_status: enqueuer ops
         view pairing.pair_status: enqueuer ops
         view people.erasure_status: enqueuer ops
+        view quotes.authors: enqueuer monitor ops
         view quotes.card_status: enqueuer monitor ops
+        view quotes.categories: enqueuer monitor ops
         view quotes.quote_days: enqueuer monitor ops
         view quotes.quote_status: monitor ops
         view quotes.subscription_status: monitor ops
@@ -181,6 +183,7 @@ import Testing
         function media.submit_upload: enqueuer ops
         function moments.current: enqueuer ops
         function moments.send: enqueuer ops
+        function moments.withdraw: enqueuer ops
         function notify.send: enqueuer ops
         function notify.set_profile: ops
         function notify.withdraw: enqueuer ops
@@ -198,6 +201,7 @@ import Testing
         function quotes.of_the_day: enqueuer ops
         function quotes.put: ops
         function quotes.retire: ops
+        function quotes.search: enqueuer ops
         function quotes.subscribe: enqueuer ops
         function quotes.subscription_of: enqueuer ops
         function quotes.unsubscribe: enqueuer ops

@@ -212,6 +212,42 @@ import Testing
         try await database.execute("select quotes.rotate_v1()")
         try await database.expectCycles(alternates: false)
     }
+
+    @Test("quotes are found by words, category and author, page by page, each once, and retired ones not at all")
+    func search() async throws {
+        try await withTestDatabase { database, _ in
+            var found: [String] = []
+            while found.count < 1_000 {
+                let after = found.last ?? "null"
+                let page = try await database.lines("select id from quotes.search(after => \(after), most => 40)")
+                if page.isEmpty { break }
+                #expect(page.count <= 40)
+                found += page
+            }
+            #expect(
+                try await database.lines("select id from quotes.quote where retired_at is null order by id") == found)
+            for column in ["category", "author"] {
+                let name = column == "category" ? "categories" : "authors"
+                let differing = """
+                    select \(column) from quotes.\(name) as known
+                    where quotes <> (
+                        select count(*) from quotes.search(\(column == "category" ? "in" : "by")_\(column) => \(column), most => 1000))
+                    """
+                #expect(try await database.lines(differing) == [])
+            }
+            let id = try await database.number(
+                "select quotes.put('Teachers of failing students are taught', 'A. Tester', 'Wisdom')")
+            let search = "select id from quotes.search($$student \"failing students\" -headmaster$$)"
+            #expect(try await database.lines(search) == ["\(id)"])
+            #expect(try await database.lines("select id from quotes.search('tester', 'Love')") == [])
+            try await database.execute(Statement("select quotes.retire(\(id), 'a test')"))
+            #expect(try await database.lines(search) == [])
+            let error = await #expect(throws: PostgresError.self) {
+                try await database.execute("select id from quotes.search(most => 0)")
+            }
+            #expect(error?.sqlState == "ER422")
+        }
+    }
 }
 
 extension Database {
