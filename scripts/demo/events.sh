@@ -26,7 +26,7 @@ $sees"
 $sees"
     sql "select format('told %s ms after the reveal:', round(1000 * extract(epoch from revealed_at - reveal_at)))
         from events.event_status where id = '$event';" | indent
-    until_sent 'The photos are here'
+    until_sent event_reveal
 }
 
 show_code() {

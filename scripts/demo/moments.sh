@@ -6,13 +6,13 @@ show_moments() {
     show "select people.rename('demo-anna', 'Anna') as anna, people.rename('demo-ben', 'Ben') as ben;
 select code from pairing.create_invite('demo-anna');"
     show "select status, partner from pairing.redeem_invite('$last', 'demo-ben');"
-    until_sent 'You are a pair now'
+    until_sent paired
 
     title "Moments: her photo becomes the pair's moment as soon as it is compressed and stored"
     listen
     send_moment nature/TwoWings.jpg
     first=$moment
-    until_sent 'A new moment for you'
+    until_sent new_moment
 
     title "Rooms: what Ben's Socket.IO server has received meanwhile, by LISTEN in a psql of its own"
     type_in "listen \"$channel\";"

@@ -40,6 +40,6 @@ show_quotes() {
         select format('enqueued %s s after it was due: %s',
             round(extract(epoch from created_at - '$subscribed'), 1), body)
         from notify.message_status as message
-        where title = 'Quote of the day' and created_at > '$began';" | indent
-    until_sent 'Quote of the day'
+        where profile = 'daily_quote' and created_at > '$began';" | indent
+    until_sent daily_quote
 }

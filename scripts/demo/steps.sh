@@ -77,11 +77,11 @@ until_gone() {
     echo "    gone from the store: $1"
 }
 
-# until_sent TEXT: waits until the notification with this title or body was handed to the services of its devices, and
-# prints what became of it. With ERRAND_PUSH=log it was handed to the log.
+# until_sent TEXT: waits until the notification with this title or profile was handed to the services of its devices,
+# and prints what became of it. With ERRAND_PUSH=log it was handed to the log.
 until_sent() {
     local sent="notify.delivery_status as held join notify.message_status as message on message.id = held.message_id
-        where '$1' in (message.title, message.body) and message.created_at > '$began'"
+        where '$1' in (message.title, message.profile) and message.created_at > '$began'"
     until_true "count(*) > 0 and bool_and(held.state <> 'waiting') from $sent" "the notification $1"
     sql "
         select format('pushed to %s, %s: %s by %s%s, %s ms after it was enqueued', held.user_id, held.platform,
