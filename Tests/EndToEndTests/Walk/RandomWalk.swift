@@ -1,3 +1,4 @@
+import ErrandTestKit
 import Foundation
 import Logging
 import Postgres

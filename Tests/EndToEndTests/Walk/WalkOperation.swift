@@ -1,3 +1,5 @@
+import ErrandTestKit
+
 /// The operation of one session in one transaction.
 struct WalkOperation: Sendable {
     var name: String
@@ -262,20 +264,5 @@ extension WalkGenerator {
         case 1: call("schedule_run_now", "'\(name)', 'walk'")
         default: call("schedule_put", "'\(name)', 'every \(number(1..<3)) s', 'noop', missed => 'all'")
         }
-    }
-}
-
-/// The same numbers for the same seed.
-struct SeededGenerator: RandomNumberGenerator {
-    private var state: UInt64
-
-    init(seed: UInt64) { state = seed }
-
-    mutating func next() -> UInt64 {
-        state &+= 0x9E37_79B9_7F4A_7C15
-        var mixed = state
-        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-        return mixed ^ (mixed >> 31)
     }
 }

@@ -1,3 +1,4 @@
+import ErrandTestKit
 import Postgres
 
 /// A worker that the walk drives by SQL: it is late, drops its jobs, rolls its claims back, and completes jobs in

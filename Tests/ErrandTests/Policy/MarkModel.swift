@@ -1,3 +1,5 @@
+import ErrandTestKit
+
 @testable import Errand
 
 /// A mark under test: the real one, or one with a known fault that the model must find.

@@ -1,3 +1,4 @@
+import ErrandTestKit
 import Testing
 
 @testable import Errand
