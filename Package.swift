@@ -228,6 +228,8 @@ let package = Package(
             name: "DashboardTests",
             dependencies: ["Dashboard", "Web", "ErrandTestKit", "Postgres", .logging],
             swiftSettings: strict),
+        .target(
+            name: "FlowKit", dependencies: ["ErrandStorage", "Postgres"], path: "Tests/FlowKit", swiftSettings: strict),
         .target(name: "StorageKit", path: "Tests/StorageKit", swiftSettings: strict),
         .target(
             name: "PushKit",
@@ -265,7 +267,7 @@ let package = Package(
         .testTarget(
             name: "JobsTests",
             dependencies: [
-                "Jobs", "ErrandTestKit", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "Outbound",
+                "Jobs", "ErrandTestKit", "Errand", "ErrandImages", "ErrandPush", "ErrandStorage", "FlowKit", "Outbound",
                 "Postgres", "PushKit", "StorageKit", .nioHTTP1,
             ],
             swiftSettings: strict),
@@ -276,7 +278,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "ErrandPush", "ErrandStorage", "ErrandTestKit", "Postgres", "PushKit", "StorageKit", .nioHTTP1,
+                "ErrandPush", "ErrandStorage", "ErrandTestKit", "FlowKit", "Postgres", "PushKit", "StorageKit",
+                .nioHTTP1,
                 .subprocess, .systemPackage,
             ],
             swiftSettings: strict),

@@ -1,6 +1,7 @@
 import Errand
 import ErrandStorage
 import ErrandTestKit
+import FlowKit
 import Foundation
 import Postgres
 import Testing
@@ -129,60 +130,8 @@ private struct FlowWalk {
         }
         wrong += try await database.lines(
             "select 'not removed: ' || key || coalesce(' ' || error, '') from media.removal")
-        let listed = Set(
-            try await database.lines(
-                """
-                select key from media.upload where removed_at is null
-                union select result_key from media.photo where result_key is not null
-                union select source_key from media.photo where original_removed_at is null
-                union select key from events.archive where made_at is not null
-                """))
-        let stored = Set(try await service.store.all())
-        wrong += stored.subtracting(listed).map { "nobody's object: \($0)" }
-        let promised = Set(
-            try await database.lines(
-                """
-                select key from media.upload where removed_at is null and delivered_at is not null
-                union select key from events.archive where made_at is not null
-                """))
-        wrong += promised.subtracting(stored).map { "lost object: \($0)" }
-        wrong += try await database.lines(Self.untrue)
+        wrong += try await AppTruth.strayObjects(database, service.store)
+        wrong += try await AppTruth.untruePushes(database)
         return wrong
     }
-
-    /// Pushes that wait, and say what isn't true any more.
-    private static let untrue = """
-        with waiting as (
-            select user_id, coalesce(profile, data ->> 'event') as what, data
-            from notify.delivery
-            join notify.message on message.id = message_id
-            where delivery.ended_at is null
-        )
-        select 'untrue: ' || what || ' to ' || user_id || ' ' || data
-        from waiting
-        where case what
-            when 'new_moment' then not exists (
-                select
-                from moments.moment
-                join pairing.pair on pair.id = pair_id
-                where moment.id::text = data ->> 'moment_id' and current_at is not null and pair.ended_at is null
-                    and user_id in (inviter, invitee) and user_id <> sender)
-            when 'paired' then not exists (
-                select from pairing.pair
-                where id::text = data ->> 'pair_id' and ended_at is null and user_id in (inviter, invitee))
-            when 'partner_renamed' then not exists (
-                select from pairing.pair
-                where id::text = data ->> 'pair_id' and ended_at is null and user_id in (inviter, invitee))
-            when 'event_reveal' then not exists (
-                select
-                from events.event
-                join events.participant as person on person.event_id = event.id
-                where event.id::text = data ->> 'event_id' and person.user_id = waiting.user_id
-                    and reveal_at <= now())
-            when 'daily_quote' then not exists (
-                select from quotes.subscription
-                where subscription.user_id = waiting.user_id and ended_at is null)
-            else false
-        end
-        """
 }
