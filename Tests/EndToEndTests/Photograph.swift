@@ -18,3 +18,10 @@ func photograph(width: Int, height: Int, isSmall: Bool = false) throws -> [UInt8
     process.waitUntilExit()
     return Array(try Data(contentsOf: file))
 }
+
+/// A PNG of 16 x 16 pixels, compressed within milliseconds.
+let smallImage = [UInt8](
+    Data(
+        base64Encoded:
+            "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAFklEQVQokWM4UaFB"
+            + "EmIY1TCqYfhqAAADaGgQKBl2owAAAABJRU5ErkJggg==") ?? Data())

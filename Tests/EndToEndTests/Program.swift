@@ -110,10 +110,13 @@ extension Database {
         return false
     }
 
-    /// Ends the lease of a worker that was killed or stopped, and rescues its jobs, instead of waiting for both. With
-    /// the full numbers the time passes.
+    /// Does what ``rescue(jobsOf:)`` does. With the full numbers the time passes.
     func rescueJobs(of worker: Program) async throws {
-        guard !Hardness.isFull else { return }
+        if !Hardness.isFull { try await rescue(jobsOf: worker) }
+    }
+
+    /// Ends the lease of a worker that was killed or stopped, and rescues its jobs, instead of waiting for both.
+    func rescue(jobsOf worker: Program) async throws {
         let name = "%:\(worker.id)"
         let start = ContinuousClock.now
         var lost: Set<Int64> = []

@@ -11,6 +11,7 @@ package enum AppTruth {
                 select key from media.upload where removed_at is null
                 union select result_key from media.photo where result_key is not null
                 union select source_key from media.photo where original_removed_at is null
+                union select key from media.variant
                 union select key from events.archive where made_at is not null
                 """
             ).column(0, as: String.self))
@@ -18,6 +19,10 @@ package enum AppTruth {
             try await database.query(
                 """
                 select key from media.upload where removed_at is null and delivered_at is not null
+                union select variant.key
+                from media.variant
+                join media.upload using (photo)
+                where delivered_at is not null
                 union select key from events.archive where made_at is not null
                 """
             ).column(0, as: String.self))

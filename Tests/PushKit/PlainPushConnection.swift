@@ -46,6 +46,7 @@ final class PlainPushConnection: ChannelInboundHandler {
                 guard context.channel.isActive else { return }
                 connection.carryOut(later, of: request, context)
             }
+        case .when(let decide): carryOut(decide() ?? .after(.milliseconds(2), response), of: request, context)
         case .reset(let accepting), .close(let accepting):
             server.record(request, status: accepting ? 200 : 0)
             context.close(promise: nil)

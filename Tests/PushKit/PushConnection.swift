@@ -75,6 +75,8 @@ final class PushConnection: ChannelInboundHandler {
                 guard context.channel.isActive else { return }
                 connection.carryOut(later, of: request, on: id, context)
             }
+        case .when(let decide):
+            carryOut(decide() ?? .after(.milliseconds(2), response), of: request, on: id, context)
         case .goAway:
             server.record(request, status: 0)
             isGoing = true

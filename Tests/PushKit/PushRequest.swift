@@ -72,6 +72,8 @@ package indirect enum PushResponse: Sendable {
     case reply(Int, String, headers: [String: String] = [:])
     /// Later.
     case after(Duration, PushResponse)
+    /// As soon as the closure returns one.
+    case when(@Sendable () -> PushResponse?)
     /// The connection is ended in good order: earlier requests get their response, this one was not processed.
     case goAway
     /// The stream is reset: the request was not read, or was accepted.

@@ -18,6 +18,8 @@ package final class FaultProxy: Sendable {
         case loseResponse
         /// The server executes it, and its response never comes; the connection stays open.
         case holdResponse
+        /// The server executes it, and its response comes if the closure returns true. The closure may block.
+        case executeAnd(@Sendable () -> Bool)
         /// The server gets half of the body, and the connection breaks on both sides.
         case cutBody
         /// The connection breaks before the request is read.
@@ -127,6 +129,9 @@ package final class FaultProxy: Sendable {
         case .loseResponse:
             _ = ask(head, body)
             client.reset()
+        case .executeAnd(let responds):
+            let response = ask(head, body)
+            if responds() { client.write(response) } else { client.reset() }
         case .holdResponse:
             _ = ask(head, body)
             state.withLock { $0.held += 1 }

@@ -131,7 +131,7 @@ struct MomentCrashTests {
                 select key, media.submit_upload(key, $2, 'image/png', $1) from original
             )
             select moment_id from staged cross join lateral moments.send($1, media.submit(key, $1))
-            """, [sender, Bytes(Self.small)])
+            """, [sender, Bytes(smallImage)])
         return try? await database.query(statement).scalar(UUID.self)
     }
 
@@ -173,11 +173,4 @@ struct MomentCrashTests {
         }
         return found
     }
-
-    /// A PNG of 16 x 16 pixels.
-    private static let small = [UInt8](
-        Data(
-            base64Encoded:
-                "iVBORw0KGgoAAAANSUhEUgAAABAAAAAQCAIAAACQkWg2AAAACXBIWXMAAAPoAAAD6AG1e1JrAAAAFklEQVQokWM4UaFB"
-                + "EmIY1TCqYfhqAAADaGgQKBl2owAAAABJRU5ErkJggg==") ?? Data())
 }
