@@ -120,6 +120,33 @@ import Testing
         }
     }
 
+    @Test("a circuit that no job is left to probe closes when a probe is due", arguments: ["parked", "available"])
+    func nothingToProbe(state: String) async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(database, kinds: Self.kinds)
+            try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 3))
+            try await worker.end(worker.claim(3), down)
+            try await database.execute("update errand.dependency set probe_every = '1 hour'")
+            if state == "available" {
+                // One of the jobs probes it.
+                try await database.execute("update errand.dependency set until = now()")
+                try await database.promote()
+            }
+            #expect(try await database.count("from errand.job where state = '\(state)'") > 0)
+            try await database.execute("update errand.dependency set until = now() + '1 hour'")
+            try await database.execute("select errand.cancel(array(select id from errand.job), 'a person was erased')")
+            try await database.promote()
+            #expect(try await database.count("from errand.dependency where opened_at is not null") == 1)
+            try await database.execute("update errand.dependency set until = now()")
+            try await database.promote()
+            #expect(try await database.count("from errand.dependency where opened_at is null and failures = 0") == 1)
+            // What an operator has opened stays open.
+            try await database.execute("select errand.dependency_open('storage', now(), 'test')")
+            try await database.promote()
+            #expect(try await database.count("from errand.dependency where opened_at is not null") == 1)
+        }
+    }
+
     @Test("operators open and close a circuit; without an end no job probes it, and running jobs continue")
     func byOps() async throws {
         try await withTestDatabase { database, _ in

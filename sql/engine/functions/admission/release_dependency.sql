@@ -2,6 +2,8 @@
 -- it, from `until` on. A success of the probe closes the circuit, as errand.probes_snoozed does. While it is
 -- closed, jobs are released oldest first: 100/s in the first second, twice that in each next one, up to 2,000/s.
 --
+-- If no job is left that could probe it, the circuit closes at `until`, and later jobs open it again if they have to.
+--
 -- A probe comes first in its queue. A dependency whose row is gone, for example because the transaction that opened it
 -- was rolled back, is up, and its jobs are released at 100/s.
 --
@@ -54,6 +56,14 @@ begin
             set until = known.until, probe_job_id = null, probe_position = null
             where dependency.name = known.name;
         end if;
+    end if;
+    if known.opened_at is not null and known.opened_by <> 'ops' and known.until <= present
+        and not exists (
+            select from errand.job where parked_for = 'dependency:' || known.name or id = known.probe_job_id)
+    then
+        -- They were cancelled, or ended without a use of the dependency.
+        perform errand.dependency_closed(known.name);
+        return 0;
     end if;
     if known.opened_at is not null then
         -- An operator's end stays as it is.

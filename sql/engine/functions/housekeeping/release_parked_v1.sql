@@ -1,7 +1,8 @@
 -- release_parked_v1: releases parked jobs whose dependency is up or whose limit has room. Returns whether any job is
 -- parked.
 --
--- The circuit of a dependency closes after its probe has succeeded, even if no job is parked any more.
+-- The circuit of a dependency closes after its probe has succeeded, or when the probe is due, even if no job is parked
+-- any more.
 --
 -- Dependencies come first, since completions lock in that order too. Limits are checked for 50 ms; the next call goes
 -- on behind the last one. Completions release jobs themselves by errand.release_v1. So this finds what a crash has
@@ -17,7 +18,7 @@ declare
     key text;
 begin
     if not some_wait and not exists (
-        select from errand.dependency where opened_at is not null and probe_job_id is not null)
+        select from errand.dependency where opened_at is not null and (probe_job_id is not null or until <= now()))
     then
         return false;
     end if;
@@ -44,7 +45,7 @@ begin
     end loop;
     perform errand.release_dependency(name)
     from errand.dependency
-    where opened_at is not null and probe_job_id is not null;
+    where opened_at is not null and (probe_job_id is not null or until <= now());
     waits_for := coalesce(nullif(current_setting('errand.released_limit', true), ''), 'limit:');
     loop
         select parked_for into waits_for
