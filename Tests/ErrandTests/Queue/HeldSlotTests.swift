@@ -28,8 +28,9 @@ import Testing
             #expect(try await worker.claim(10).isEmpty)
             try await database.execute(Statement(Self.letWait))
             for id in idle {
-                // The marks pass a thousand jobs of the slow queue in a call.
-                for _ in 1...3 { try await database.promote() }
+                // The marks pass a thousand jobs of the slow queue in a call. After one that took 50 ms, the next call
+                // begins behind this limit.
+                for _ in 1...6 { try await database.promote() }
                 running = try await worker.claim(10)
                 #expect(running.map(\.id) == [id])
                 // A claim that meets the job of the slow queue parks it.
@@ -82,6 +83,74 @@ import Testing
             try await queue.enqueue(Noop(), .limited(by: "a"))
             try await database.promote()
             #expect(try await worker.claim(10).count == 1)
+        }
+    }
+
+    @Test("an urgent job takes the slot of a released one that waits behind the backlog of a lower priority")
+    func urgent() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 1)")
+            let queue = Queue(database: database)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
+            let urgent = try await queue.enqueue(Noop(), .limited(by: "a"), .priority(1)).id
+            let backlog = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3), .priority(3))
+            try await database.execute(
+                """
+                insert into errand.job (kind, queue, priority, state, parked_for, limit_key, max_attempts)
+                values ('noop', 'default', 4, 'parked', 'limit:a', 'a', 3)
+                """)
+            try await database.promote()
+            #expect(try await database.count("from errand.job where priority = 4 and state = 'available'") == 1)
+            let running = try await worker.claim(10)
+            #expect(running.map(\.id) == [urgent] + backlog)
+            #expect(try await database.count("from errand.job where priority = 4 and state = 'parked'") == 1)
+            try await worker.end(running)
+            #expect(try await worker.claim(10).map(\.priority) == [4])
+        }
+    }
+
+    @Test("a claim that reads the lowest priority first takes no slot from a job that it has picked")
+    func reversed() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 1)")
+            let queue = Queue(database: database)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
+            try await queue.enqueue(Noop(), .limited(by: "a"), .priority(1))
+            try await database.execute(
+                """
+                insert into errand.job (kind, queue, priority, state, parked_for, limit_key, max_attempts)
+                values ('noop', 'default', 4, 'parked', 'limit:a', 'a', 3)
+                """)
+            try await database.promote()
+            var claim = worker.claiming(10)
+            claim.priorities = [4, 3, 2, 1]
+            #expect(try await claim.reply(database.query(claim.statement)).jobs.map(\.priority) == [4])
+            #expect(try await database.count("from errand.job where priority = 1 and state = 'parked'") == 1)
+        }
+    }
+
+    @Test("an urgent job is released though one of a lower priority waits in the same queue for more than a second")
+    func urgentBehindSlow() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 1)")
+            let queue = Queue(database: database)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
+            try await queue.enqueue(Noop(), .limited(by: "a"))
+            let running = try await worker.claim(1)
+            try await queue.enqueue(Noop(), .limited(by: "a"), .priority(4))
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3), .priority(3))
+            try await worker.end(running)
+            let urgent = try await queue.enqueue(Noop(), .limited(by: "a"), .priority(1)).id
+            let late = try await queue.enqueue(Noop(), .limited(by: "a"), .priority(4)).id
+            #expect(try await database.count("from errand.job where state = 'parked'") == 2)
+            try await database.execute(Statement(Self.letWait))
+            try await database.promote()
+            #expect(try await worker.claim(1).map(\.id) == [urgent])
+            // Those that are no more urgent than the one that waits would wait there too.
+            try await database.execute(Statement(Self.letWait))
+            try await database.promote()
+            #expect(
+                try await database.word("select array_agg(id) from errand.job where state = 'parked'") == "{\(late)}")
         }
     }
 

@@ -2,9 +2,9 @@
 -- a job, only those that come before it.
 --
 -- Starts at the marks of errand.mark_parked. A scan from the beginning would read the entries of released jobs that a
--- held snapshot keeps. Jobs of paused queues stay parked, and so do those of the queues in `slow` (errand.slow_queues).
+-- held snapshot keeps. Jobs of paused queues stay parked, and so do those that `slow` (errand.slow_queues) holds back.
 -- With such queues it reads 1,000 jobs of each priority, and errand.pass_parked lets the next call begin behind them.
-create or replace function errand.next_parked(limit_key text, wanted int, job errand.job, slow text[])
+create or replace function errand.next_parked(limit_key text, wanted int, job errand.job, slow jsonb)
 returns table (job_id bigint, priority smallint, run_at timestamptz)
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -18,7 +18,8 @@ begin
             select waiting.id, waiting.priority, waiting.run_at
             from errand.job as waiting
             where waiting.ctid = any (errand.parked_ahead(next_parked.limit_key, level))
-                and waiting.parked_for = 'limit:' || next_parked.limit_key and waiting.queue <> all (slow)
+                and waiting.parked_for = 'limit:' || next_parked.limit_key 
+                and (level < (slow ->> waiting.queue)::int) is not false
                 and ((job).id is null or level < (job).priority
                     or (waiting.run_at, waiting.id) < ((job).run_at, (job).id))
                 and not exists (select from errand.queue where name = waiting.queue and paused_at is not null)
@@ -56,5 +57,5 @@ begin
     limit wanted;
 end
 $$;
-comment on function errand.next_parked(text, int, errand.job, text[]) is
+comment on function errand.next_parked(text, int, errand.job, jsonb) is
     'Returns the parked jobs of a limit that are released next, and locks their rows';

@@ -11,7 +11,7 @@ declare
     bound constant errand.limit := errand.bound_of(release_limit.limit_key);
     most constant int := bound.max_running;
     free int[];
-    slow constant text[] := errand.slow_queues(release_limit.limit_key);
+    slow constant jsonb := errand.slow_queues(release_limit.limit_key);
     waiting record;
     last errand.limit_mark;
     drawn bigint;

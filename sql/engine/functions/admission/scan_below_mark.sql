@@ -8,7 +8,7 @@ language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
 #variable_conflict use_column
 declare
-    slow constant text[] := errand.slow_queues(scan_below_mark.limit_key);
+    slow constant jsonb := errand.slow_queues(scan_below_mark.limit_key);
     below record;
 begin
     for below in
@@ -26,7 +26,7 @@ begin
             from errand.job as waiting
             where waiting.parked_for = 'limit:' || scan_below_mark.limit_key and waiting.priority = level
                 and (waiting.run_at, waiting.id) <= (mark.run_at, mark.job_id)
-                and waiting.queue <> all (slow)
+                and (level < (slow ->> waiting.queue)::int) is not false
                 and not exists (select from errand.queue where name = waiting.queue and paused_at is not null)
             order by waiting.run_at, waiting.id
             limit 1

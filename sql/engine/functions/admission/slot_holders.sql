@@ -11,7 +11,8 @@
 -- The row of a waiting job whose slot another job has got since has the slot 0.
 --
 -- Reads the newest row of each slot, however many older ones a held snapshot keeps: 2 us a slot.
-create or replace function errand.slot_holders(limit_key text) returns table (slot int, state text, queue text)
+create or replace function errand.slot_holders(limit_key text)
+returns table (slot int, state text, queue text, priority smallint)
 language sql stable set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
     select
@@ -25,7 +26,8 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
                 then 'released'
             else 'waiting'
         end,
-        holder.queue
+        holder.queue,
+        holder.priority
     from (
         select newest.*
         from generate_series(1, errand.highest_slot(slot_holders.limit_key)) as number
@@ -41,7 +43,7 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
     ) as held
     -- One by one: a join might read all of errand.job.
     cross join lateral (
-        select job.state, job.queue, job.kind, job.limit_key
+        select job.state, job.queue, job.priority, job.kind, job.limit_key
         from errand.job
         where job.id = held.job_id and coalesce(job.queue_position, 0) = held.queue_position
         limit 1

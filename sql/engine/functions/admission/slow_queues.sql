@@ -1,11 +1,17 @@
--- slow_queues: returns the queues in which a released job of the limit has waited for a worker for more than a second.
--- No other job of the limit is released into them: it would wait there too.
+-- slow_queues: returns the queues in which a released job of the limit has waited for a worker for more than a second,
+-- each with the most urgent priority of such a job. No other job of the limit with this priority, or a less urgent one,
+-- is released into the queue: it would wait there too. More urgent ones come before the queue's backlog.
 -- errand: after slot_holders
-create or replace function errand.slow_queues(limit_key text) returns text[]
+create or replace function errand.slow_queues(limit_key text) returns jsonb
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
-    select coalesce(array_agg(distinct held.queue), '{}')
-    from errand.slot_holders(slow_queues.limit_key) as held
-    where held.state = 'waiting'
+    select coalesce(jsonb_object_agg(slow.queue, slow.priority), '{}')
+    from (
+        select held.queue, min(held.priority) as priority
+        from errand.slot_holders(slow_queues.limit_key) as held
+        where held.state = 'waiting'
+        group by held.queue
+    ) as slow
 $$;
 comment on function errand.slow_queues(text) is
-    'Returns the queues in which a released job of the limit has waited for a worker for more than a second';
+    'Returns the queues in which a released job of the limit has waited for a worker for more than a second, each with '
+    'the most urgent priority of such a job';

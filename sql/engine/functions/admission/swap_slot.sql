@@ -1,12 +1,11 @@
--- swap_slot: gives a job the slot of a job that waits behind it, and parks that one again. Returns false if there is
--- none. Such a job was released while the other one waited in the queue without a slot.
+-- swap_slot: gives a job the slot of a released one that comes after it and runs on no worker yet. That one parks
+-- again. Returns false if there is none. It was released while the other one waited in its queue without a slot.
 --
 -- If the limit was lowered since, only slots count whose jobs might still run: the lowest, as many as `most` leaves
 -- beside the running ones.
 --
--- The caller is a claim and holds the lock of errand.lock_limits. The claim reads a priority in the order of positions,
--- so a job behind this one is not part of it. Exceptions are jobs that were released for the claim, were handed back,
--- or were in a crash.
+-- The caller is a claim and holds the lock of errand.lock_limits. Jobs that this claim has picked keep their slots:
+-- each got its slot, or got it once more, after the claim began.
 create or replace function errand.swap_slot(job errand.job, most int) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -23,16 +22,19 @@ begin
         limit greatest(0, most - (select count(*) from taken where is_running))
     loop
         select live.* into behind
-        from errand.job as live
-        where live.id = (
-                select held.job_id
-                from errand.limit_slot as held
-                where held.limit_key = job.limit_key and held.slot = number and held.admitted_at <= now()
-                order by held.admitted_at desc
-                limit 1)
-            and live.state = 'available' and live.priority = job.priority and live.queue_position > job.queue_position
-            and live.crashes = 0 and live.is_handed_back is null
-        for update skip locked;
+        from (
+            select held.job_id, held.admitted_at
+            from errand.limit_slot as held
+            where held.limit_key = job.limit_key and held.slot = number
+            order by held.admitted_at desc
+            limit 1
+        ) as newest
+        join errand.job as live on live.id = newest.job_id
+        where newest.admitted_at <= now()
+            and live.state = 'available' and live.crashes = 0 and live.is_handed_back is null
+            and (live.priority > job.priority
+                or live.priority = job.priority and live.queue_position > job.queue_position)
+        for update of live skip locked;
         if found then
             perform errand.park(behind.id, 'limit:' || job.limit_key);
             perform errand.lower_mark(job.limit_key, behind.priority, behind.run_at, behind.id);
@@ -44,4 +46,4 @@ begin
 end
 $$;
 comment on function errand.swap_slot(errand.job, int) is
-    'Gives a job the slot of a job that waits behind it, and parks that one again';
+    'Gives a job the slot of a released one that comes after it and runs on no worker yet, and parks that one again';

@@ -48,7 +48,7 @@ begin
             from errand.job
             where job.ctid = any (errand.parked_ahead(standing_limits.limit_key, level))
         ) as waiting
-        where waiting.queue <> all (errand.slow_queues(standing_limits.limit_key))
+        where (level < (errand.slow_queues(standing_limits.limit_key) ->> waiting.queue)::int) is not false
             and not exists (select from errand.queue where name = waiting.queue and paused_at is not null)
         having count(*) > 0;
         if found and since < now() - interval '10 seconds' then
