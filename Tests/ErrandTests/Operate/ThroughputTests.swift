@@ -39,6 +39,22 @@ import Testing
         }
     }
 
+    @Test("a percentile is interpolated in its bucket, and an empty histogram has none")
+    func percentiles() async throws {
+        try await withTestDatabase { database, _ in
+            let histograms = [
+                ("'{4}'", "[0.5,0.95,1]"), ("'{0,10,0,10}'", "[1.41,2.75,2.83]"), ("array[null,1]", "[1.21,1.39,1.41]"),
+                ("'{1000000000000,1}'", "[0.5,0.95,1.41]"), ("'{0,0}'", "[null,null,null]"),
+                ("'{}'", "[null,null,null]"),
+            ]
+            for (histogram, expected) in histograms {
+                let times = "select errand.percentiles(\(histogram), '{0.5, 0.95, 1}')"
+                let found = try await database.text(times)
+                #expect(found == expected)
+            }
+        }
+    }
+
     @Test("the slowest kind comes first, with what it took at the same time yesterday")
     func compare() async throws {
         try await withTestDatabase { database, _ in
