@@ -62,12 +62,15 @@ extension SchedulerLoop {
             let part = Array(rest.prefix(Self.batch))
             rest = rest.dropFirst(Self.batch)
             let schedules = part.map { known[$0.due.index].stored }
+            // Until the rest is recorded, the next tick is the first one of it. A status by a later one would hide it.
+            let unrecorded = rest.first
+            let next = part.map { $0.due.index == unrecorded?.due.index ? unrecorded?.tick.tick : $0.due.next }
             let rows = try await database.query(
                 Statement(
                     "select index, is_recorded from errand.record_ticks_v1($1, $2, $3, $4, $5, $6)",
                     [
                         schedules.map(\.name), schedules.map(\.version), part.map(\.tick.tick),
-                        part.map(\.tick.outcome.rawValue), part.map(\.due.next), part.map(\.due.problem),
+                        part.map(\.tick.outcome.rawValue), next, part.map(\.due.problem),
                     ]
                 ).prepared)
             let recordedRows = try rows.map { try $0.decode(Int.self, Bool.self) }

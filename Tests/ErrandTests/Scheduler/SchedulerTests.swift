@@ -74,6 +74,52 @@ import Testing
         }
     }
 
+    @Test("a next tick that was changed by hand is the right one after the next read")
+    func wrongNextTick() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.schedule_put('nightly', '0 3 * * *', 'noop')")
+            var loop = loop(database)
+            _ = try await loop.refresh()
+            let next: Statement = "select next_tick from errand.schedule"
+            let right = try await database.query(next).scalar(Timestamp.self)
+            for wrong in ["now() + interval '1 year'", "now() - interval '1 year'", "null"] {
+                try await database.execute(Statement("update errand.schedule set next_tick = \(wrong)"))
+                _ = try await loop.refresh()
+                #expect(try await database.query(next).scalar(Timestamp.self) == right)
+            }
+        }
+    }
+
+    @Test("a schedule of which some due ticks can't be recorded is late")
+    func lateInPart() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.schedule_put('fast', 'every 1 s', 'noop', missed => 'skip')")
+            try await database.execute("update errand.schedule set last_tick = now() - interval '900 s'")
+            for statement: Statement in [
+                """
+                create function public.refuse() returns trigger language plpgsql as $$
+                begin
+                    raise exception 'not now' using errcode = '40001';
+                end
+                $$
+                """,
+                """
+                create trigger refuse before insert on errand.tick
+                for each row when (new.tick > now() - interval '300 s') execute function public.refuse()
+                """,
+            ] {
+                try await database.execute(statement)
+            }
+            await #expect(throws: PostgresError.self) {
+                var loop = loop(database)
+                for _ in 0..<2 { _ = try await loop.refresh() }
+            }
+            #expect(try await count("select count(*) from errand.tick", in: database) == 500)
+            let late = "select count(*) from errand.schedule_status where problem = 'late: does a scheduler run?'"
+            #expect(try await count(late, in: database) == 1)
+        }
+    }
+
     @Test("a paused schedule enqueues nothing; after a resume it continues, and skips the ticks of the pause")
     func pause() async throws {
         try await withTestDatabase { database, _ in
