@@ -154,6 +154,30 @@ import Testing
         }
     }
 
+    @Test("a claim takes no more jobs under a limit than start at once, and prefetches those under a key without one")
+    func notPrefetched() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 20)")
+            let queue = Queue(database: database)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
+            let other = try await ManualWorker(database, kinds: Self.noop)
+            let limited = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 8), .limited(by: "a"))
+            let free = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 4), .limited(by: "b"))
+            let claim = worker.claiming(20, beginsNow: 3)
+            let reply = try claim.reply(await database.query(claim.statement))
+            #expect(reply.jobs.map(\.id) == limited.prefix(3) + free)
+            #expect(reply.rest == .slots)
+            #expect(try await database.count("from errand.limit_slot") == 3)
+            let full = worker.claiming(20, beginsNow: 0)
+            #expect(try await full.reply(database.query(full.statement)).jobs.isEmpty)
+            // Those on their last attempt start at once, too.
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 4), .maxAttempts(1))
+            let mixed = other.claiming(20, beginsNow: 6)
+            #expect(try await mixed.reply(database.query(mixed.statement)).jobs.count == 6)
+            #expect(try await other.claim(20).count == 3)
+        }
+    }
+
     @Test("a job in a paused queue holds a slot for a second only, and no more than N run after the queue is resumed")
     func paused() async throws {
         try await withTestDatabase { database, _ in

@@ -244,7 +244,7 @@ import Testing
                     Statement("select errand.enqueue($1, limit_key => 'a', max_attempts => 1)", [kind]))
             }
             try await worker.end(worker.claim(1, kinds: ["other"]), .released)
-            let claim = worker.claiming(10, kinds: ["noop", "other"], beginsNow: 1)
+            let claim = worker.claiming(10, kinds: ["noop", "other"], beginsNow: 2)
             #expect(try await claim.reply(database.query(claim.statement)).jobs.map(\.id) == [2])
             #expect(try await database.word("select array_agg(id) from errand.job where state = 'parked'") == "{1}")
         }

@@ -4,8 +4,9 @@
 --
 -- The claim calls it in its scan, with the job's row locked, for jobs with such an option and for the kinds in
 -- `checked`. The setting errand.blocked_jobs counts the jobs that left, so that the claim can stop. If nobody can tell
--- whether a job may run, it stays in the queue, and errand.admission_incomplete is set: another session holds the
--- limits' lock, or this claim's guards have taken 250 ms.
+-- whether a job may run, it stays in the queue, and errand.admission_incomplete is `more`: another session holds the
+-- limits' lock, or this claim's guards have taken 250 ms. If a job under a limit may not start at once, it stays too,
+-- and the setting is `slots`.
 create or replace function errand.admit_job(job_id bigint, checked text[]) returns boolean
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -33,7 +34,7 @@ begin
     else
         if asked.guard is not null then
             if not errand.has_time_for(asked.guard) then
-                perform set_config('errand.admission_incomplete', 'yes', true);
+                perform set_config('errand.admission_incomplete', 'more', true);
                 return false;
             end if;
             begin
@@ -52,7 +53,6 @@ begin
         else
             admitted := asked.limit_key is null or errand.admit_under_limit(asked);
             if admitted is null then
-                perform set_config('errand.admission_incomplete', 'yes', true);
                 return false;
             elsif admitted then
                 return true;

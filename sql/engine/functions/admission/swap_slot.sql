@@ -1,12 +1,13 @@
--- swap_slot: gives a job the slot of a released one that comes after it and runs on no worker yet. That one parks
--- again. Returns false if there is none. It was released while the other one waited in its queue without a slot.
+-- swap_slot: parks a released job again that comes after this one and runs on no worker yet. Returns its slot, which
+-- the caller gives to this one, or null if there is no such job. It was released while this one waited in its queue
+-- without a slot.
 --
 -- If the limit was lowered since, only slots count whose jobs might still run: the lowest, as many as `most` leaves
 -- beside the running ones.
 --
 -- The caller is a claim and holds the lock of errand.lock_limits. Jobs that this claim has picked keep their slots:
 -- each got its slot, or got it once more, after the claim began.
-create or replace function errand.swap_slot(job errand.job, most int) returns boolean
+create or replace function errand.swap_slot(job errand.job, most int) returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
@@ -38,12 +39,11 @@ begin
         if found then
             perform errand.park(behind.id, 'limit:' || job.limit_key);
             perform errand.lower_mark(job.limit_key, behind.priority, behind.run_at, behind.id);
-            perform errand.take_slot(job.limit_key, number, job.id, job.queue_position);
-            return true;
+            return number;
         end if;
     end loop;
-    return false;
+    return null;
 end
 $$;
 comment on function errand.swap_slot(errand.job, int) is
-    'Gives a job the slot of a released one that comes after it and runs on no worker yet, and parks that one again';
+    'Parks a released job again that comes after this one and runs on no worker yet, and returns its slot';

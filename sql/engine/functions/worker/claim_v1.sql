@@ -7,7 +7,8 @@
 --
 -- begin_now is the number of jobs that the worker starts at once (default: all). Jobs on their last attempt, and jobs
 -- that were running in a crash of their worker, are claimed only to start at once: so each counted attempt has really
--- begun. With takes_suspect, one job of a crash is claimed, before all others.
+-- begun. So are jobs under a limit, since they hold its slots from here on. With takes_suspect, one job of a crash is
+-- claimed, before all others.
 --
 -- Handed-back jobs lie below the marks. They have an index of their own, and come first in their priority.
 --
@@ -73,6 +74,7 @@ declare
     beyond tid[];
     ids bigint[];
     took_handed_back boolean;
+    last_attempts int;
     needs_trim boolean;
     blocked int;
     left_over text;
@@ -129,6 +131,10 @@ begin
         return;
     end if;
     most_in_all := most;
+    if is_bounded then
+        -- See errand.admit_under_limit.
+        perform set_config('errand.begin_left', coalesce(begin_now, max_jobs)::text, true);
+    end if;
     if not durable then
         perform set_config('synchronous_commit', 'off', true);
     end if;
@@ -155,9 +161,9 @@ begin
     end if;
     select
         picked || array_agg(ctid), ids || array_agg(id), bool_or(is_handed_back),
-        count(*) filter (where is_last) + coalesce(cardinality(picked), 0) > coalesce(begin_now, max_jobs)
-            or handed <> '{}' or bool_or(is_compressed) or sum(bytes) > 16777216
-    into picked, ids, took_handed_back, needs_trim
+        count(*) filter (where is_last) + coalesce(cardinality(picked), 0),
+        handed <> '{}' or bool_or(is_compressed) or sum(bytes) > 16777216
+    into picked, ids, took_handed_back, last_attempts, needs_trim
     from (
         select
             due.ctid, due.id, due.is_handed_back, due.attempt + 1 >= due.max_attempts as is_last,
@@ -201,6 +207,10 @@ begin
                     and (checked is null or due.kind <> all (checked))
                 or errand.admit_job(due.id, checked))
         limit most) as one;
+    needs_trim := needs_trim or last_attempts > case
+        when is_bounded then current_setting('errand.begin_left')::int
+        else coalesce(begin_now, max_jobs)
+    end;
     blocked := coalesce(nullif(current_setting('errand.blocked_jobs', true), '')::int, 0);
     if blocked > 0 then
         perform set_config('errand.blocked_jobs', '', true);
@@ -222,9 +232,10 @@ begin
     if has_suspects then
         left_over := coalesce(left_over, 'slots');
     end if;
-    if current_setting('errand.admission_incomplete', true) = 'yes' then
+    if current_setting('errand.admission_incomplete', true) <> '' then
+        -- 'more' counts before 'slots'.
+        left_over := least(left_over, current_setting('errand.admission_incomplete'));
         perform set_config('errand.admission_incomplete', '', true);
-        left_over := 'more';
     end if;
     if blocked >= 100 then
         left_over := 'more';

@@ -1,12 +1,14 @@
 -- trim_claim: of the rows that a claim has locked, returns those that it may take, in their order.
 --
--- Jobs that are claimed only to start at once, beyond begin_now of them, are left for a later claim (rest = 'slots').
--- So is everything beyond 16 MiB of payloads as text (rest = 'more'). A job whose payload alone is longer, or can't be
--- written as text, moves to errand.failed: no worker could receive it.
+-- Jobs that are claimed only to start at once, beyond begin_now of them, are left for a later claim (rest = 'slots'):
+-- those on their last attempt, of a crash, or with the slot of a limit. So is everything beyond 16 MiB of payloads as
+-- text (rest = 'more'). A job whose payload alone is longer, or can't be written as text, moves to errand.failed: no
+-- worker could receive it.
 create or replace function errand.trim_claim(picked tid[], begin_now int, out fit tid[], out rest text)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 declare
     most constant int := 16777216;
+    is_bounded constant boolean := exists (select from errand.limit);
     held errand.job;
     begins_at_once boolean;
     bytes bigint := 0;
@@ -15,7 +17,11 @@ begin
     fit := '{}';
     for index in 1..cardinality(picked) loop
         select * into held from errand.job where ctid = picked[index];
-        begins_at_once := held.crashes > 0 or held.attempt + 1 >= held.max_attempts;
+        begins_at_once := held.crashes > 0 or held.attempt + 1 >= held.max_attempts
+            or is_bounded and exists (
+                select
+                from errand.limit_slot as slot
+                where slot.job_id = held.id and slot.queue_position = held.queue_position and slot.slot > 0);
         if begins_at_once and begin_now <= 0 then
             rest := coalesce(rest, 'slots');
             continue;
