@@ -31,7 +31,8 @@ public struct ImageRequest: Codable, Hashable, Sendable {
     public var maxEdge = 2_560
     /// The result's format. Default JPEG.
     public var format = Format.jpeg
-    /// Qualities to choose from, 1...100. Where the lowest has too many bytes, the picture is made smaller.
+    /// Qualities to choose from, 1...100. Where the lowest has too many bytes, the picture is made smaller, down to
+    /// 1,600 pixels; there the quality falls to 50 before the picture gets smaller still.
     ///
     /// Default nil: 72...100 for JPEG, 70...92 for WebP, 45...80 for AVIF. For JPEG, 1...91 are the encoder's
     /// qualities; from 92 on colour is kept at every pixel, at an encoder's quality of four less.

@@ -1,7 +1,7 @@
 import Errand
 import Postgres
 
-/// Deletes the rows of events whose 8 days are over. The job `object_removal` removes their objects.
+/// Deletes the rows of events whose days, 8 by default, are over. The job `object_removal` removes their objects.
 ///
 /// Rows are deleted on time even if the store is down: the list of objects to remove commits with them.
 struct EventPurge: Job {
@@ -9,7 +9,7 @@ struct EventPurge: Job {
     static let policy = JobPolicy(retry: .exponential(attempts: 5, first: .seconds(1)))
 }
 
-/// The start of an event's 8 days: the setting ERRAND_EVENTS_KEPT_FROM.
+/// The start of an event's days until its purge: the setting ERRAND_EVENTS_KEPT_FROM.
 package enum EventsKeptFrom: String, Sendable {
     case end
     /// Its start. An event that lasts longer is purged at its end.

@@ -48,20 +48,24 @@ struct ImageCompressionHandler: JobHandler {
             Statement(
                 """
                 select source_key, state, bytes, is_delivered, is_foreign, max_bytes, max_edge, timeouts, format,
-                    variants
+                    variants, min_quality, max_quality
                 from media.photo_to_compress_v1($1)
                 """, [job.photo]))
         guard
-            let (source, state, waiting, isDelivered, isForeign, maxBytes, maxEdge, timeouts, formatName, wanted) =
+            let (
+                source, state, waiting, isDelivered, isForeign, maxBytes, maxEdge, timeouts, formatName, wanted,
+                minQuality, maxQuality
+            ) =
                 try found.first?.decode(
                     String.self, String.self, Bytes?.self, Bool.self, Bool.self, Int.self, Int.self, Int.self,
-                    String.self, JSONB.self)
+                    String.self, JSONB.self, Int?.self, Int?.self)
         else { return .cancel(reason: "photo \(job.photo) is gone") }
         if state == "compressed" { return .done }
         if isForeign { return try await failed(job, "not_yours: the original is another owner's", in: context) }
-        guard let request = ImageRequest(maxBytes: maxBytes, maxEdge: maxEdge, format: formatName) else {
+        guard var request = ImageRequest(maxBytes: maxBytes, maxEdge: maxEdge, format: formatName) else {
             return try await failed(job, "invalid_request: this worker makes no \(formatName)", in: context)
         }
+        if let minQuality, let maxQuality { request.qualities = minQuality...maxQuality }
         var variants: [String: ImageRequest] = [:]
         for variant in try wanted.decode([WantedVariant].self) {
             guard let request = variant.request else {

@@ -33,7 +33,7 @@ plain as (
 )
 select
     regexp_replace(
-        replace(replace(text, ' DEFAULT ', ' = '), 'NULL', 'null'), '::[a-z]+( precision)?(\[\])?', '', 'g')
+        replace(replace(text, ' DEFAULT ', ' = '), 'NULL', 'null'), '::[a-z0-9]+( precision)?(\[\])?', '', 'g')
     || ' -- ' || roles
 from plain
 where roles is not null

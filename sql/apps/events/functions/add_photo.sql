@@ -11,8 +11,8 @@
 -- photos_left is the number that the user may still add. Both limits hold for any number of sessions, at every
 -- isolation level: additions to one event run one after the other, each until its transaction ends.
 --
--- variants are smaller results, such as a thumbnail, as media.submit takes them. photos_of has the key of the result;
--- the key of a variant has its name before the ending.
+-- The result is made as the event's options say: see events.create. variants are smaller results, such as a thumbnail,
+-- as media.submit takes them. photos_of has the key of the result; the key of a variant has its name before the ending.
 --
 -- Above READ COMMITTED, raises 40001 if the event has changed since the transaction's snapshot: retry the transaction.
 -- Raises ER422 without a user, for variants that media.submit refuses, and for a key that is not below events/, the
@@ -59,7 +59,9 @@ begin
     end;
     photo := known.photo;
     if status = 'added' then
-        photo := media.submit($3, $2, variants => $4);
+        photo := media.submit(
+            $3, $2, keep_original => held.keep_original, max_edge => held.max_edge, variants => $4,
+            qualities => held.qualities);
         insert into events.photo (photo, event_id, user_id, source_key) values (add_photo.photo, $1, $2, $3);
         -- A transaction with an older snapshot does not see the photo. Because of this update it can't lock the event.
         update events.event set changes = changes + 1 where id = $1;

@@ -1,7 +1,7 @@
--- check_event: raises ER422 for a title, times or limits that no event may have.
+-- check_event: raises ER422 for a title, times, limits or options that no event may have.
 create or replace function events.check_event(
     context text, title text, starts_at timestamptz, ends_at timestamptz, photos_each int, photos_in_all int,
-    reveal_at timestamptz
+    reveal_at timestamptz, keep_original boolean, qualities int4range, max_edge int, kept_days int
 ) returns void
 language plpgsql set search_path = pg_catalog, events, pg_temp as $$
 begin
@@ -21,12 +21,26 @@ begin
     elsif photos_in_all is null or photos_in_all not between 1 and 20000 then
         raise exception '%: photos_in_all: expected 1 to 20000, got %', context, coalesce(photos_in_all::text, 'null')
             using errcode = 'ER422';
+    elsif keep_original is null then
+        raise exception '%: keep_original: expected true or false, got null', context using errcode = 'ER422';
+    elsif qualities is null then
+        raise exception '%: qualities: expected a range within 1 to 100, such as [50,80], got null', context
+            using errcode = 'ER422';
+    elsif max_edge is null or max_edge not between 16 and 16384 then
+        raise exception '%: max_edge: expected 16 to 16384, got %', context, coalesce(max_edge::text, 'null')
+            using errcode = 'ER422';
+    elsif kept_days is null or kept_days not between 1 and 30 then
+        raise exception '%: kept_days: expected 1 to 30, got %', context, coalesce(kept_days::text, 'null')
+            using errcode = 'ER422';
     elsif reveal_at < starts_at then
         raise exception '%: reveal_at: expected starts_at, %, or later, got %', context, starts_at, reveal_at
             using errcode = 'ER422';
     end if;
+    perform media.check_qualities(context, qualities);
     perform errand.check_time(reveal_at, context, 'reveal_at');
 end
 $$;
-comment on function events.check_event(text, text, timestamptz, timestamptz, int, int, timestamptz) is
-    'Raises ER422 for a title, times or limits that no event may have';
+comment on function events.check_event(
+    text, text, timestamptz, timestamptz, int, int, timestamptz, boolean, int4range, int, int
+) is
+    'Raises ER422 for a title, times, limits or options that no event may have';

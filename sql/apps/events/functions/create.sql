@@ -3,17 +3,24 @@
 --   select events.create('user-17', 'Summer party');
 --   select events.create('user-17', 'A wedding', '2026-06-06 14:00+02', '2026-06-07 04:00+02', photos_each => 12);
 --   select events.create('user-17', 'A wedding', reveal_at => '2026-06-08 18:00+02');
+--   select events.create('user-17', 'A wedding', keep_original => true, max_edge => 4096, kept_days => 30);
 --
 -- With a reveal_at, a participant sees only the own photos until then: see events.photos_of. At that time the
 -- participants are told.
 --
 -- host_name is the name that the other participants see.
 --
+-- keep_original, qualities and max_edge are what media.submit takes, for each photo that is added. The result has less
+-- than 500,000 bytes whatever they are: if not even the lowest quality fits, it has fewer pixels, and below 1,600 a
+-- lower quality. kept_days is the number of days of 24 hours from the end until the purge, or from the start:
+-- events.event_status.purge_at says when.
+--
 -- Returns its id. Originals of its photos belong below `events/<event_id>/` in the object store. The event and its
--- photos are purged 8 days after its end. Raises ER422 without a user, for a title that is not 1 to 200 characters
+-- photos are purged kept_days after its end. Raises ER422 without a user, for a title that is not 1 to 200 characters
 -- long, for a start before 2000 or more than 2 years ahead, for an end before the start or more than a year after it,
--- for limits out of bounds (photos_each 1 to 1,000, photos_in_all 1 to 20,000), for a reveal before the start or
--- not before the purge, and for a host_name that is not 1 to 100 characters long.
+-- for limits out of bounds (photos_each 1 to 1,000, photos_in_all 1 to 20,000), for options out of bounds (qualities
+-- within 1 to 100, max_edge 16 to 16,384, kept_days 1 to 30), for a reveal before the start or not before the purge,
+-- and for a host_name that is not 1 to 100 characters long.
 create or replace function events.create(
     user_id text,
     title text,
@@ -22,7 +29,11 @@ create or replace function events.create(
     photos_each int default 24,
     photos_in_all int default 5000,
     reveal_at timestamptz default null,
-    host_name text default null
+    host_name text default null,
+    keep_original boolean default false,
+    qualities int4range default '[72,100]',
+    max_edge int default 2560,
+    kept_days int default 8
 ) returns uuid
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -35,9 +46,11 @@ declare
 begin
     perform errand.check_user('create', $1);
     perform events.check_name('create', $8);
-    perform events.check_event('create', $2, first_moment, last_moment, $5, $6, $7);
-    insert into events.event as made (host, title, starts_at, ends_at, photos_each, photos_in_all, reveal_at)
-    values ($1, $2, first_moment, last_moment, $5, $6, $7)
+    perform events.check_event('create', $2, first_moment, last_moment, $5, $6, $7, $9, $10, $11, $12);
+    insert into events.event as made (
+        host, title, starts_at, ends_at, photos_each, photos_in_all, reveal_at, keep_original, qualities, max_edge,
+        kept_days)
+    values ($1, $2, first_moment, last_moment, $5, $6, $7, $9, $10, $11, $12)
     returning made.id into made_event;
     insert into events.participant (event_id, user_id, name) values (made_event, $1, $8);
     if $7 is not null then
@@ -47,5 +60,7 @@ begin
     return made_event;
 end
 $$;
-comment on function events.create(text, text, timestamptz, timestamptz, int, int, timestamptz, text) is
+comment on function events.create(
+    text, text, timestamptz, timestamptz, int, int, timestamptz, text, boolean, int4range, int, int
+) is
     'Creates an event; returns its id. Example: select events.create(''user-17'', ''Summer party'')';

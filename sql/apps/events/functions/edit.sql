@@ -3,15 +3,17 @@
 --   select events.edit('6c1d…', 'user-17', title => 'Our wedding', ends_at => '2026-06-07 06:00+02');
 --   select events.edit('6c1d…', 'user-17', reveal_at => now());
 --   select events.edit('6c1d…', 'user-17', without_reveal => true);
+--   select events.edit('6c1d…', 'user-17', qualities => '[50,80]', kept_days => 30);
 --
 -- Returns edited; revealed, with nothing changed, for another reveal_at after the reveal; not_host; no_event if there
 -- is none or it was purged. A reveal_at that has passed reveals the photos now. without_reveal takes a planned reveal
 -- back: all see the photos from now on, and nobody is told. An event that has ended lives again with an end in the
--- future. Photos beyond a lowered limit stay.
+-- future. Photos beyond a lowered limit stay. keep_original, qualities and max_edge are for photos that are added from
+-- now on; kept_days moves the purge.
 --
 -- The bounds are those of events.create. Also raises ER422 for a new end that has passed (events.end_now ends an
--- event), for a reveal_at beside without_reveal, and for a new start with which the event would be purged at once;
--- above READ COMMITTED, 40001 if the event has changed since the transaction's snapshot.
+-- event), for a reveal_at beside without_reveal, and for a new start or new kept_days with which the event would be
+-- purged at once; above READ COMMITTED, 40001 if the event has changed since the transaction's snapshot.
 create or replace function events.edit(
     event_id uuid,
     user_id text,
@@ -21,7 +23,11 @@ create or replace function events.edit(
     photos_each int default null,
     photos_in_all int default null,
     reveal_at timestamptz default null,
-    without_reveal boolean default false
+    without_reveal boolean default false,
+    keep_original boolean default null,
+    qualities int4range default null,
+    max_edge int default null,
+    kept_days int default null
 ) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -50,17 +56,26 @@ begin
     held.photos_each := coalesce($6, held.photos_each);
     held.photos_in_all := coalesce($7, held.photos_in_all);
     held.reveal_at := case when not coalesce($9, false) then coalesce($8, held.reveal_at) end;
+    held.keep_original := coalesce($10, held.keep_original);
+    held.qualities := coalesce($11, held.qualities);
+    held.max_edge := coalesce($12, held.max_edge);
+    held.kept_days := coalesce($13, held.kept_days);
     is_pending := held.reveal_at is not null and held.revealed_at is null;
     perform events.check_event(
         'edit', held.title, held.starts_at, held.ends_at, held.photos_each, held.photos_in_all,
-        case when is_pending then held.reveal_at end);
+        case when is_pending then held.reveal_at end, held.keep_original, held.qualities, held.max_edge,
+        held.kept_days);
     update events.event
     set title = held.title, starts_at = held.starts_at, ends_at = held.ends_at, photos_each = held.photos_each,
-        photos_in_all = held.photos_in_all, reveal_at = held.reveal_at, changes = changes + 1
+        photos_in_all = held.photos_in_all, reveal_at = held.reveal_at, keep_original = held.keep_original,
+        qualities = held.qualities, max_edge = held.max_edge, kept_days = held.kept_days, changes = changes + 1
     where id = $1;
-    if $4 is not null and (select purge_at from events.event_status where id = $1) <= clock_timestamp() then
-        raise exception 'edit: starts_at: expected one with which the event is kept, got %', $4
-            using errcode = 'ER422';
+    if num_nonnulls($4, $13) > 0
+        and (select purge_at from events.event_status where id = $1) <= clock_timestamp()
+    then
+        raise exception 'edit: %: expected one with which the event is kept, got %',
+            case when $13 is null then 'starts_at' else 'kept_days' end, coalesce($13::text, $4::text)
+            using errcode = 'ER422', hint = 'events.delete purges an event at once.';
     end if;
     perform events.tell($1, 'edited');
     if is_pending then
@@ -72,5 +87,7 @@ begin
     return 'edited';
 end
 $$;
-comment on function events.edit(uuid, text, text, timestamptz, timestamptz, int, int, timestamptz, boolean) is
+comment on function events.edit(
+    uuid, text, text, timestamptz, timestamptz, int, int, timestamptz, boolean, boolean, int4range, int, int
+) is
     'Changes an event, on behalf of its host. Example: select events.edit(''6c1d…'', ''user-17'', title => ''Party'')';

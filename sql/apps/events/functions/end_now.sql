@@ -2,7 +2,7 @@
 --
 --   select events.end_now('6c1d…', 'user-17');
 --
--- Returns ended; already_ended; not_started (delete it instead); not_host; no_event. The 8 days until the purge count
+-- Returns ended; already_ended; not_started (delete it instead); not_host; no_event. The days until the purge count
 -- from this end. If they count from the start and are over, the event is purged at once. A reveal that was planned for
 -- the old end, or would come only after the purge, takes place now; any other stays where it is.
 --

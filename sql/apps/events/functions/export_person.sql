@@ -12,7 +12,8 @@ language sql stable set search_path = pg_catalog, events, pg_temp as $$
                 jsonb_build_object(
                     'event_id', id, 'title', title, 'created_at', created_at, 'starts_at', starts_at,
                     'ends_at', ends_at, 'reveal_at', reveal_at, 'photos_each', photos_each,
-                    'photos_in_all', photos_in_all)
+                    'photos_in_all', photos_in_all, 'keep_original', keep_original, 'qualities', qualities,
+                    'max_edge', max_edge, 'kept_days', kept_days)
                 order by created_at, id) as rows
         from events.event
         where host = export_person.user_id

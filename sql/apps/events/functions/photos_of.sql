@@ -7,7 +7,8 @@
 -- Before the event's reveal_at a participant sees the own photos, from then on all. The database's clock decides, so
 -- photos are revealed on time even if no worker runs. A user who is no participant sees none. state is submitted,
 -- compressed, delivered or failed; a delivered one has its result in the store, below result_key. error is why an own
--- photo failed.
+-- photo failed. original_key is the key of the original of an own photo that is kept: nobody else gets it, because it
+-- has the place where it was taken.
 --
 -- after is the id of the last photo of the page before; if it was deleted since, the page is empty: begin anew. Raises
 -- ER422 without a user, and for a page that isn't 1 to 1,000 photos.
@@ -16,7 +17,7 @@ create or replace function events.photos_of(
 )
 returns table (
     id uuid, user_id text, state text, result_key text, width int, height int, added_at timestamptz, is_own boolean,
-    error text
+    error text, original_key text
 )
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -26,7 +27,10 @@ begin
     return query
     select
         known.photo, known.user_id, status.state, status.result_key, status.width, status.height, known.added_at,
-        known.user_id = $2, case when known.user_id = $2 then status.error end
+        known.user_id = $2, case when known.user_id = $2 then status.error end,
+        case when known.user_id = $2 and status.keep_original and status.original_removed_at is null
+            then status.source_key
+        end
     from events.event
     join events.photo as known on known.event_id = event.id
     join media.photo_status as status on status.id = known.photo

@@ -1,12 +1,11 @@
 -- purge_due_v1: purges one event that is due, as events.purge_event does.
 --
--- kept_from says from when the 8 days count: end, or start, but never before the end. Returns the receipt and the
--- numbers of people and photos; no row if no event is due. An event to which another session writes is left for the
+-- kept_from says from when the days of an event count: end, or start, but never before the end. Returns the receipt and
+-- the numbers of people and photos; no row if no event is due. An event to which another session writes is left for the
 -- next call; several calls at once get an event each. Raises ER422 for another word.
 create or replace function events.purge_due_v1(kept_from text) returns table (receipt bigint, people int, photos int)
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 declare
-    kept constant interval := interval '192 hours';
     held uuid;
 begin
     if $1 is null or $1 not in ('end', 'start') then
@@ -17,14 +16,24 @@ begin
         insert into events.rule as told (kept_from) values ($1)
         on conflict on constraint rule_pkey do update set kept_from = excluded.kept_from, told_at = clock_timestamp();
     end if;
-    select id into held
-    from events.event
-    where ends_at <= now() - case $1 when 'end' then kept else interval '0' end
-        and ($1 = 'end' or starts_at <= now() - kept)
-    order by ends_at, id
-    limit 1
-    for update skip locked;
-    if found then
+    -- By the two indexes: the expressions are theirs.
+    if $1 = 'end' then
+        select id into held
+        from events.event
+        where (ends_at at time zone 'UTC') + kept_days * interval '1 day' <= now() at time zone 'UTC'
+        order by (ends_at at time zone 'UTC') + kept_days * interval '1 day', id
+        limit 1
+        for update skip locked;
+    else
+        select id into held
+        from events.event
+        where greatest(ends_at at time zone 'UTC', (starts_at at time zone 'UTC') + kept_days * interval '1 day')
+            <= now() at time zone 'UTC'
+        order by greatest(ends_at at time zone 'UTC', (starts_at at time zone 'UTC') + kept_days * interval '1 day'), id
+        limit 1
+        for update skip locked;
+    end if;
+    if held is not null then
         return query select * from events.purge_event(held, 'event_purge', 'its event is over');
     end if;
 end

@@ -1,6 +1,6 @@
 -- 0001_events: shared disposable cameras.
 --
--- Why     An event's photos, rows and objects, are deleted 8 days after its end.
+-- Why     An event's photos, rows and objects, are deleted some days after its end, 8 by default.
 -- Locks   Nothing: all objects are new.
 -- Before  No version was released before this one.
 -- errand: needs media, notify, rooms
@@ -17,6 +17,10 @@ create table events.event (
     revealed_at timestamptz,
     photos_each int not null,
     photos_in_all int not null,
+    max_edge int not null default 2560,
+    kept_days int not null default 8,
+    keep_original boolean not null default false,
+    qualities int4range not null default '[72,100]',
     changes bigint not null default 0,
     host text not null,
     title text not null,
@@ -25,10 +29,17 @@ create table events.event (
     constraint event_reveal check (isfinite(reveal_at)),
     constraint event_revealed check (revealed_at is null or reveal_at is not null),
     constraint event_limits check (photos_each between 1 and 1000 and photos_in_all between 1 and 20000),
+    constraint event_max_edge check (max_edge between 16 and 16384),
+    constraint event_kept_days check (kept_days between 1 and 30),
+    constraint event_qualities check (qualities <@ int4range(1, 101) and not isempty(qualities)),
     constraint event_host check (length(host) between 1 and 200),
     constraint event_title check (length(title) between 1 and 200)
 ) with (fillfactor = 70);
-create index event_ends_at_index on events.event (ends_at, id);
+-- In UTC a day has 24 hours, and the sum depends on no setting.
+create index event_kept_from_end_index on events.event (
+    ((ends_at at time zone 'UTC') + kept_days * interval '1 day'), id);
+create index event_kept_from_start_index on events.event (
+    greatest(ends_at at time zone 'UTC', (starts_at at time zone 'UTC') + kept_days * interval '1 day'), id);
 create index event_host_index on events.event (host);
 comment on table events.event is
     'One row for each event that was not purged. A transaction that adds or deletes photos locks it first and updates '
@@ -42,6 +53,11 @@ comment on column events.event.reveal_at is
 comment on column events.event.revealed_at is 'when the participants were told of the reveal; null until then';
 comment on column events.event.photos_each is 'photos that a participant may have in it at a time';
 comment on column events.event.photos_in_all is 'photos that it may have at a time';
+comment on column events.event.max_edge is 'most pixels on the longer side of a photo that is added';
+comment on column events.event.kept_days is 'days of 24 hours after which it is purged: see events.rule';
+comment on column events.event.keep_original is
+    'whether the original of a photo that is added stays until the photo or the event goes';
+comment on column events.event.qualities is 'encoder qualities to choose from for a photo that is added, 1 to 100';
 comment on column events.event.changes is
     'number of changes of its photos: at REPEATABLE READ, a transaction with an older snapshot raises 40001';
 comment on column events.event.host is 'its creator, in the words of the app';
@@ -142,7 +158,7 @@ create table events.rule (
     constraint rule_kept_from check (kept_from in ('end', 'start'))
 );
 comment on table events.rule is
-    'One row: from when the 8 days count, as last told by the workers (ERRAND_EVENTS_KEPT_FROM)';
+    'One row: from when the days until a purge count, as last told by the workers (ERRAND_EVENTS_KEPT_FROM)';
 comment on column events.rule.is_only is 'true: allows one row';
 comment on column events.rule.told_at is 'when it last changed';
 comment on column events.rule.kept_from is 'end or start of the event';

@@ -9,14 +9,15 @@ select
     end as state,
     event.starts_at, event.ends_at,
     case rule.kept_from
-        when 'end' then event.ends_at + interval '192 hours'
-        else greatest(event.ends_at, event.starts_at + interval '192 hours')
+        when 'end' then event.ends_at + event.kept_days * interval '24 hours'
+        else greatest(event.ends_at, event.starts_at + event.kept_days * interval '24 hours')
     end as purge_at,
     (select count(*) from events.participant where event_id = event.id) as participants,
     (select count(*) from events.photo where event_id = event.id) as photos,
     (select count(distinct user_id) from events.photo where event_id = event.id) as photographers,
     event.photos_each, event.photos_in_all, event.created_at, event.reveal_at,
-    coalesce(event.reveal_at <= clock_timestamp(), true) as is_revealed, event.revealed_at
+    coalesce(event.reveal_at <= clock_timestamp(), true) as is_revealed, event.revealed_at,
+    event.keep_original, event.qualities, event.max_edge, event.kept_days
 from events.event
 cross join events.rule;
 comment on view events.event_status is 'The events that were not purged, with their numbers';
@@ -36,3 +37,8 @@ comment on column events.event_status.created_at is 'when it was created';
 comment on column events.event_status.reveal_at is 'when participants see the photos of others; null = at once';
 comment on column events.event_status.is_revealed is 'whether participants see the photos of others now';
 comment on column events.event_status.revealed_at is 'when the participants were told of the reveal';
+comment on column events.event_status.keep_original is
+    'whether the original of a photo that is added stays until the photo or the event goes';
+comment on column events.event_status.qualities is 'encoder qualities to choose from for a photo that is added';
+comment on column events.event_status.max_edge is 'most pixels on the longer side of a photo that is added';
+comment on column events.event_status.kept_days is 'days of 24 hours from its end, or start, to its purge';

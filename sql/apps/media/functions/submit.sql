@@ -3,6 +3,7 @@
 --   select media.submit('uploads/2026/4711.heic', owner => 'user-17', idempotency_key => 'upload-4711');
 --   select media.submit('uploads/2026/4711.heic', keep_original => true);
 --   select media.submit('uploads/2026/4711.heic', max_bytes => 100000, max_edge => 512, format => 'webp');
+--   select media.submit('uploads/2026/4711.heic', qualities => '[50,80]');
 --   select media.submit(
 --       'uploads/2026/4711.heic',
 --       variants => '[{"name": "thumb", "max_edge": 320, "max_bytes": 40000, "format": "webp"}]');
@@ -16,7 +17,9 @@
 -- them keeps it. The original of a failed photo stays until that is retried or removed.
 --
 -- The result has fewer than max_bytes bytes (1,000 to 16,777,216), at most max_edge pixels on its longer side (16 to
--- 16,384), and the format jpeg, webp or avif.
+-- 16,384), and the format jpeg, webp or avif. qualities is the range of encoder qualities to choose from, within 1 to
+-- 100; null is the format's own, 72 to 100 for jpeg. The highest that fits is taken. If not even the lowest does, the
+-- result has fewer pixels, and below 1,600 a lower quality.
 --
 -- variants are up to four smaller results, such as a thumbnail, made of the same decoded original and stored before the
 -- result: each has a name of its own (1 to 32 of a-z 0-9 _ -) and a max_edge; max_bytes and format are those of the
@@ -25,10 +28,10 @@
 --
 -- Raises ER422 for an invalid key (keys are parts of letters, digits and . _ - + @, joined by slashes, none of them
 -- beginning with a dot), for an owner or idempotency_key that is not 1 to 200 characters long, for a max_bytes,
--- max_edge or format out of bounds, and for variants that are not as above; ER409 for an idempotency_key of another
--- submission, for a key of another owner's upload or photo, or of a card, a QR code or an archive, and for a key whose
--- object is about to be removed, such as the original of a photo that was just stored. Above READ COMMITTED, 40001 if
--- that has happened since the transaction's snapshot.
+-- max_edge, format or qualities out of bounds, and for variants that are not as above; ER409 for an idempotency_key of
+-- another submission, for a key of another owner's upload or photo, or of a card, a QR code or an archive, and for a
+-- key whose object is about to be removed, such as the original of a photo that was just stored. Above READ COMMITTED,
+-- 40001 if that has happened since the transaction's snapshot.
 create or replace function media.submit(
     source_key text,
     owner text default null,
@@ -37,7 +40,8 @@ create or replace function media.submit(
     max_bytes int default 500000,
     max_edge int default 2560,
     format text default 'jpeg',
-    variants jsonb default '[]'
+    variants jsonb default '[]',
+    qualities int4range default null
 ) returns uuid
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -62,25 +66,27 @@ begin
         raise exception 'submit: format: expected jpeg, webp or avif, got %', quote_nullable(left(submit.format, 100))
             using errcode = 'ER422';
     end if;
+    perform media.check_qualities('submit', submit.qualities);
     if media.is_foreign(submit.source_key, submit.owner) then
         raise exception 'submit: source_key: expected one of the same owner, and of no card, code or archive, got %',
             quote_literal(submit.source_key) using errcode = 'ER409';
     end if;
     wanted := media.check_variants('submit: variants', submit.variants, submit.max_bytes, submit.format);
-    insert into media.photo (source_key, owner, idempotency_key, keep_original, max_bytes, max_edge, format, variants)
+    insert into media.photo (
+        source_key, owner, idempotency_key, keep_original, max_bytes, max_edge, format, variants, qualities)
     values (
         submit.source_key, submit.owner, submit.idempotency_key, submit.keep_original, submit.max_bytes,
-        submit.max_edge, submit.format, wanted)
+        submit.max_edge, submit.format, wanted, submit.qualities)
     on conflict on constraint photo_idempotency_key do nothing
     returning id into made;
     if made is null then
         select * into strict known from media.photo where photo.idempotency_key = submit.idempotency_key;
         if (
             known.source_key, known.owner, known.keep_original, known.max_bytes, known.max_edge, known.format,
-            known.variants
+            known.variants, known.qualities
         ) is distinct from (
             submit.source_key, submit.owner, submit.keep_original, submit.max_bytes, submit.max_edge, submit.format,
-            wanted
+            wanted, submit.qualities
         ) then
             raise exception 'submit: idempotency_key: expected one that no other submission has, got %',
                 quote_literal(submit.idempotency_key) using errcode = 'ER409';
@@ -93,6 +99,6 @@ begin
     return made;
 end
 $$;
-comment on function media.submit(text, text, text, boolean, int, int, text, jsonb) is
+comment on function media.submit(text, text, text, boolean, int, int, text, jsonb, int4range) is
     'Records a photo in the object store and enqueues its compression. Example: select '
     'media.submit(''uploads/4711.heic'')';

@@ -24,6 +24,7 @@ create table media.photo (
     encodes int,
     max_bytes int not null default 500000,
     max_edge int not null default 2560,
+    qualities int4range,
     timeouts int not null default 0,
     keep_original boolean not null default false,
     format text not null default 'jpeg',
@@ -40,6 +41,7 @@ create table media.photo (
     constraint photo_state check (state in ('submitted', 'compressed', 'failed')),
     constraint photo_max_bytes check (max_bytes between 1000 and 16777216),
     constraint photo_max_edge check (max_edge between 16 and 16384),
+    constraint photo_qualities check (qualities <@ int4range(1, 101) and not isempty(qualities)),
     constraint photo_format check (format in ('jpeg', 'webp', 'avif')),
     constraint photo_result check ((state = 'compressed') = (result_key is not null)),
     constraint photo_source_key check (length(source_key) between 1 and 1024)
@@ -56,6 +58,8 @@ comment on column media.photo.state is 'submitted, compressed or failed';
 comment on column media.photo.source_key is 'key of the original in the object store; never changed';
 comment on column media.photo.max_bytes is 'the result has fewer bytes than this';
 comment on column media.photo.max_edge is 'most pixels on the longer side of the result';
+comment on column media.photo.qualities is
+    'encoder qualities to choose from for the result, 1 to 100; null = those of the format';
 comment on column media.photo.format is 'format of the result: jpeg, webp or avif';
 comment on column media.photo.variants is
     'what its variants are to be: an array of objects with name, max_bytes, max_edge, format, by name';

@@ -12,7 +12,7 @@ select
     -- Without an upload, an earlier version of the worker has stored it itself.
     case when upload.id is null then photo.compressed_at else upload.delivered_at end as delivered_at, photo.job_id,
     photo.keep_original, photo.original_removed_at, photo.format, photo.max_bytes, photo.max_edge,
-    photo.variants
+    photo.variants, photo.qualities
 from media.photo
 left join media.upload on upload.photo = photo.id;
 comment on view media.photo_status is 'The submitted photos: state, sizes, quality, error';
@@ -45,3 +45,5 @@ comment on column media.photo_status.max_edge is 'most pixels on the longer side
 comment on column media.photo_status.variants is
     'what its variants are to be: an array of objects with name, max_bytes, max_edge, format; media.variant_status has '
     'those that were made';
+comment on column media.photo_status.qualities is
+    'encoder qualities to choose from; null = those of the format';
