@@ -23,6 +23,17 @@ import Testing
         }
     }
 
+    @Test("of several keys a URL is printed for each, in their order; one that is wrong prints none")
+    func several() async throws {
+        let keys = ["events/6c1d/archives/2.zip", "events/6c1d/codes/3.png", "photos/1.jpg"]
+        let run = try await Program.run(["media", "url"] + keys + ["--expires", "60"], settings: bucket)
+        let lines = run.output.split(separator: "\n")
+        #expect(run.code == 0 && lines.count == keys.count, "\(run.errors)")
+        for (line, key) in zip(lines, keys) { #expect(line.contains("/production/\(key)?"), "\(line)") }
+        let wrong = try await Program.run(["media", "url", "photos/1.jpg", "../1.jpg"], settings: bucket)
+        #expect(wrong.code == 64 && wrong.output.isEmpty, "\(wrong.errors)")
+    }
+
     @Test("a folder has no URLs, and a wrong key or span is a usage error")
     func refuses() async throws {
         let folder = try await Program.run(["media", "url", "photos/1.jpg"], settings: ["ERRAND_STORAGE": "/nowhere"])

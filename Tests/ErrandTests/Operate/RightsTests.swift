@@ -162,6 +162,7 @@ import Testing
         function events.end_now: enqueuer ops
         function events.exclude: enqueuer ops
         function events.figures_of: enqueuer ops
+        function events.files_of: enqueuer ops
         function events.join: enqueuer ops
         function events.leave: enqueuer ops
         function events.of_user: enqueuer ops

@@ -27,9 +27,7 @@ begin
         end,
         known.photos, known.missing, known.bytes, case when known.made_at is not null then known.key end,
         known.made_at, known.made_at is not null and known.contents is not distinct from events.archive_contents($1),
-        case when known.made_at is not null then
-            greatest(0, least(604800, floor(extract(epoch from status.purge_at - clock_timestamp()))))::int
-        end
+        case when known.made_at is not null then events.link_seconds(status.purge_at) end
     from events.archive as known
     join events.event_status as status on status.id = known.event_id
     where known.event_id = $1 and status.is_revealed
