@@ -34,6 +34,11 @@ import Testing
                 try await told(["media.delivered_v1(id, null, revision, true) from media.upload"])
                     == ["photo_stored event_id,photo_id"])
             #expect(
+                try await told([
+                    "events.code('\(event)', 'party://2')", "events.code_drawn_v1(id, '\\x00') from events.code",
+                    "media.delivered_v1(id, key, revision) from media.upload where photo is null",
+                ]) == ["code_stored code_id,event_id"])
+            #expect(
                 try await told(["events.delete_photo('\(photo)', 'ben')", "media.remove('\(other)')"])
                     == ["photo_deleted event_id,photo_id", "photo_deleted event_id,photo_id"])
             #expect(

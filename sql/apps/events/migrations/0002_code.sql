@@ -15,6 +15,7 @@ create table events.code (
     error text,
     constraint code_pkey primary key (id),
     constraint code_once unique (event_id, link),
+    constraint code_key unique (key),
     constraint code_of_event foreign key (event_id) references events.event (id) on delete cascade,
     -- A purge removes what is below the event's folder.
     constraint code_below_event check (starts_with(key, 'events/' || event_id::text || '/')),
