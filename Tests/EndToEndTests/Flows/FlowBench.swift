@@ -139,6 +139,12 @@ extension FlowBench {
         try #require(try await database.becomes(isMet, within: .seconds(20)), "the worker met no fault")
     }
 
+    /// Waits until no push is on its way: those that began before a call may arrive after it.
+    func awaitPushes() async throws {
+        let isNone = "not exists (select from errand.job where queue = 'pushes' and state = 'running')"
+        try #require(try await database.becomes(isNone, within: .seconds(60)), "pushes do not end")
+    }
+
     /// Ends it: services are back, and a new worker runs.
     mutating func end(_ disturbance: Disturbance) async throws {
         switch disturbance {

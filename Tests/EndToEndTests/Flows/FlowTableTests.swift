@@ -134,6 +134,7 @@ private struct FlowRun {
             try await bench.call(flow.calls(cast))
             try await bench.awaitFault()
             try await disturb()
+            try await bench.awaitPushes()
             try await bench.end(cause)
         case .during(let step):
             try await hold(flow, cast, at: step, &found)
