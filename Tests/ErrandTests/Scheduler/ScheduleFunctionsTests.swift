@@ -28,6 +28,22 @@ import Testing
         }
     }
 
+    @Test("a transaction with an older snapshot creates a schedule again that another session has dropped since")
+    func dropped() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.schedule_put('one', 'every 1 s', 'noop')")
+            let older = try await database.makeConnection()
+            try await older.execute("begin isolation level repeatable read")
+            try await older.execute("select count(*) from errand.schedule")
+            try await database.execute("select errand.schedule_drop('one')")
+            try await older.execute("select errand.schedule_put('one', 'every 2 s', 'noop')")
+            try await older.execute("commit")
+            await older.close()
+            let actions = "from errand.action where action = 'schedule_put' and target ->> 'cron' = 'every 2 s'"
+            #expect(try await database.count(actions) == 1)
+        }
+    }
+
     @Test("a local time that clocks skip is the moment of the change, also with fractions of a second")
     func skippedTimes() async throws {
         try await withTestDatabase { database, _ in

@@ -78,7 +78,9 @@ begin
         perform errand.record_action('schedule_put', asked || (
             select jsonb_build_object('cron', status.cron)
             from errand.schedule_status as status
-            where status.name = schedule_put.name));
+            where status.name = schedule_put.name
+                -- In repeatable read, one that another session has dropped since is still there.
+                and status.created_at = now()));
         return 'created';
     end if;
     select * into old from errand.schedule as held where held.name = schedule_put.name for update;
