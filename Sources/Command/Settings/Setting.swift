@@ -181,7 +181,7 @@ extension Setting {
     ) { parseAddressRanges($0) != nil }
     static let eventsKeptFrom = Setting(
         "errand.events.kept.from", "ERRAND_EVENTS_KEPT_FROM", "end", expected: "end or start",
-        "start of the 8 days after which an event is purged; the same for all workers"
+        "start of the days after which an event is purged; the same for all workers"
     ) { EventsKeptFrom(rawValue: $0) != nil }
     static let logLevel = Setting(
         "errand.log.level", "ERRAND_LOG_LEVEL", "info",
