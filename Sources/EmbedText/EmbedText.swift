@@ -13,7 +13,7 @@ import Foundation
         do {
             let files = try arguments.dropFirst(2).map { try read($0, in: folder) }
             let areScripts = files.allSatisfy { $0.path.hasSuffix(".sql") }
-            let swift = areScripts ? SwiftText(of: try ScriptParts(files)) : SwiftText(of: files)
+            let swift = areScripts ? try SwiftText(of: ScriptParts(files)) : SwiftText(of: files)
             try Data(swift.text.utf8).write(to: URL(fileURLWithPath: arguments[0]))
         } catch let error as RuleError {
             complain("\(folder)\(error.path):\(error.line): error: \(error.rule)")

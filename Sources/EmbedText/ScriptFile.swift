@@ -43,7 +43,7 @@ struct ScriptFile: Equatable {
 
     /// The head ends at the first line that is no comment. A line may have several names, separated by spaces or
     /// commas.
-    private func named(by mark: String) -> [(name: String, line: Int)] {
+    func named(by mark: String) -> [(name: String, line: Int)] {
         var found: [(name: String, line: Int)] = []
         for (index, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             guard line.isEmpty || line.hasPrefix("--") else { break }

@@ -4,14 +4,14 @@ struct SwiftText {
     /// The module of SchemaPart.
     private static let module = "Postgres"
 
-    init(of scripts: ScriptParts) {
+    init(of scripts: ScriptParts) throws {
         text = """
             // Written by the build from the .sql files of this folder.
             import \(Self.module)
 
             enum Embedded {
             static let parts: [SchemaPart] = [\(scripts.parts.map { "\n" + Self.part($0.name, $0.lists) + "," }.joined())]
-            \(scripts.parts.map { Self.lists($0.name, $0.lists) }.joined(separator: "\n"))
+            \(try scripts.parts.map { try Self.lists($0.name, $0.lists) }.joined(separator: "\n"))
             }
 
             """
@@ -38,20 +38,21 @@ struct SwiftText {
         """
     }
 
-    private static func lists(_ name: String, _ lists: ScriptLists) -> String {
-        [
-            list("\(name)Migrations", lists.migrations),
-            list("\(name)Replaceable", lists.functions + lists.views + lists.seeds),
-            list("\(name)Roles", lists.roles.map { [$0] } ?? []),
+    private static func lists(_ name: String, _ lists: ScriptLists) throws -> String {
+        let declarations = try Declarations(of: lists.functions + lists.views).map { [$0.script] } ?? []
+        return [
+            try list("\(name)Migrations", lists.migrations),
+            try list("\(name)Replaceable", lists.functions + lists.views + declarations + lists.seeds),
+            try list("\(name)Roles", lists.roles.map { [$0] } ?? []),
         ].joined(separator: "\n")
     }
 
-    private static func list(_ name: String, _ files: [ScriptFile]) -> String {
-        "private static let \(name): [Migrator.Script] = [\(files.map { "\n" + script($0) + "," }.joined())]"
+    private static func list(_ name: String, _ files: [ScriptFile]) throws -> String {
+        "private static let \(name): [Migrator.Script] = [\(try files.map { "\n" + (try script($0)) + "," }.joined())]"
     }
 
-    private static func script(_ file: ScriptFile) -> String {
-        "(name: \(literal(file.name)), sql: \(literal(file.text)))"
+    private static func script(_ file: ScriptFile) throws -> String {
+        "(name: \(literal(file.name)), sql: \(literal(try file.commented)))"
     }
 
     /// A raw literal of several lines, with as many `#` as keep the text from ending or escaping it.

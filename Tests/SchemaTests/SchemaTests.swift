@@ -8,7 +8,7 @@ import Testing
 @Suite("Schemas") struct SchemaTests {
     static let folder = URL(fileURLWithPath: #filePath).appending(path: "../../../sql").standardizedFileURL
 
-    @Test("every .sql file is in the program, byte by byte", arguments: ["engine", "apps"])
+    @Test("every .sql file is in the program, byte by byte, before its comment", arguments: ["engine", "apps"])
     func holdsEveryFile(name: String) throws {
         let parts = name == "engine" ? [EngineSchema.part] : AppSchemas.all
         let folder = Self.folder.appending(path: name)
@@ -19,7 +19,13 @@ import Testing
             expected[script] = try String(contentsOf: folder.appending(path: path), encoding: .utf8)
         }
         let embedded = Migrator(version: EngineSchema.version, parts: parts).scripts
-        #expect(Dictionary(uniqueKeysWithValues: embedded.map { ($0.name, $0.sql) }) == expected)
+            .filter { $0.name != "declarations" && !$0.name.hasSuffix("/declarations") }
+        #expect(Set(embedded.map(\.name)) == Set(expected.keys))
+        for script in embedded {
+            let text = try #require(expected[script.name])
+            let added = script.sql.dropFirst(text.count)
+            #expect(script.sql.hasPrefix(text) && (added.isEmpty || added.hasPrefix("comment on function ")))
+        }
     }
 
     @Test("every table has a primary key or a replica identity, without which a publication refuses its deletes")

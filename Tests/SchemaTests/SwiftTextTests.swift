@@ -12,6 +12,6 @@ import Testing
 
     @Test("no scripts at all still make a module")
     func bearsNothing() throws {
-        #expect(SwiftText(of: try ScriptParts([])).text.contains("static let parts: [SchemaPart] = []"))
+        #expect(try SwiftText(of: ScriptParts([])).text.contains("static let parts: [SchemaPart] = []"))
     }
 }

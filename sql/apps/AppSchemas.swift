@@ -3,8 +3,8 @@ import Postgres
 /// The apps' database objects as SQL texts: one folder and one schema for each app.
 ///
 /// A folder has `migrations/NNNN_subject.sql`, `functions/<name>.sql`, `views/<name>.sql` and `seeds/<name>.sql`. An
-/// app inserts itself into `errand.app`, and its function `rights()` returns what each role may call and read. A
-/// migration with `-- errand: needs NAME` in its head requires that app.
+/// app inserts itself into `errand.app`. The heads of its scripts declare what each role may call and read. A migration
+/// with `-- errand: needs NAME` in its head requires that app.
 package enum AppSchemas {
     /// All apps; an app comes after those that it needs.
     package static var all: [SchemaPart] { Embedded.parts }

@@ -21,7 +21,7 @@ import Testing
                 where relnamespace = 'errand'::regnamespace and relkind in ('r', 'v')
                     and has_table_privilege('errand_ops', oid, 'select')
                 """
-            let listed = "select distinct regexp_split_to_table(names, ' +') from errand.help_topics()"
+            let listed = "select split_part(object, '.', 2) from errand.declaration where topics <> '{}'"
             let unlisted = try await database.text("(\(callable)) except \(listed)")
             #expect(unlisted == "", "no topic has it")
             let unknown = try await database.text("(\(listed)) except (\(callable))")
@@ -37,9 +37,9 @@ import Testing
             #expect(
                 first == """
                     errand.pause(queue, reason, [until], [force])|\
-                    Pauses a queue until errand.resume, or the given time.
+                    Pauses a queue until errand.resume or the given time: no worker claims from it. Running jobs go on.
                     """)
-            #expect(try await database.text(page, as: "errand_monitor").hasPrefix("errand.queue_status|"))
+            #expect(try await database.text(page, as: "errand_monitor").hasPrefix("errand.dependency_status|"))
             #expect(try await database.text(page, as: "errand_enqueuer") == "")
             let app = "select call from errand.help('quotes') where call = 'quotes.retire(id, reason)'"
             #expect(try await database.text(app, as: "errand_ops") == "quotes.retire(id, reason)")

@@ -238,6 +238,28 @@ create table errand.app (
 comment on table errand.app is 'The installed apps, each with a schema of its own';
 comment on column errand.app.name is 'name of the app and of its schema';
 
+create table errand.declaration (
+    part text not null,
+    object text not null,
+    is_view boolean not null,
+    roles text[] not null,
+    hidden text[] not null default '{}',
+    topics text[] not null default '{}',
+    constraint declaration_pkey primary key (object)
+);
+comment on table errand.declaration is
+    'Who may call each function and read each view, from the heads of their scripts: for errand.rights and errand.help';
+comment on column errand.declaration.part is 'engine, the app, or migrate for the tables of errand migrate';
+comment on column errand.declaration.object is 'schema and name of the function or view';
+comment on column errand.declaration.is_view is 'whether it is a view';
+comment on column errand.declaration.roles is 'the roles, without errand_: enqueuer, worker, ops, monitor';
+comment on column errand.declaration.hidden is
+    'columns that errand_monitor may not read: they say whose something is, or what it says';
+comment on column errand.declaration.topics is 'topics of errand.help';
+insert into errand.declaration (part, object, is_view, roles, topics)
+select 'migrate', 'errand.' || name, true, '{worker,ops,monitor}', '{upgrades}'
+from unnest('{migration,script,upgrade,app}'::text[]) as name;
+
 create type errand.moving_job as (
     id bigint,
     created_at timestamptz,

@@ -1,6 +1,8 @@
 -- audit: the actions of operators, newest first. Use a limit.
 --
 -- Filters by errors quote them, so errand_monitor sees no text of theirs.
+-- errand: for ops, monitor
+-- errand: topic find
 create or replace view errand.audit as
 select
     id, done_at, who, acting_as, application_name, action,

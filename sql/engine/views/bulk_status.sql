@@ -1,5 +1,7 @@
 -- bulk_status: the bulk actions of the last year, newest first. Filters by errors quote them, so errand_monitor sees no
 -- text of theirs.
+-- errand: for ops, monitor
+-- errand: topic bulk
 create or replace view errand.bulk_status as
 select
     id,

@@ -1,4 +1,6 @@
 -- dependency_status: the dependencies, whether they are up, and how many jobs wait for each.
+-- errand: for ops, monitor
+-- errand: topic pause, dependencies
 create or replace view errand.dependency_status as
 select
     known.name,

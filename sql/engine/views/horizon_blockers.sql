@@ -1,4 +1,6 @@
 -- horizon_blockers: what keeps vacuum from removing dead rows: the oldest snapshots and their holders.
+-- errand: for ops, monitor
+-- errand: topic retention
 create or replace view errand.horizon_blockers as
 select what, name, who, since, transactions, detail, hint
 from errand.horizon();

@@ -4,6 +4,8 @@
 --
 -- A row is written once a second at most. It stays for 30 days after the last report, and longer while the job is
 -- unfinished.
+-- errand: for ops, monitor
+-- errand: topic find
 create or replace view errand.job_progress as
 select
     reported.job_id,

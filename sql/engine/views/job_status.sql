@@ -3,6 +3,8 @@
 --
 -- Columns that say what a job is about (payload, attempts, output, last error, subject, progress message, log) are null
 -- for roles with errand_monitor only: errand.sees_content.
+-- errand: for ops, monitor
+-- errand: topic find
 create or replace view errand.job_status as
 select
     id, queue, kind, state, priority, attempt, max_attempts, crashes, run_at, created_at, started_at,

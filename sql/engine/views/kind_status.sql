@@ -2,6 +2,8 @@
 --
 -- Its jobs are counted now if errand.count_now can count all of that state. Otherwise they are from the last
 -- statistics, or there are at least so many.
+-- errand: for ops, monitor
+-- errand: topic rates, pause
 create or replace view errand.kind_status as
 with counted_now as materialized (
     select * from errand.count_now()

@@ -1,6 +1,8 @@
 -- limit_status: the limits that are set or in use, with their running and parked jobs, and the rates of queues.
 --
 -- A pattern's own row says that it is set. The keys that it bounds have rows of their own while they are in use.
+-- errand: for ops, monitor
+-- errand: topic limits
 create or replace view errand.limit_status as
 select
     'limit' as what,

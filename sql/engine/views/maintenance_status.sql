@@ -1,4 +1,6 @@
 -- maintenance_status: the last run of each maintenance task, who did it, and how long it took.
+-- errand: for ops, monitor
+-- errand: topic health, retention
 create or replace view errand.maintenance_status as
 select
     maintenance_task.name as task,

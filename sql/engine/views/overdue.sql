@@ -4,6 +4,8 @@
 -- A queue is late after 5 minutes, and after one if nothing keeps its jobs back: errand.stands_still. Kinds are by the
 -- last statistics, some seconds ago.
 -- errand: after queue_status, schedule_status
+-- errand: for ops, monitor
+-- errand: topic find, health
 create or replace view errand.overdue as
 select
     case when paused_at is null then 'queue' else 'paused queue' end as what,

@@ -7,6 +7,8 @@
 --
 -- A job whose kind no live worker of its queue has does not make the queue late: errand.overdue shows the kind. The
 -- smallest of more than 10,000 pairs of queue and kind are counted under the name *: errand.count_jobs.
+-- errand: for ops, monitor
+-- errand: topic rates, pause
 create or replace view errand.queue_status as
 with now_by_queue as materialized (
     select

@@ -4,6 +4,8 @@
 -- content of jobs: roles with errand_monitor only see the numbers and the ids, not the texts.
 --
 --   select * from errand.recent_errors where error_id = '5b0c9a12';      -- of a log line
+-- errand: for ops, monitor
+-- errand: topic find
 create or replace view errand.recent_errors as
 select
     kind,

@@ -1,4 +1,6 @@
 -- retention_status: how long ended jobs stay. The rows without a kind are for all kinds without rows of their own.
+-- errand: for ops, monitor
+-- errand: topic retention
 create or replace view errand.retention_status as
 select
     kept.kind,

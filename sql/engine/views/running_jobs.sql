@@ -3,6 +3,8 @@
 --
 -- Found by the records of claims, so the cost depends on what runs and not on what waits. A worker also holds the few
 -- jobs that it has prefetched.
+-- errand: for ops, monitor
+-- errand: topic find
 create or replace view errand.running_jobs as
 select
     job.id as job_id,

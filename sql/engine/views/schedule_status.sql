@@ -1,4 +1,6 @@
 -- schedule_status: one row for each schedule: its times, its last and next tick, and its problem.
+-- errand: for ops, monitor
+-- errand: topic schedules
 create or replace view errand.schedule_status as
 select
     known.name,

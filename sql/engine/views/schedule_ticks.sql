@@ -9,6 +9,8 @@
 --   skipped     it was missed, and has no job
 --   paused      its schedule was paused
 --   by hand     an operator called errand.schedule_run_now
+-- errand: for ops, monitor
+-- errand: topic schedules
 create or replace view errand.schedule_ticks as
 select
     past.schedule,

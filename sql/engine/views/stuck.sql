@@ -4,6 +4,8 @@
 -- a week has none of the last hour.
 --
 -- Starts from the claims that are older than 5 minutes or whose worker is lost: few, however many jobs wait or run.
+-- errand: for ops, monitor
+-- errand: topic find, health
 create or replace view errand.stuck as
 with held as (
     select job.id, job.queue, job.kind, job.attempt, job.worker_id, job.started_at

@@ -1,4 +1,6 @@
 -- table_health: size and dead rows of the tables of the engine and of the apps; a partitioned table is one row.
+-- errand: for ops, monitor
+-- errand: topic retention
 create or replace view errand.table_health as
 select
     whole.schema || '.' || whole.name as table_name,

@@ -1,4 +1,6 @@
 -- worker_status: the workers that hold a lease.
+-- errand: for ops, monitor
+-- errand: topic workers
 create or replace view errand.worker_status as
 select
     id, name, version, queues, kinds, running, started_at, heartbeat_at, heartbeat_at + lease as lost_at,

@@ -46,13 +46,8 @@ import Testing
     func unruled() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("create function errand.newcomer() returns int language sql as 'select 1'")
-            try await database.execute("insert into errand.app (name) values ('probe')")
-            try await database.execute("create schema probe")
             try await database.execute(
-                """
-                create function probe.rights() returns table (role text, what text, names text) language sql
-                as $$ values ('errand_ops', 'function', 'errand.newcomer') $$
-                """)
+                "insert into errand.declaration values ('probe', 'errand.newcomer', false, '{ops}', '{}')")
             let error = await #expect(throws: PostgresError.self) {
                 try await database.query("select errand.front_script()")
             }

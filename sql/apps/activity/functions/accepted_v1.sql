@@ -40,5 +40,3 @@ begin
         then 'again' else 'done' end;
 end
 $$;
-comment on function activity.accepted_v1(uuid, jsonb) is
-    'For the jobs activity_end and activity_push: records an accepted push; returns again, done or gone';

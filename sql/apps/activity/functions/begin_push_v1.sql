@@ -57,5 +57,3 @@ begin
     return next;
 end
 $$;
-comment on function activity.begin_push_v1(uuid, bigint, boolean) is
-    'For the jobs activity_end and activity_push: returns what to send now, with a timestamp of its own';

@@ -13,4 +13,3 @@ begin
     end if;
 end
 $$;
-comment on function activity.cancel_jobs(uuid, text, bigint) is 'Cancels the jobs of an activity that is over';

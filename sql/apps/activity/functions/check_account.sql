@@ -9,5 +9,3 @@ begin
     end if;
 end
 $$;
-comment on function activity.check_account(text, text, text) is
-    'Raises ER422 for a who over 200 characters or a why over 1,000';

@@ -25,5 +25,3 @@ begin
     end if;
 end
 $$;
-comment on function activity.check_content(text, text, text, jsonb, jsonb) is
-    'Checks the content of an activity; raises ER422, ER413';

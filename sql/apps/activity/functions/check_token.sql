@@ -9,5 +9,3 @@ begin
     return lower(token collate "C");
 end
 $$;
-comment on function activity.check_token(text, text) is
-    'Raises ER422 for a text that is no device token; returns it in lower case';

@@ -9,6 +9,7 @@
 --
 -- ok is false with a reason: unknown (no such activity), over (its 8 hours), ended. Raises ER422 for a dismiss_after
 -- over 4 hours, a who over 200 characters or a why over 1,000; ER422 and ER413 for invalid content.
+-- errand: for enqueuer, ops
 create or replace function activity.end_now(
     activity_id uuid, message text default null, content_state jsonb default null, dismiss_after interval default null,
     who text default null, why text default null, user_id text default null
@@ -58,5 +59,3 @@ begin
     return next;
 end
 $$;
-comment on function activity.end_now(uuid, text, jsonb, interval, text, text, text) is
-    'Ends an activity before its 8 hours are over. Example: select ok, reason from activity.end_now(''6c1d…'')';

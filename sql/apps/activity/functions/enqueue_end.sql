@@ -14,5 +14,3 @@ begin
             subject => (select user_id from activity.activity as known where known.id = enqueue_end.activity)));
 end
 $$;
-comment on function activity.enqueue_end(uuid, timestamptz, timestamptz) is
-    'Enqueues the job that ends an activity, or moves it; returns its id';

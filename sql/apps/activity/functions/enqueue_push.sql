@@ -9,5 +9,3 @@ begin
         subject => (select user_id from activity.activity as known where known.id = enqueue_push.activity));
 end
 $$;
-comment on function activity.enqueue_push(uuid, timestamptz) is
-    'Enqueues the job that sends an activity''s newest content';

@@ -30,5 +30,3 @@ begin
     return gone + part;
 end
 $$;
-comment on function activity.erase_person(text) is
-    'For people.erase: removes a user''s activities and messages; returns the number of rows';

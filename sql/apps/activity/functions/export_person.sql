@@ -12,4 +12,3 @@ language sql stable set search_path = pg_catalog, activity, pg_temp as $$
             having count(*) > 0
         ), '{}')
 $$;
-comment on function activity.export_person(text) is 'For people.export: returns a user''s activities and messages';

@@ -23,5 +23,3 @@ begin
     return next;
 end
 $$;
-comment on function activity.next_step_v1(uuid, boolean) is
-    'For the jobs activity_end and activity_push: returns the next step of a job that has nothing to send';

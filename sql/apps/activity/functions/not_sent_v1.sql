@@ -39,5 +39,3 @@ begin
     perform activity.cancel_jobs(activity, said, (push ->> 'job_id')::bigint);
 end
 $$;
-comment on function activity.not_sent_v1(uuid, boolean, jsonb) is
-    'For the jobs activity_end and activity_push: records a push that was postponed, or refused for good';

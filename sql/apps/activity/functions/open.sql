@@ -48,6 +48,3 @@ begin
     return activity;
 end
 $$;
-comment on function activity.open(
-    text, text, text, text, text, text, text, text, jsonb, jsonb, timestamptz, timestamptz, interval, text
-) is 'Creates an activity with its jobs; returns its id';

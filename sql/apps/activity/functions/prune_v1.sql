@@ -13,5 +13,3 @@ language sql security definer set search_path = pg_catalog, activity, pg_temp as
     )
     select count(*)::int from gone
 $$;
-comment on function activity.prune_v1(int) is
-    'For the job activity_sweep: deletes activities that were over 30 days ago; returns their number';

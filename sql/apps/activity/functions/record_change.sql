@@ -8,5 +8,3 @@ language sql set search_path = pg_catalog, activity, pg_temp as $$
         record_change.activity, clock_timestamp(), record_change.what, record_change.state,
         left(coalesce(record_change.who, session_user), 200), left(record_change.reason, 1000))
 $$;
-comment on function activity.record_change(uuid, text, text, text, text) is
-    'Records a change of an activity, with who made it and why';

@@ -11,4 +11,3 @@ language sql set search_path = pg_catalog, activity, pg_temp as $$
         job_id bigint, sent_timestamp bigint, version int, status smallint, event text, via text, reason text,
         apns_id text, payload jsonb)
 $$;
-comment on function activity.record_push(uuid, text, jsonb) is 'Records a push and its result';

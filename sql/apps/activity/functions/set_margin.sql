@@ -4,6 +4,7 @@
 --
 -- The default is 60 s. A longer margin leaves more time for retries; a phone shows the activity for less time. Raises
 -- ER422 for less than a second, more than an hour, or without a reason.
+-- errand: for ops
 create or replace function activity.set_margin(margin interval, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, activity, pg_temp as $$
 #variable_conflict use_variable
@@ -17,6 +18,3 @@ begin
     perform errand.record_action('activity.set_margin', jsonb_build_object('margin', margin), reason);
 end
 $$;
-comment on function activity.set_margin(interval, text) is
-    'Sets how long before the 8 hours the ends of new activities are due. Example: select activity.set_margin(''2 '
-    'min'', ''slow'')';

@@ -6,6 +6,7 @@
 -- Content that waited for the token is sent. user_id, if given, must be the activity's user: another one gets unknown.
 -- ok is false with a reason: unknown (no such activity), over (its 8 hours), ended, failed. Raises ER422 for a text
 -- that is no token, and for a who over 200 characters.
+-- errand: for enqueuer, ops
 create or replace function activity.set_token(
     activity_id uuid, token text, who text default null, user_id text default null
 )
@@ -42,5 +43,3 @@ begin
     return next;
 end
 $$;
-comment on function activity.set_token(uuid, text, text, text) is
-    'Stores the update token of an activity. Example: select ok, reason from activity.set_token(''6c1d…'', ''80ab…'')';

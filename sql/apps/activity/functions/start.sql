@@ -11,6 +11,7 @@
 -- user whose message it shows, by default who: people.export has it among that user's, people.erase removes it.
 --
 -- ok is false with the reason over if its 8 hours are over by then. Raises ER422 and ER413 for arguments out of bounds.
+-- errand: for enqueuer, ops
 create or replace function activity.start(
     user_id text, sender text, message text, start_token text default null, token text default null,
     attributes_type text default 'MessageAttributes', attributes jsonb default null, content_state jsonb default null,
@@ -39,8 +40,3 @@ begin
     return next;
 end
 $$;
-comment on function activity.start(
-    text, text, text, text, text, text, jsonb, jsonb, timestamptz, interval, text, text
-) is
-    'Starts a Live Activity and enqueues its end. Example: select activity_id from activity.start(''user-18'', '
-    '''Anna'', ''Are you there?'', token => ''80ab…'')';

@@ -5,6 +5,7 @@
 --   select what, state, at from activity.change_record where activity_id = '6c1d…' order by id;
 --
 -- Raises ER422 for arguments out of bounds; ends_in: 0 to 8 hours less 1 minute.
+-- errand: for enqueuer, ops
 create or replace function activity.start_demo(
     user_id text default 'demo', ends_in interval default '5 seconds', start_token text default null,
     token text default repeat('0', 64), attributes_type text default 'MessageAttributes'
@@ -26,6 +27,3 @@ begin
     return next;
 end
 $$;
-comment on function activity.start_demo(text, interval, text, text, text) is
-    'Starts an activity of the sender DEMO that ends within seconds. Example: select activity_id from '
-    'activity.start_demo()';

@@ -52,5 +52,3 @@ begin
     return next;
 end
 $$;
-comment on function activity.sweep_v1(int) is
-    'For the job activity_sweep: enqueues missing end jobs, and ends activities that are over; returns the numbers';

@@ -63,6 +63,3 @@ begin
     return 'ended';
 end
 $$;
-comment on function activity.token_gone_v1(uuid, text, timestamptz, jsonb, boolean) is
-    'For the jobs activity_end and activity_push: ends an activity whose token is dead; returns ended, replaced, '
-    'newer or misconfigured';

@@ -9,6 +9,7 @@
 -- ok is false with a reason: unknown (no such activity), ending, over (its 8 hours), ended, failed. Raises ER422
 -- without a message and a content_state, for a who over 200 characters or a why over 1,000; ER422 and ER413 for invalid
 -- content.
+-- errand: for enqueuer, ops
 create or replace function activity.update(
     activity_id uuid, message text default null, content_state jsonb default null, alert boolean default false,
     who text default null, why text default null, user_id text default null
@@ -47,6 +48,3 @@ begin
     return next;
 end
 $$;
-comment on function activity.update(uuid, text, jsonb, boolean, text, text, text) is
-    'Changes the content of an activity. Example: select ok, reason from activity.update(''6c1d…'', message => ''On my '
-    'way'')';

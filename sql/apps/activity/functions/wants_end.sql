@@ -6,5 +6,3 @@ language sql stable set search_path = pg_catalog, activity, pg_temp as $$
     from activity.activity
     where id = (payload ->> 'activity')::uuid
 $$;
-comment on function activity.wants_end(jsonb) is
-    'Guard of the job activity_end: returns whether the activity still has to be ended';

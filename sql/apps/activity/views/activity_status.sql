@@ -1,4 +1,6 @@
 -- activity_status: the activities and their states.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides user_id, sender_id, sender, message, content_state
 create or replace view activity.activity_status as
 select
     held.id, held.user_id, held.sender_id, held.sender, held.message, held.state, held.started_at, held.due_at,

@@ -1,4 +1,5 @@
 -- change_record: all changes of activities: what, when, by whom and why.
+-- errand: for enqueuer, ops, monitor
 create or replace view activity.change_record as
 select id, activity_id, at, what, state, who, reason
 from activity.change;

@@ -1,4 +1,6 @@
 -- push_record: all pushes for activities, sent or not, and their results.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides payload
 create or replace view activity.push_record as
 select
     id, activity_id, job_id, event, to_timestamp(sent_timestamp) as sent_timestamp, version, outcome, via, status,

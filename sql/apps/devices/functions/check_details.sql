@@ -22,5 +22,3 @@ begin
     end if;
 end
 $$;
-comment on function devices.check_details(text, text, text, text, text, text) is
-    'Raises ER422 for an app, an environment, a time zone or a locale that no device can have';

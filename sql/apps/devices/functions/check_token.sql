@@ -19,5 +19,3 @@ begin
     return case platform when 'apns' then lower(token collate "C") else token end;
 end
 $$;
-comment on function devices.check_token(text, text, text) is
-    'Raises ER422 for a text that is no token of the platform; returns it as it is stored';

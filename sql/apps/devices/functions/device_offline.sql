@@ -3,6 +3,7 @@
 --   select devices.device_offline('80ab…');
 --
 -- user_id, if given, must be the device's person. Returns whether there is such a device.
+-- errand: for enqueuer, ops
 create or replace function devices.device_offline(token text, user_id text default null) returns boolean
 -- A plan from when the tables were empty would read all of them.
 language plpgsql security definer set search_path = pg_catalog, devices, pg_temp
@@ -15,5 +16,3 @@ begin
     return found;
 end
 $$;
-comment on function devices.device_offline(text, text) is
-    'Records that a device is not connected any more. Example: select devices.device_offline(''80ab…'')';

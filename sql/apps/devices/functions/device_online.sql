@@ -5,6 +5,7 @@
 -- user_id, if given, must be the device's person. time_zone and locale stay as they are if they are null. Returns
 -- whether there is such a device in use; if not, its app should register it. Raises ER422 for a wrong time zone or
 -- locale.
+-- errand: for enqueuer, ops
 create or replace function devices.device_online(
     token text, user_id text default null, time_zone text default null, locale text default null
 ) returns boolean
@@ -23,5 +24,3 @@ begin
     return found;
 end
 $$;
-comment on function devices.device_online(text, text, text, text) is
-    'Records that a device is connected. Example: select devices.device_online(''80ab…'')';

@@ -8,5 +8,3 @@ language sql security definer set search_path = pg_catalog, devices, pg_temp as 
             worker_id = (select job.worker_id from errand.job where job.id = end_streaks.job_id)
             or not exists (select from errand.worker where worker.id = worker_id))
 $$;
-comment on function devices.end_streaks(bigint, text) is
-    'Ends the streak of refused tokens of a job''s worker: a push of it was accepted';

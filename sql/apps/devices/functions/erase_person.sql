@@ -22,5 +22,3 @@ begin
     return total + gone;
 end
 $$;
-comment on function devices.erase_person(text) is
-    'Deletes all that this app has about a person; returns the number of rows';

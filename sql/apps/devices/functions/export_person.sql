@@ -15,4 +15,3 @@ language sql stable security definer set search_path = pg_catalog, devices, pg_t
             from devices.change
             where export_person.user_id in (change.user_id, change.from_user))))
 $$;
-comment on function devices.export_person(text) is 'Returns all that this app has about a person, as an object';

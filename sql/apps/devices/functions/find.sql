@@ -9,4 +9,3 @@ language sql stable set search_path = pg_catalog, devices, pg_temp as $$
         and device.user_id = coalesce(find.user_id, device.user_id)
     limit 1
 $$;
-comment on function devices.find(text, text) is 'Returns the id of the device with this token; null if there is none';

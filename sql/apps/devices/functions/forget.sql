@@ -3,6 +3,7 @@
 --   select devices.forget('80ab…');
 --
 -- user_id, if given, must be the device's person. Returns whether there was such a device.
+-- errand: for enqueuer, ops
 create or replace function devices.forget(token text, user_id text default null) returns boolean
 -- A plan from when the tables were empty would read all of them.
 language plpgsql security definer set search_path = pg_catalog, devices, pg_temp
@@ -21,5 +22,3 @@ begin
     return true;
 end
 $$;
-comment on function devices.forget(text, text) is
-    'Removes a device. Example: select devices.forget(''80ab…'')';

@@ -27,5 +27,3 @@ language sql security definer set search_path = pg_catalog, devices, pg_temp as 
     )
     select (select count(*) from gone)::int, (select count(*) from past)::int
 $$;
-comment on function devices.prune_v1(int) is
-    'For the job device_prune: deletes what was retired or changed 30 days ago; returns the numbers';

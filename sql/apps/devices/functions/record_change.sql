@@ -9,4 +9,3 @@ language sql set search_path = pg_catalog, devices, pg_temp as $$
         record_change.device, record_change.from_device, clock_timestamp(), record_change.what, record_change.user_id,
         record_change.from_user, left(record_change.reason, 1000))
 $$;
-comment on function devices.record_change(uuid, text, text, uuid, text, text) is 'Records a change of a device';

@@ -14,6 +14,7 @@
 -- Both hold for any number of sessions, at every isolation level. Above READ COMMITTED, raises 40001 if the token or
 -- the person's devices have changed since the transaction's snapshot: retry the transaction. Raises ER422 for arguments
 -- out of bounds.
+-- errand: for enqueuer, ops
 create or replace function devices.register(
     user_id text, platform text, token text, app text default null, environment text default null,
     time_zone text default null, locale text default null
@@ -113,6 +114,3 @@ begin
     end loop;
 end
 $$;
-comment on function devices.register(text, text, text, text, text, text, text) is
-    'Stores the push token of a person''s device; returns the device''s id. Example: select '
-    'devices.register(''user-18'', ''apns'', ''80ab…'')';

@@ -65,5 +65,3 @@ begin
     return 'retired';
 end
 $$;
-comment on function devices.retire_v1(uuid, text, timestamptz, text, bigint) is
-    'For jobs that push: retires a device whose token is invalid; returns retired, newer, gone or misconfigured';

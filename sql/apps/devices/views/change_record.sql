@@ -1,4 +1,6 @@
 -- change_record: each change of a device: its user before and after, and why it was retired.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides user_id, from_user
 create or replace view devices.change_record as
 select id, device_id, at, what, user_id, from_user, from_device, reason
 from devices.change;

@@ -1,4 +1,6 @@
 -- device_status: the devices and their states, without their tokens.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides user_id, token_prefix
 create or replace view devices.device_status as
 select
     id, user_id, platform, environment, app, left(token, least(6, length(token) / 2)) || '…' as token_prefix,

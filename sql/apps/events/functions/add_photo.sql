@@ -17,6 +17,7 @@
 -- Above READ COMMITTED, raises 40001 if the event has changed since the transaction's snapshot: retry the transaction.
 -- Raises ER422 without a user, for variants that media.submit refuses, and for a key that is not below events/, the
 -- event's id and a slash; ER409 for a key of another user or one that is about to be removed.
+-- errand: for enqueuer, ops
 create or replace function events.add_photo(event_id uuid, user_id text, source_key text, variants jsonb default '[]')
 returns table (status text, photo uuid, photos_left int)
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
@@ -72,6 +73,3 @@ begin
     return next;
 end
 $$;
-comment on function events.add_photo(uuid, text, text, jsonb) is
-    'Adds a photo to an event, within its limits; returns a status. Example: select status, photo from '
-    'events.add_photo(''6c1d…'', ''user-18'', ''events/6c1d…/4711.heic'')';

@@ -9,6 +9,7 @@
 --
 -- Raises ER409 before the photos are revealed, and ER422 without a user; above READ COMMITTED, 40001 if the event has
 -- changed since the transaction's snapshot.
+-- errand: for enqueuer, ops
 create or replace function events.archive(event_id uuid, user_id text) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -60,6 +61,3 @@ begin
     return 'making';
 end
 $$;
-comment on function events.archive(uuid, text) is
-    'Has one archive made of all photos of an event; returns a status. Example: select events.archive(''6c1d…'', '
-    '''user-18'')';

@@ -11,5 +11,3 @@ begin
         where known.event_id = $1 and status.state = 'delivered');
 end
 $$;
-comment on function events.archive_contents(uuid) is
-    'Returns a digest of the photos that an archive of the event has now; null if there are none';

@@ -12,5 +12,3 @@ language sql stable security definer set search_path = pg_catalog, events, pg_te
         where known.id = archive_is_wanted_v1.archive and known.made_at is null
             and (event.reveal_at is null or event.reveal_at <= clock_timestamp()))
 $$;
-comment on function events.archive_is_wanted_v1(uuid) is
-    'For the job event_archive: returns whether an archive is still to be made';

@@ -26,5 +26,3 @@ begin
     return true;
 end
 $$;
-comment on function events.archive_made_v1(uuid, int, int, bigint) is
-    'For the job event_archive: records that the store has an archive; returns false if it was removed';

@@ -9,6 +9,7 @@
 --
 -- No row for another user, before the photos are revealed, and if nobody has asked for an archive. Raises ER422 without
 -- a user.
+-- errand: for enqueuer, ops
 create or replace function events.archive_status(event_id uuid, user_id text)
 returns table (
     state text, photos int, missing int, bytes bigint, key text, made_at timestamptz, is_current boolean,
@@ -40,6 +41,3 @@ begin
     limit 1;
 end
 $$;
-comment on function events.archive_status(uuid, text) is
-    'Returns the archive of an event. Example: select state, key, link_seconds from events.archive_status(''6c1d…'', '
-    '''user-18'')';

@@ -31,5 +31,3 @@ begin
     order by taken.added_at, taken.photo;
 end
 $$;
-comment on function events.archive_to_make_v1(uuid) is
-    'For the job event_archive: returns the photos of an archive that is to be made, and records which they are';

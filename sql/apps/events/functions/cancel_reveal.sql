@@ -11,5 +11,3 @@ begin
     end if;
 end
 $$;
-comment on function events.cancel_reveal(uuid, text) is
-    'Cancels the job that tells the participants of the reveal';

@@ -40,7 +40,3 @@ begin
     perform errand.check_time(reveal_at, context, 'reveal_at');
 end
 $$;
-comment on function events.check_event(
-    text, text, timestamptz, timestamptz, int, int, timestamptz, boolean, int4range, int, int
-) is
-    'Raises ER422 for a title, times, limits or options that no event may have';

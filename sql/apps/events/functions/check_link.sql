@@ -20,4 +20,3 @@ begin
     end if;
 end
 $$;
-comment on function events.check_link(text, text) is 'Raises ER422 for a text that is no link for a QR code';

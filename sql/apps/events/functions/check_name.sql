@@ -8,4 +8,3 @@ begin
     end if;
 end
 $$;
-comment on function events.check_name(text, text) is 'Raises ER422 for a name that is not 1 to 100 characters long';

@@ -8,4 +8,3 @@ begin
     end if;
 end
 $$;
-comment on function events.check_page(text, int) is 'Raises ER422 if the size of a page is out of bounds';

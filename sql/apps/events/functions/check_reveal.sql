@@ -11,5 +11,3 @@ begin
     end if;
 end
 $$;
-comment on function events.check_reveal(text, uuid) is
-    'Raises ER422 for an event that would be purged before its photos are revealed';

@@ -13,6 +13,7 @@
 -- link is a URL of 1 to 1,000 characters, and at most 2,000 bytes of UTF-8: http, https or with the scheme of an app.
 -- Raises ER422 for another one; above READ COMMITTED, 40001 if the event was purged, or its code was asked for, since
 -- the transaction's snapshot.
+-- errand: for enqueuer, ops
 create or replace function events.code(event_id uuid, link text) returns table (status text, key text, error text)
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -46,6 +47,3 @@ begin
     where shown.id = known.id;
 end
 $$;
-comment on function events.code(uuid, text) is
-    'Returns the key of a QR code of a link to an event, and has it drawn. Example: select status, key from '
-    'events.code(''6c1d…'', ''https://example.com/join/6c1d…'')';

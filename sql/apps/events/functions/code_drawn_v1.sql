@@ -21,5 +21,3 @@ begin
     return true;
 end
 $$;
-comment on function events.code_drawn_v1(uuid, bytea) is
-    'For the job event_code: takes the image of a QR code; returns whether it was wanted';

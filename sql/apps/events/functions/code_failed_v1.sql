@@ -5,5 +5,3 @@ language sql security definer set search_path = pg_catalog, events, pg_temp as $
     set error = left(code_failed_v1.error, 1000)
     where held.id = code_failed_v1.code and held.drawn_at is null
 $$;
-comment on function events.code_failed_v1(uuid, text) is
-    'For the job event_code: records why a QR code can''t be drawn';

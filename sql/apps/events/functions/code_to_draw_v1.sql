@@ -5,4 +5,3 @@ language sql stable security definer set search_path = pg_catalog, events, pg_te
     from events.code as known
     where known.id = code_to_draw_v1.code and known.drawn_at is null
 $$;
-comment on function events.code_to_draw_v1(uuid) is 'For the job event_code: returns the link of a QR code';

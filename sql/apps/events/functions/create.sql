@@ -21,6 +21,7 @@
 -- for limits out of bounds (photos_each 1 to 1,000, photos_in_all 1 to 20,000), for options out of bounds (qualities
 -- within 1 to 100, max_edge 16 to 16,384, kept_days 1 to 30), for a reveal before the start or not before the purge,
 -- and for a host_name that is not 1 to 100 characters long.
+-- errand: for enqueuer, ops
 create or replace function events.create(
     user_id text,
     title text,
@@ -60,7 +61,3 @@ begin
     return made_event;
 end
 $$;
-comment on function events.create(
-    text, text, timestamptz, timestamptz, int, int, timestamptz, text, boolean, int4range, int, int
-) is
-    'Creates an event; returns its id. Example: select events.create(''user-17'', ''Summer party'')';

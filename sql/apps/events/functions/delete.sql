@@ -5,6 +5,7 @@
 --
 -- Returns deleted; not_host; no_event. It can't be undone. Raises ER422 without a user; above READ COMMITTED, 40001 if
 -- the event has changed since the transaction's snapshot.
+-- errand: for enqueuer, ops
 create or replace function events.delete(event_id uuid, user_id text) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -23,5 +24,3 @@ begin
     return 'deleted';
 end
 $$;
-comment on function events.delete(uuid, text) is
-    'Deletes an event, rows and objects, on behalf of its host. Example: select events.delete(''6c1d…'', ''user-17'')';

@@ -6,6 +6,7 @@
 --
 -- Returns deleted; not_yours; no_photo if there is none any more. Raises ER422 without a user; above READ COMMITTED,
 -- 40001 if the event has changed since the transaction's snapshot.
+-- errand: for enqueuer, ops
 create or replace function events.delete_photo(photo uuid, user_id text) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -34,6 +35,3 @@ begin
     return 'deleted';
 end
 $$;
-comment on function events.delete_photo(uuid, text) is
-    'Deletes a photo of the user, or one in an event that the user hosts. Example: select '
-    'events.delete_photo(''9f0e…'', ''user-18'')';

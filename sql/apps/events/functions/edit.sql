@@ -14,6 +14,7 @@
 -- The bounds are those of events.create. Also raises ER422 for a new end that has passed (events.end_now ends an
 -- event), for a reveal_at beside without_reveal, and for a new start or new kept_days with which the event would be
 -- purged at once; above READ COMMITTED, 40001 if the event has changed since the transaction's snapshot.
+-- errand: for enqueuer, ops
 create or replace function events.edit(
     event_id uuid,
     user_id text,
@@ -87,7 +88,3 @@ begin
     return 'edited';
 end
 $$;
-comment on function events.edit(
-    uuid, text, text, timestamptz, timestamptz, int, int, timestamptz, boolean, boolean, int4range, int, int
-) is
-    'Changes an event, on behalf of its host. Example: select events.edit(''6c1d…'', ''user-17'', title => ''Party'')';

@@ -7,6 +7,7 @@
 -- the old end, or would come only after the purge, takes place now; any other stays where it is.
 --
 -- Raises ER422 without a user; above READ COMMITTED, 40001 if the event has changed since the transaction's snapshot.
+-- errand: for enqueuer, ops
 create or replace function events.end_now(event_id uuid, user_id text) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -38,5 +39,3 @@ begin
     return 'ended';
 end
 $$;
-comment on function events.end_now(uuid, text) is
-    'Ends an event early, on behalf of its host. Example: select events.end_now(''6c1d…'', ''user-17'')';

@@ -12,5 +12,3 @@ begin
         priority => 1, unique_key => 'event_reveal/' || enqueue_reveal.event_id, on_conflict => 'reschedule');
 end
 $$;
-comment on function events.enqueue_reveal(uuid, timestamptz) is
-    'Enqueues the job that tells the participants of the reveal, or moves it';

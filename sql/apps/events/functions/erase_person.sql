@@ -64,5 +64,3 @@ begin
     return removed;
 end
 $$;
-comment on function events.erase_person(text) is
-    'For people.erase: removes a person, their photos and the events that they host; returns the number of rows';

@@ -6,6 +6,7 @@
 -- status is excluded, also if the user had not joined, with the number of deleted photos; is_host if it is the host's
 -- own; not_host; no_event. The photos stay unless with_photos is true. events.readmit lets the user join again. Raises
 -- ER422 without a user; above READ COMMITTED, 40001 if the event has changed since the transaction's snapshot.
+-- errand: for enqueuer, ops
 create or replace function events.exclude(
     event_id uuid, user_id text, participant text, with_photos boolean default false
 )
@@ -33,6 +34,3 @@ begin
     return next;
 end
 $$;
-comment on function events.exclude(uuid, text, text, boolean) is
-    'Removes a participant on behalf of the host, and keeps the user out. Example: select status from '
-    'events.exclude(''6c1d…'', ''user-17'', ''user-18'')';

@@ -47,4 +47,3 @@ language sql stable set search_path = pg_catalog, events, pg_temp as $$
         where known.user_id = export_person.user_id
     ) as part
 $$;
-comment on function events.export_person(text) is 'For people.export: returns all that this app has of a person';

@@ -4,6 +4,7 @@
 --
 -- They are those of events.event_figures. No row for another user, and if there is no such event. Raises ER422 without
 -- a user.
+-- errand: for enqueuer, ops
 create or replace function events.figures_of(event_id uuid, user_id text)
 returns table (
     photos int, delivered int, failed int, participants int, active_participants int, last_photo_at timestamptz
@@ -20,6 +21,3 @@ begin
     where known.id = $1 and known.host = $2;
 end
 $$;
-comment on function events.figures_of(uuid, text) is
-    'Returns the figures of an event to its host. Example: select photos, active_participants from '
-    'events.figures_of(''6c1d…'', ''user-17'')';

@@ -9,6 +9,7 @@
 -- link_seconds is how long a signed URL of it may be valid: until the purge of the event, 7 days at most.
 --
 -- No row for another user. Raises ER422 without a user.
+-- errand: for enqueuer, ops
 create or replace function events.files_of(event_id uuid, user_id text)
 returns table (
     what text, state text, key text, type text, bytes bigint, made_at timestamptz, link text, link_seconds int
@@ -36,6 +37,3 @@ begin
     order by known.requested_at, known.id;
 end
 $$;
-comment on function events.files_of(uuid, text) is
-    'Returns the archive and the QR codes of an event, with their keys. Example: select what, state, key, link_seconds '
-    'from events.files_of(''6c1d…'', ''user-18'')';

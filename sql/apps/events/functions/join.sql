@@ -5,6 +5,7 @@
 -- Returns joined; already_joined, with the name that was given first (see events.rename_participant); excluded by the
 -- host (see events.exclude); ended; no_event if there is none or it was purged. A user may join before the start.
 -- Raises ER422 without a user, and for a name that is not 1 to 100 characters long.
+-- errand: for enqueuer, ops
 create or replace function events.join(event_id uuid, user_id text, name text default null) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -33,5 +34,3 @@ begin
     return 'joined';
 end
 $$;
-comment on function events.join(uuid, text, text) is
-    'Makes a user a participant. Example: select events.join(''6c1d…'', ''user-18'')';

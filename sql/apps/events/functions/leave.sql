@@ -6,6 +6,7 @@
 -- status is left, with the number of deleted photos; not_joined; no_event. With the photos, an archive of the event is
 -- removed too. A push that waits is withdrawn. Photos that stayed count if the user joins again. Raises ER422 without a
 -- user; above READ COMMITTED, 40001 if the event has changed since the transaction's snapshot.
+-- errand: for enqueuer, ops
 create or replace function events.leave(event_id uuid, user_id text, with_photos boolean default false)
 returns table (status text, photos int)
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
@@ -38,6 +39,3 @@ begin
     return next;
 end
 $$;
-comment on function events.leave(uuid, text, boolean) is
-    'Removes a user from an event, with or without their photos. Example: select status, photos from '
-    'events.leave(''6c1d…'', ''user-18'')';

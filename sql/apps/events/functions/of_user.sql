@@ -6,6 +6,7 @@
 -- after is the id of the last event of the page before, most the size of a page. state is planned, live or ended.
 -- photos_left is the number that the user may still add. Raises ER422 without a user, and for a page that isn't 1 to
 -- 1,000 events.
+-- errand: for enqueuer, ops
 create or replace function events.of_user(user_id text, after uuid default null, most int default 100)
 returns table (
     id uuid, title text, role text, state text, starts_at timestamptz, ends_at timestamptz, reveal_at timestamptz,
@@ -37,5 +38,3 @@ begin
     limit $3;
 end
 $$;
-comment on function events.of_user(text, uuid, int) is
-    'Returns the events of a user in pages. Example: select id, title, role from events.of_user(''user-18'')';

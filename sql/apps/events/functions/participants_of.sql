@@ -4,6 +4,7 @@
 --
 -- role is host or guest. photos is the number of their photos. A user who is no participant gets no row. Raises ER422
 -- without a user.
+-- errand: for enqueuer, ops
 create or replace function events.participants_of(event_id uuid, viewer text)
 returns table (user_id text, name text, role text, photos int, joined_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
@@ -22,6 +23,3 @@ begin
     order by person.user_id <> event.host, person.joined_at, person.user_id;
 end
 $$;
-comment on function events.participants_of(uuid, text) is
-    'Returns the participants of an event to one of them. Example: select user_id, name, role from '
-    'events.participants_of(''6c1d…'', ''user-18'')';

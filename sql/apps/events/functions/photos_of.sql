@@ -12,6 +12,7 @@
 --
 -- after is the id of the last photo of the page before; if it was deleted since, the page is empty: begin anew. Raises
 -- ER422 without a user, and for a page that isn't 1 to 1,000 photos.
+-- errand: for enqueuer, ops
 create or replace function events.photos_of(
     event_id uuid, viewer text, only_own boolean default false, after uuid default null, most int default 1000
 )
@@ -44,6 +45,3 @@ begin
     limit $5;
 end
 $$;
-comment on function events.photos_of(uuid, text, boolean, uuid, int) is
-    'Returns the photos of an event that a user may see now, in pages. Example: select id, result_key from '
-    'events.photos_of(''6c1d…'', ''user-18'')';

@@ -38,5 +38,3 @@ begin
     end if;
 end
 $$;
-comment on function events.purge_due_v1(text) is
-    'For the job event_purge: deletes the rows of one event that is due, and lists its objects for removal';

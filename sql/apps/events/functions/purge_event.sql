@@ -40,5 +40,3 @@ begin
     return next;
 end
 $$;
-comment on function events.purge_event(uuid, text, text) is
-    'Deletes all rows of an event, and lists its objects for removal; returns the receipt and its numbers';

@@ -3,6 +3,7 @@
 --   select events.readmit('6c1d…', 'user-17', 'user-18');
 --
 -- Returns readmitted; not_excluded; not_host; no_event. Raises ER422 without a user.
+-- errand: for enqueuer, ops
 create or replace function events.readmit(event_id uuid, user_id text, participant text) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -21,6 +22,3 @@ begin
     return case when found then 'readmitted' else 'not_excluded' end;
 end
 $$;
-comment on function events.readmit(uuid, text, text) is
-    'Lets a user join again whom the host has excluded. Example: select events.readmit(''6c1d…'', ''user-17'', '
-    '''user-18'')';

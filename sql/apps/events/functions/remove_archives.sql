@@ -32,5 +32,3 @@ begin
     end if;
 end
 $$;
-comment on function events.remove_archives(uuid[], text, bigint) is
-    'Deletes archives, cancels the jobs that make them, and lists their objects for removal';

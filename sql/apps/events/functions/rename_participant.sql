@@ -4,6 +4,7 @@
 --
 -- Returns renamed; not_joined; no_event. Raises ER422 without a user, and for a name that is not 1 to 100 characters
 -- long.
+-- errand: for enqueuer, ops
 create or replace function events.rename_participant(event_id uuid, user_id text, name text) returns text
 language plpgsql security definer set search_path = pg_catalog, events, pg_temp as $$
 #variable_conflict use_column
@@ -22,6 +23,3 @@ begin
     return 'renamed';
 end
 $$;
-comment on function events.rename_participant(uuid, text, text) is
-    'Changes the name that others see in an event. Example: select events.rename_participant(''6c1d…'', ''user-18'', '
-    '''Ben'')';

@@ -42,5 +42,3 @@ begin
     return next;
 end
 $$;
-comment on function events.reveal_v1(uuid) is
-    'For the job event_reveal: tells the participants of the reveal, once; returns what became of it';

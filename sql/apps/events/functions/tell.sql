@@ -7,4 +7,3 @@ language sql set search_path = pg_catalog, events, pg_temp as $$
         'event:' || tell.event_id, tell.what,
         jsonb_strip_nulls(jsonb_build_object('event_id', tell.event_id, 'photo_id', tell.photo, 'code_id', tell.code)))
 $$;
-comment on function events.tell(uuid, text, uuid, uuid) is 'Sends an event to the Socket.IO room of an event at commit';

@@ -11,8 +11,6 @@ begin
     return null;
 end
 $$;
-comment on function events.tell_removed() is
-    'Trigger: tells the room of an event when a photo is deleted or a participant leaves';
 
 -- Only if they are missing, because their creation locks the tables.
 do $do$

@@ -15,8 +15,6 @@ begin
     return null;
 end
 $$;
-comment on function events.tell_stored() is
-    'Trigger: tells the room of an event when the store has a photo or a QR code of it';
 
 -- Only if it is missing, because its creation locks the table.
 do $do$

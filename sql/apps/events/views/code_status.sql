@@ -1,4 +1,6 @@
 -- code_status: the QR codes of events, and whether their images are in the object store.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides link, key
 create or replace view events.code_status as
 select
     code.id, code.event_id,

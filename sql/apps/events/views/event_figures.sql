@@ -1,4 +1,6 @@
 -- event_figures: the figures of each event.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides host
 create or replace view events.event_figures as
 select
     event.id, event.host, count(status.id) as photos, count(*) filter (where status.state = 'delivered') as delivered,

@@ -1,4 +1,6 @@
 -- event_photo_status: the photos of events and their states.
+-- errand: for ops, monitor
+-- errand: hides user_id, source_key, error
 create or replace view events.event_photo_status as
 select
     known.event_id, known.photo, known.user_id, status.state, known.source_key, status.result_key, status.bytes,

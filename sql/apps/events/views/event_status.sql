@@ -1,4 +1,6 @@
 -- event_status: the events that were not purged, with their numbers.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides title, host
 create or replace view events.event_status as
 select
     event.id, event.title, event.host,

@@ -8,6 +8,7 @@
 --
 -- Raises ER422 without a user, ER503 if no free number was found in 100 draws. Above READ COMMITTED, raises 40001 if
 -- the user's number was assigned, or the pool changed, since the transaction's snapshot: retry the transaction.
+-- errand: for enqueuer, ops
 create or replace function identity.assign(user_id text) returns text
 language plpgsql security definer set search_path = pg_catalog, identity, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
@@ -43,6 +44,3 @@ begin
     raise exception 'assign: no free number was found in 100 draws' using errcode = 'ER503';
 end
 $$;
-comment on function identity.assign(text) is
-    'Returns a user''s virtual number of ten digits; assigns one at the first call. Example: select '
-    'identity.assign(''user-17'')';

@@ -10,5 +10,3 @@ language sql security definer set search_path = pg_catalog, identity, pg_temp as
     )
     select count(*) from erased
 $$;
-comment on function identity.erase_person(text) is
-    'Removes a user from the user''s number, which stays; returns the number of changed rows';

@@ -44,5 +44,3 @@ begin
     return greatest(0, wanted);
 end
 $$;
-comment on function identity.fill_pool_v1(int) is
-    'For the job number_pool: draws free numbers ahead until the pool is full; returns how many';

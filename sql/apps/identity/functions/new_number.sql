@@ -17,5 +17,3 @@ begin
     end loop;
 end
 $$;
-comment on function identity.new_number() is
-    'Returns ten digits from a cryptographic source, each number equally likely; the first digit is not 0';

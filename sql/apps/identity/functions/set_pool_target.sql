@@ -3,6 +3,7 @@
 --   select identity.set_pool_target(500000, 'the campaign begins on Friday');
 --
 -- The default is 100,000. Raises ER422 for less than 1, for more than 1,000,000, or without a reason.
+-- errand: for ops
 create or replace function identity.set_pool_target(numbers int, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, identity, pg_temp as $$
 begin
@@ -16,5 +17,3 @@ begin
         'identity.set_pool_target', jsonb_build_object('numbers', set_pool_target.numbers), set_pool_target.reason);
 end
 $$;
-comment on function identity.set_pool_target(int, text) is
-    'Sets how many free numbers are drawn ahead. Example: select identity.set_pool_target(500000, ''a campaign'')';

@@ -3,11 +3,10 @@
 --   select identity.user_of('804 717-1234');
 --
 -- Returns null for a number that was never assigned, or whose user was erased.
+-- errand: for enqueuer, ops
 create or replace function identity.user_of(number text) returns text
 language sql stable security definer set search_path = pg_catalog, identity, pg_temp as $$
     select user_id
     from identity.number as known
     where known.number = regexp_replace(left(user_of.number, 100), E'[\\s-]', '', 'g')
 $$;
-comment on function identity.user_of(text) is
-    'Returns the user of a virtual number; null if none. Example: select identity.user_of(''8047171234'')';

@@ -1,4 +1,6 @@
 -- number_status: the numbers that were ever assigned.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides number, user_id
 create or replace view identity.number_status as
 select number, user_id, assigned_at from identity.number;
 comment on view identity.number_status is 'The numbers that were ever assigned';

@@ -1,6 +1,7 @@
 -- pool_status: the pool of free numbers, and how many numbers were assigned.
 --
 -- free is the distance between two positions, and reads no row.
+-- errand: for ops, monitor
 create or replace view identity.pool_status as
 select
     greatest(

@@ -10,4 +10,3 @@ begin
     end if;
 end
 $$;
-comment on function media.check_key(text, text) is 'Raises ER422 for a text that is no key of the object store';

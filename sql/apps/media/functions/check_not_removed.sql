@@ -16,5 +16,3 @@ begin
     end if;
 end
 $$;
-comment on function media.check_not_removed(text, text) is
-    'Raises ER409 for a key whose object is about to be removed';

@@ -8,4 +8,3 @@ begin
     end if;
 end
 $$;
-comment on function media.check_owner(text, text) is 'Raises ER422 for an owner that is not 1 to 200 characters long';

@@ -8,5 +8,3 @@ begin
     end if;
 end
 $$;
-comment on function media.check_qualities(text, int4range) is
-    'Raises ER422 for a range of encoder qualities that is not within 1 to 100';

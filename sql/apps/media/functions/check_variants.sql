@@ -62,5 +62,3 @@ begin
     return (select coalesce(jsonb_agg(value order by key collate "C"), '[]') from jsonb_each(checked));
 end
 $$;
-comment on function media.check_variants(text, jsonb, int, text) is
-    'Raises ER422 for what is no array of up to four variants; returns them with all fields, by name';

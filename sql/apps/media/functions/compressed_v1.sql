@@ -51,5 +51,3 @@ begin
     return 'staged';
 end
 $$;
-comment on function media.compressed_v1(uuid, text, jsonb, bytea, jsonb, bytea[]) is
-    'For the job image_compression: records the result and enqueues its delivery; returns staged, compressed or gone';

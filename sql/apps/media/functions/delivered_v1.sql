@@ -62,5 +62,3 @@ begin
         then 'kept' else 'unwanted' end;
 end
 $$;
-comment on function media.delivered_v1(uuid, text, int, boolean) is
-    'For the job upload_retry: records that the store has an upload; returns kept, superseded or unwanted';

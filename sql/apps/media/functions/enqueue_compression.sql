@@ -14,4 +14,3 @@ begin
     return enqueued;
 end
 $$;
-comment on function media.enqueue_compression(uuid) is 'Enqueues the job that compresses a photo; returns its id';

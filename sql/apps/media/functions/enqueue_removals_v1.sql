@@ -12,6 +12,3 @@ begin
     return true;
 end
 $$;
-comment on function media.enqueue_removals_v1() is
-    'For the jobs removal_sweep and event_purge: enqueues the removal of objects if some are due; returns whether '
-    'some are';

@@ -10,4 +10,3 @@ begin
             unique_key => 'upload_retry/' || enqueue_upload.upload, subject => enqueue_upload.owner));
 end
 $$;
-comment on function media.enqueue_upload(uuid, text) is 'Enqueues the job that stores an upload; returns its id';

@@ -57,5 +57,3 @@ begin
     return cardinality(photos) + results + cardinality(uploads);
 end
 $$;
-comment on function media.erase_person(text) is
-    'For the erasure of a person: deletes all photos and uploads of an owner; returns the number of rows';

@@ -43,5 +43,3 @@ begin
     );
 end
 $$;
-comment on function media.export_person(text) is
-    'For a person''s request for their data: returns all photos and uploads of an owner';

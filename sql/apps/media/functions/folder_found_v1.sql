@@ -26,5 +26,3 @@ language sql security definer set search_path = pg_catalog, media, pg_temp as $$
     end
     where held.id = folder_found_v1.id
 $$;
-comment on function media.folder_found_v1(bigint, text[], int) is
-    'For the job object_removal: lists the objects below a folder for removal, and counts those removed at once';

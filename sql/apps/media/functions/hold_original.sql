@@ -23,5 +23,3 @@ begin
     update media.photo set source_key = source_key where id = held;
 end
 $$;
-comment on function media.hold_original(text, uuid) is
-    'Keeps an original from being removed by another transaction, until this one is committed';

@@ -21,5 +21,3 @@ language sql stable set search_path = pg_catalog, media, pg_temp as $$
             where photo.source_key = is_foreign.key collate "default"
                 and photo.owner is distinct from is_foreign.owner)
 $$;
-comment on function media.is_foreign(text, text) is
-    'Returns whether an object may not be the original of a photo of this owner';

@@ -4,4 +4,3 @@ create or replace function media.is_generated(key text) returns boolean
 language sql immutable set search_path = pg_catalog, media, pg_temp as $$
     select is_generated.key ~ '^(cards|events/[^/]+/(archives|codes))/'
 $$;
-comment on function media.is_generated(text) is 'Returns whether a key is that of a card, a QR code or an archive';

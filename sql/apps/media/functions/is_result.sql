@@ -5,4 +5,3 @@ language sql stable set search_path = pg_catalog, media, pg_temp as $$
     select exists (select from media.upload where upload.key = is_result.key collate "C" and photo is not null)
         or exists (select from media.variant where variant.key = is_result.key collate "default")
 $$;
-comment on function media.is_result(text) is 'Returns whether a key is that of a photo''s result or variant';

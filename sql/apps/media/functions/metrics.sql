@@ -37,4 +37,3 @@ language sql stable set search_path = pg_catalog, media, pg_temp as $$
         coalesce(
             extract(epoch from now() - (select asked_at from media.removal order by id limit 1)), 0)::float8
 $$;
-comment on function media.metrics() is 'Returns the samples of this app for errand.metrics: what waits for the store';

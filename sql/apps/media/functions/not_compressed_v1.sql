@@ -23,5 +23,3 @@ begin
     return true;
 end
 $$;
-comment on function media.not_compressed_v1(uuid, text, boolean) is
-    'For the job image_compression: records why there is no result; returns whether the photo has failed';

@@ -10,5 +10,3 @@ language sql security definer set search_path = pg_catalog, media, pg_temp as $$
     from unnest(ids, errors) as failed (id, error)
     where held.id = failed.id
 $$;
-comment on function media.not_removed_v1(bigint[], text[], boolean) is
-    'For the job object_removal: records why objects could not be removed, and when they are retried';

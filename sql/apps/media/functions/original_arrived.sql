@@ -9,5 +9,3 @@ begin
     where source_key = original_arrived.key and state = 'failed' and error like 'storage: not found:%';
 end
 $$;
-comment on function media.original_arrived(text) is
-    'Compresses photos again that failed because their original was missing';

@@ -18,6 +18,3 @@ language sql stable security definer set search_path = pg_catalog, media, pg_tem
     left join media.upload on upload.key = known.source_key and known.state <> 'compressed'
     where known.id = photo_to_compress_v1.photo
 $$;
-comment on function media.photo_to_compress_v1(uuid) is
-    'For the job image_compression: returns the key of the original, or its bytes if they wait for the store, '
-    'and what its result is to be';

@@ -18,5 +18,3 @@ begin
     return pruned;
 end
 $$;
-comment on function media.prune_v1(int) is
-    'For the job removal_sweep: deletes receipts that were finished 30 days ago; returns their number';

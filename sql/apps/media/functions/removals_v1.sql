@@ -26,4 +26,3 @@ language sql security definer set search_path = pg_catalog, media, pg_temp as $$
     where held.id = due.id
     returning held.id, held.tries, held.key, held.is_folder, not held.is_folder or held.final_at <= held.tried_at
 $$;
-comment on function media.removals_v1(int) is 'For the job object_removal: takes objects for removal';

@@ -6,6 +6,7 @@
 -- removed within seconds of the commit. Apps that refer to the photo lose their rows about it too. Returns whether
 -- there was such a photo. Raises ER422 for a reason that is not 1 to 1,000 characters long; above READ COMMITTED, 40001
 -- if the photo has changed since the transaction's snapshot.
+-- errand: for enqueuer, ops
 create or replace function media.remove(photo uuid, reason text default null) returns boolean
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -20,6 +21,3 @@ begin
     return true;
 end
 $$;
-comment on function media.remove(uuid, text) is
-    'Deletes a photo with all its rows and objects; returns whether there was one. Example: select '
-    'media.remove(''6c1d…'')';

@@ -40,5 +40,3 @@ begin
         where unique_key = any (array(select 'upload_retry/' || upload from unnest(uploads) as upload)));
 end
 $$;
-comment on function media.remove_folder(text, text, bigint) is
-    'Lists all objects below a key for removal, and deletes uploads to there; returns their jobs';

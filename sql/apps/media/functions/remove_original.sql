@@ -39,5 +39,3 @@ begin
     return true;
 end
 $$;
-comment on function media.remove_original(text) is
-    'Lists an original for removal if all results of it are stored and no photo keeps it; returns whether it is listed';

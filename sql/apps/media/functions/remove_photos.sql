@@ -90,5 +90,3 @@ begin
     return next;
 end
 $$;
-comment on function media.remove_photos(uuid[], text, bigint) is
-    'Deletes photos with all their rows, and lists their objects for removal; returns their number and their jobs';

@@ -7,5 +7,3 @@ begin
     perform errand.enqueue('object_removal');
 end
 $$;
-comment on function media.remove_unwanted_v1(text) is
-    'For the job upload_retry: lists an object for removal that it has stored although its upload is gone';

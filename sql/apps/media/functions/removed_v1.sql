@@ -44,6 +44,3 @@ begin
     return gone;
 end
 $$;
-comment on function media.removed_v1(bigint[], int[]) is
-    'For the job object_removal: records what the store has confirmed; returns the number of objects that left the '
-    'list';

@@ -36,5 +36,3 @@ begin
     perform media.original_arrived(known.key collate "default");
 end
 $$;
-comment on function media.restage(uuid, text, bytea, boolean) is
-    'Stores bytes until the store has them, in place of the bytes that their upload had before';

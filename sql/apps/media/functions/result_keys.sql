@@ -14,5 +14,3 @@ language sql stable set search_path = pg_catalog, media, pg_temp as $$
     ) as object (key)
     where photo.id = any (result_keys.photos) and object.key is not null
 $$;
-comment on function media.result_keys(uuid[]) is
-    'Returns the keys of all objects that were made of photos: results and variants';

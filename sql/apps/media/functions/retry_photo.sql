@@ -7,6 +7,7 @@
 -- if the failed job is no longer on record. The original of a photo without a result is never removed, so that this
 -- succeeds however late. Returns the job's id. Raises ER404 for an unknown photo, ER409 for one that has its result:
 -- the hint says if its original is gone.
+-- errand: for enqueuer, ops
 create or replace function media.retry_photo(id uuid, reason text default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -38,5 +39,3 @@ begin
     return asked.job_id;
 end
 $$;
-comment on function media.retry_photo(uuid, text) is
-    'Compresses a failed photo again; returns its job. Example: select media.retry_photo(''6c1d…'')';

@@ -3,6 +3,7 @@
 --   select media.retry_removals('the bucket policy is fixed');
 --
 -- Returns their number. Raises ER422 without a reason.
+-- errand: for ops
 create or replace function media.retry_removals(reason text) returns int
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -18,5 +19,3 @@ begin
     return moved;
 end
 $$;
-comment on function media.retry_removals(text) is
-    'Retries objects now that the store has refused to remove. Example: select media.retry_removals(''rights fixed'')';

@@ -6,6 +6,7 @@
 -- The id is that of the upload or of its photo. A job that waits for its next attempt becomes due now. An available,
 -- parked or running one stays as it is. Works also if the failed job is no longer on record. Returns the job's id.
 -- Raises ER404 for an unknown upload, ER409 if the store has it or its bytes are gone.
+-- errand: for enqueuer, ops
 create or replace function media.retry_upload(id uuid, reason text default null) returns bigint
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -36,5 +37,3 @@ begin
     return asked.job_id;
 end
 $$;
-comment on function media.retry_upload(uuid, text) is
-    'Retries a failed upload with all attempts; returns its job. Example: select media.retry_upload(''6c1d…'')';

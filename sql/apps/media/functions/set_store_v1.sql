@@ -3,6 +3,7 @@
 --
 -- A worker's login records the first one. Another one in its place would stop all uploads and removals, so only an
 -- operator's or the owner's login records that. Raises 42501 for another login.
+-- errand: for ops
 create or replace function media.set_store_v1(id uuid) returns void
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
@@ -24,4 +25,3 @@ begin
     perform errand.record_action('storage_init', jsonb_build_object('id', set_store_v1.id));
 end
 $$;
-comment on function media.set_store_v1(uuid) is 'For errand storage init: records the object store of this database';

@@ -15,5 +15,3 @@ begin
     return staged;
 end
 $$;
-comment on function media.stage(uuid, text, text, text, bytea, boolean) is
-    'Stores the bytes of an object until the store has them, and enqueues the job that delivers them';

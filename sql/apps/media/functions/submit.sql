@@ -32,6 +32,7 @@
 -- another submission, for a key of another owner's upload or photo, or of a card, a QR code or an archive, and for a
 -- key whose object is about to be removed, such as the original of a photo that was just stored. Above READ COMMITTED,
 -- 40001 if that has happened since the transaction's snapshot.
+-- errand: for enqueuer, ops
 create or replace function media.submit(
     source_key text,
     owner text default null,
@@ -99,6 +100,3 @@ begin
     return made;
 end
 $$;
-comment on function media.submit(text, text, text, boolean, int, int, text, jsonb, int4range) is
-    'Records a photo in the object store and enqueues its compression. Example: select '
-    'media.submit(''uploads/4711.heic'')';

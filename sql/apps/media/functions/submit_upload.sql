@@ -18,6 +18,7 @@
 -- with other bytes, type or owner (with replace, of another owner, or that of a photo's result), for the original of
 -- another owner's photo, for a card, a QR code or an archive, and for one whose last object is about to be removed;
 -- 40001 if another transaction has just submitted or removed it: retry the transaction.
+-- errand: for enqueuer, ops
 create or replace function media.submit_upload(
     key text, bytes bytea, type text default 'image/jpeg', owner text default null, replace boolean default false
 ) returns uuid
@@ -100,5 +101,3 @@ begin
         using errcode = '40001', hint = 'Retry the transaction.';
 end
 $$;
-comment on function media.submit_upload(text, bytea, text, text, boolean) is
-    'Takes an object and enqueues its delivery. Example: select media.submit_upload(''uploads/17.jpg'', ''\xffd8'')';

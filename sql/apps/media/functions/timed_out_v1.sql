@@ -10,5 +10,3 @@ language sql security definer set search_path = pg_catalog, media, pg_temp as $$
     where known.id = timed_out_v1.photo and known.state <> 'compressed' and known.timeouts < 5
     returning known.timeouts
 $$;
-comment on function media.timed_out_v1(uuid) is
-    'For the job image_compression: counts a timeout; returns their number, null if the photo may have no more';

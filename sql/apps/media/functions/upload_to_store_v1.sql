@@ -20,5 +20,3 @@ language sql stable security definer set search_path = pg_catalog, media, pg_tem
     from media.upload as known
     where known.id = upload_to_store_v1.upload
 $$;
-comment on function media.upload_to_store_v1(uuid) is
-    'For the job upload_retry: returns the object to store, and its key';

@@ -7,4 +7,3 @@ language sql immutable set search_path = pg_catalog, media, pg_temp as $$
     select regexp_replace(result_key, '[.][^./]*$', '') || '.' || name || '.'
         || case format when 'jpeg' then 'jpg' else format end
 $$;
-comment on function media.variant_key(text, text, text) is 'Returns the key of a photo''s variant';

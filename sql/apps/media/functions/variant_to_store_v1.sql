@@ -11,5 +11,3 @@ language sql stable security definer set search_path = pg_catalog, media, pg_tem
     order by known.name
     limit 1
 $$;
-comment on function media.variant_to_store_v1(uuid, text) is
-    'For the job upload_retry: returns the next variant to store with a result';

@@ -1,4 +1,6 @@
 -- photo_status: the submitted photos and their states.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides owner, source_key, error
 create or replace view media.photo_status as
 select
     photo.id, photo.owner,

@@ -1,4 +1,5 @@
 -- receipt_status: the receipts of removals.
+-- errand: for ops, monitor
 create or replace view media.receipt_status as
 select
     id, reason, people, photos, objects,

@@ -1,4 +1,6 @@
 -- removal_status: the objects to be removed that the store has not confirmed yet.
+-- errand: for ops, monitor
+-- errand: hides key, error
 create or replace view media.removal_status as
 select
     id, key, is_folder,

@@ -1,4 +1,6 @@
 -- upload_status: the submitted objects and their states.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides owner, key, error, attempts
 create or replace view media.upload_status as
 select
     known.id, known.photo, known.owner, known.key,

@@ -1,4 +1,5 @@
 -- variant_status: the variants of photos that have their results.
+-- errand: for enqueuer, ops, monitor
 create or replace view media.variant_status as
 select
     known.photo, known.name, known.key, known.format, known.size as bytes, known.width, known.height, known.quality,

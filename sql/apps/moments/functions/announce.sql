@@ -17,5 +17,3 @@ begin
     perform rooms.emit(rooms.user_room(receiver), 'new_moment', ids - 'event');
 end
 $$;
-comment on function moments.announce(uuid, uuid, text) is
-    'Tells the receiver of a moment: a push to each device, and an event to the user''s room';

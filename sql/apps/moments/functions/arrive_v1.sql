@@ -17,5 +17,3 @@ begin
     return moments.make_current($1, may_wait => true);
 end
 $$;
-comment on function moments.arrive_v1(uuid) is
-    'For the job moment_arrival: makes a stored moment its sender''s current one; returns its state';

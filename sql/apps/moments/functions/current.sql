@@ -5,6 +5,7 @@
 --
 -- Each of a pair has one current moment. So what a user sends changes nothing here. There is no row if the partner has
 -- sent none, and if the user is in no pair.
+-- errand: for enqueuer, ops
 create or replace function moments.current(user_id text)
 returns table (
     moment_id uuid, pair_id uuid, sender text, photo_key text, bytes bigint, width int, height int, sent_at timestamptz,
@@ -23,5 +24,3 @@ language sql stable security definer set search_path = pg_catalog, moments, pg_t
     ) as newest
     join media.photo on photo.id = newest.id
 $$;
-comment on function moments.current(text) is
-    'Returns the moment that a user''s device shows. Example: select photo_key from moments.current(''user-18'')';

@@ -24,5 +24,3 @@ begin
     return gone;
 end
 $$;
-comment on function moments.erase_person(text) is
-    'For people.erase: ends a user''s pair with its moments, and removes notifications about it';

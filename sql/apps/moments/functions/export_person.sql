@@ -14,4 +14,3 @@ language sql stable set search_path = pg_catalog, moments, pg_temp as $$
     select '{}'
     limit 1
 $$;
-comment on function moments.export_person(text) is 'For people.export: returns the moments that a user has sent';

@@ -57,5 +57,3 @@ begin
     return case when is_free then 'current' else 'later' end;
 end
 $$;
-comment on function moments.make_current(uuid, boolean) is
-    'Makes a stored moment its sender''s current one, removes older ones, and tells the receiver';

@@ -13,7 +13,6 @@ begin
     return null;
 end
 $$;
-comment on function moments.moment_removed() is 'Trigger: withdraws the pushes of a moment that is removed';
 
 -- Only if it is missing, because its creation locks the table.
 do $do$

@@ -19,8 +19,6 @@ begin
     return null;
 end
 $$;
-comment on function moments.pair_ended() is
-    'Trigger: removes both users'' moments when their pair ends, and tells their devices';
 
 -- Only if it is missing, because its creation locks the table.
 do $do$

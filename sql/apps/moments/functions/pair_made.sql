@@ -16,7 +16,6 @@ begin
     return null;
 end
 $$;
-comment on function moments.pair_made() is 'Trigger: confirms a new pair to both users by a push';
 
 -- Only if it is missing, because its creation locks the table.
 do $do$

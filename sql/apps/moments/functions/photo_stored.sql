@@ -27,8 +27,6 @@ begin
     return null;
 end
 $$;
-comment on function moments.photo_stored() is
-    'Trigger: makes a moment the current one of its pair when the store has its photo';
 
 -- Only if it is missing, because its creation locks the table.
 do $do$

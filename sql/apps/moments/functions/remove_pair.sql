@@ -12,4 +12,3 @@ begin
     return removed;
 end
 $$;
-comment on function moments.remove_pair(uuid, text) is 'Removes all moments of a pair; returns their number';

@@ -15,6 +15,7 @@
 -- Moments of one pair are sent one after the other, each until its transaction ends. Above READ COMMITTED, raises 40001
 -- if the pair's moments or the photo have changed since the transaction's snapshot: retry the transaction. Raises ER422
 -- without a sender; ER409 for a photo of an event, since a later moment would remove it.
+-- errand: for enqueuer, ops
 create or replace function moments.send(sender text, photo uuid) returns table (status text, moment_id uuid)
 language plpgsql security definer set search_path = pg_catalog, moments, pg_temp as $$
 #variable_conflict use_column
@@ -70,6 +71,3 @@ begin
     return next;
 end
 $$;
-comment on function moments.send(text, uuid) is
-    'Sends a photo to the sender''s partner; returns a status. Example: select status from moments.send(''user-17'', '
-    '''6c1d…'')';

@@ -8,6 +8,7 @@
 --
 -- Returns withdrawn; not_yours; no_moment if there is none any more, as after a newer one. Raises ER422 without a
 -- sender. Above READ COMMITTED, raises 40001 if the pair's moments have changed since the transaction's snapshot.
+-- errand: for enqueuer, ops
 create or replace function moments.withdraw(sender text, moment uuid) returns text
 language plpgsql security definer set search_path = pg_catalog, moments, pg_temp as $$
 #variable_conflict use_column
@@ -39,5 +40,3 @@ begin
     return 'withdrawn';
 end
 $$;
-comment on function moments.withdraw(text, uuid) is
-    'Takes a moment back, on behalf of its sender. Example: select moments.withdraw(''user-17'', ''6c1d…'')';

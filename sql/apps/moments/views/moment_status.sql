@@ -1,4 +1,6 @@
 -- moment_status: of each sender the current moment, and newer ones that are not stored. Older ones are nowhere.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides sender
 create or replace view moments.moment_status as
 select
     known.id as moment_id, known.pair_id, known.sender,

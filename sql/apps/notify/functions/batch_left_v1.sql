@@ -11,5 +11,3 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     from notify.delivery as held
     where held.id between batch_left_v1.batch and batch_left_v1.last and held.batch = batch_left_v1.batch
 $$;
-comment on function notify.batch_left_v1(bigint, bigint) is
-    'For the jobs notification_apns_batch and notification_fcm_batch: returns what is left of a batch';

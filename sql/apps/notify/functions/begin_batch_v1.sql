@@ -43,5 +43,3 @@ as $$
         on message.profile is not null
     order by due.id
 $$;
-comment on function notify.begin_batch_v1(bigint, bigint, bigint, boolean, int) is
-    'For the jobs notification_apns_batch and notification_fcm_batch: returns the next pushes of a batch';

@@ -52,5 +52,3 @@ begin
     return next;
 end
 $$;
-comment on function notify.begin_v1(bigint) is
-    'For the jobs notification_apns and notification_fcm: returns the push of a delivery';

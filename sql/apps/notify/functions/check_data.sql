@@ -34,5 +34,3 @@ begin
     return (select coalesce(jsonb_object_agg(key, value), '{}') from jsonb_each_text(data));
 end
 $$;
-comment on function notify.check_data(text, jsonb) is
-    'Returns the data of a notification with texts as values; raises ER422 for what no service takes';

@@ -33,5 +33,3 @@ begin
     end if;
 end
 $$;
-comment on function notify.check_options(text, text[], text, text, text, timestamptz, text) is
-    'Raises ER422 for receivers, a title, a body, a collapse, a not_after or a key out of bounds';

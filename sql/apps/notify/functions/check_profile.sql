@@ -32,5 +32,3 @@ begin
     end loop;
 end
 $$;
-comment on function notify.check_profile(text, text, text, text, jsonb, jsonb) is
-    'Raises ER422 for an unknown kind of notification, ER413 if it is too long in one of its languages';

@@ -23,5 +23,3 @@ begin
     end if;
 end
 $$;
-comment on function notify.check_size(text, text, text, jsonb, jsonb) is
-    'Raises ER413 for a notification whose payload has more than 4,096 bytes';

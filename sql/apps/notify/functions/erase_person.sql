@@ -23,5 +23,3 @@ begin
     return total + gone;
 end
 $$;
-comment on function notify.erase_person(text) is
-    'Deletes all that this app has about a person; returns the number of rows';

@@ -19,5 +19,3 @@ language sql security definer set search_path = pg_catalog, notify, pg_temp as $
     )
     select count(*)::int from late
 $$;
-comment on function notify.expire_v1(int) is
-    'For the job notification_sweep: ends deliveries that are too late; returns their number';

@@ -19,4 +19,3 @@ language sql stable security definer set search_path = pg_catalog, notify, pg_te
             from notify.once
             where once.user_id = export_person.user_id)))
 $$;
-comment on function notify.export_person(text) is 'Returns all that this app has about a person, as an object';

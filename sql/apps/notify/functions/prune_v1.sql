@@ -42,5 +42,3 @@ begin
     return greatest(total, gone);
 end
 $$;
-comment on function notify.prune_v1(int) is
-    'For the job notification_sweep: deletes what was sent 30 days ago; returns the rows of the largest batch';

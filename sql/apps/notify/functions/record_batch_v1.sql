@@ -78,5 +78,3 @@ begin
     return misconfigured is not null;
 end
 $$;
-comment on function notify.record_batch_v1(bigint, jsonb) is
-    'For the jobs notification_apns_batch and notification_fcm_batch: records the results of some deliveries';

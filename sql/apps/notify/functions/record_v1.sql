@@ -18,5 +18,3 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     where held.id = record_v1.delivery
         and (held.ended_at is null or held.state = 'refused' or record_v1.state = 'accepted')
 $$;
-comment on function notify.record_v1(bigint, text, boolean, jsonb) is
-    'For the jobs notification_apns and notification_fcm: records the result of a delivery';

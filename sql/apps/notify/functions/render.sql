@@ -9,4 +9,3 @@ language sql immutable set search_path = pg_catalog, notify, pg_temp as $$
         from regexp_matches(template, E'\\{([a-z_]+)(?:\\|([^{}]*))?\\}', 'g') with ordinality as word (found, number)
     ) as word using (number)
 $$;
-comment on function notify.render(text, jsonb) is 'Returns a text with its words filled in';

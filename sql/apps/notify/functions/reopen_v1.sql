@@ -25,5 +25,3 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
     cross join lateral errand.enqueue_many(jobs)
     where jobs is not null
 $$;
-comment on function notify.reopen_v1(text) is
-    'For the jobs notification_…: sends again what was not sent since the settings were wrong';

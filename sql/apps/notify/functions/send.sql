@@ -21,6 +21,7 @@
 -- data as JSON. Above READ COMMITTED, raises 40001 if another session has used the key since the transaction's
 -- snapshot.
 -- errand: after check_profile
+-- errand: for enqueuer, ops
 create or replace function notify.send(
     user_ids text[], title text default null, body text default null, data jsonb default '{}',
     collapse text default null, not_after timestamptz default null, once text default null,

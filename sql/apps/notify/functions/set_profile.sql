@@ -15,6 +15,7 @@
 -- All else stays as it is. A new kind has the default sound and is urgent.
 --
 -- Raises ER422 for a name that isn't a-z, 0-9 and _, for an unknown member, and for values of another type.
+-- errand: for ops
 create or replace function notify.set_profile(name text, texts jsonb default '{}', style jsonb default '{}')
 returns void
 language plpgsql security definer set search_path = pg_catalog, notify, pg_temp as $$
@@ -84,6 +85,3 @@ begin
     where jsonb_typeof(value) = 'object';
 end
 $$;
-comment on function notify.set_profile(text, jsonb, jsonb) is
-    'Sets how phones present a kind of notification, and its texts. Example: select '
-    'notify.set_profile(''new_moment'', style => ''{"sound": null}'')';

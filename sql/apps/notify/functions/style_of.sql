@@ -7,4 +7,3 @@ language sql stable set search_path = pg_catalog, notify, pg_temp as $$
     from notify.profile
     where name = style_of.profile
 $$;
-comment on function notify.style_of(text) is 'Returns how phones present a kind of notification';

@@ -16,4 +16,3 @@ language sql stable set search_path = pg_catalog, notify, pg_temp as $$
         known.locale
     limit 1
 $$;
-comment on function notify.text_of(text, text, jsonb) is 'Returns the texts of a kind of notification in a language';

@@ -15,5 +15,3 @@ language sql set search_path = pg_catalog, notify, pg_temp as $$
     )
     select coalesce(array_agg(user_id order by user_id), '{}') from taken
 $$;
-comment on function notify.use_key(text, text[]) is
-    'Takes a key for each person who has not had it within 30 days; returns these persons';

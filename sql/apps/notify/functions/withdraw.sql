@@ -7,6 +7,7 @@
 -- commits, but what is on its way to Apple or Google at that moment may arrive. Takes up to 10,000 persons. Raises
 -- ER422 for more, a user id that is not 1 to 200 characters long, and a collapse that notify.send would refuse. Above
 -- READ COMMITTED, raises 40001 if a result was recorded since the transaction's snapshot.
+-- errand: for enqueuer, ops
 create or replace function notify.withdraw(user_ids text[], collapse text) returns int
 -- A plan from when the tables were empty would read all of them.
 language plpgsql security definer set search_path = pg_catalog, notify, pg_temp

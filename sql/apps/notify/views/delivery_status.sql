@@ -1,4 +1,6 @@
 -- delivery_status: what became of each notification on each device.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides user_id
 create or replace view notify.delivery_status as
 select
     held.id, held.message_id, held.user_id, held.device_id, held.platform, held.state, held.reason, held.via,

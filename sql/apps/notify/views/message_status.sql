@@ -1,4 +1,6 @@
 -- message_status: the notifications, and on how many devices each is where.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides title, body, collapse, data
 create or replace view notify.message_status as
 select
     held.id, held.created_at, held.not_after, held.title, held.body, held.profile, held.data, held.collapse,

@@ -1,4 +1,5 @@
 -- profiles: the kinds of notifications, how phones present them, and their texts.
+-- errand: for enqueuer, ops, monitor
 create or replace view notify.profiles as
 select
     name, wakes, is_mutable, is_urgent, sound, badge, category, thread, channel, collapse,

@@ -16,4 +16,3 @@ begin
         since = case when known.since > present - interval '1 hour' then known.since else present end;
 end
 $$;
-comment on function pairing.count_wrong_code(text) is 'Counts a wrong code, for its source and for all together';

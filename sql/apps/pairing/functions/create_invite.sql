@@ -5,6 +5,7 @@
 -- The code has six of A-Z and 2-9 without I and O, is random, and differs from all live codes. A user may have several;
 -- when one of them is redeemed, the others are withdrawn. Raises ER409 if the user is in a pair, ER422 without a user;
 -- above READ COMMITTED, 40001 if another transaction has changed the user's rows since this one's snapshot.
+-- errand: for enqueuer, ops
 create or replace function pairing.create_invite(user_id text) returns table (code text, expires_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
 #variable_conflict use_column
@@ -33,5 +34,3 @@ begin
     raise exception 'create_invite: no free code was found in 100 draws' using errcode = 'ER503';
 end
 $$;
-comment on function pairing.create_invite(text) is
-    'Creates an invite code that is valid for 24 hours. Example: select code from pairing.create_invite(''user-17'')';

@@ -4,6 +4,7 @@
 --
 -- status is disconnected, with the pair and the partner, or not_paired: the call is idempotent. Raises ER422 without a
 -- user.
+-- errand: for enqueuer, ops
 create or replace function pairing.disconnect(user_id text) returns table (status text, pair_id uuid, partner text)
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
 #variable_conflict use_column
@@ -34,5 +35,3 @@ begin
     return next;
 end
 $$;
-comment on function pairing.disconnect(text) is
-    'Ends a user''s pair. Example: select status from pairing.disconnect(''user-17'')';

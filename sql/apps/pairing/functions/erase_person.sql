@@ -28,5 +28,3 @@ begin
     return gone;
 end
 $$;
-comment on function pairing.erase_person(text) is
-    'For people.erase: removes a user''s pairs, invites and counts; returns the number of rows';

@@ -27,5 +27,3 @@ language sql security definer set search_path = pg_catalog, pairing, pg_temp as 
     from (select) as always
     left join (select expires_at, id from due order by expires_at desc, id desc limit 1) as last on true
 $$;
-comment on function pairing.expire_due_v1(timestamptz, bigint, int) is
-    'For the job invite_expiry: marks the next invites that have expired';

@@ -23,4 +23,3 @@ language sql stable set search_path = pg_catalog, pairing, pg_temp as $$
             from pairing.person
             where person.user_id = export_person.user_id and wrong_tries > 0)))
 $$;
-comment on function pairing.export_person(text) is 'For people.export: returns a user''s pairs and invites';

@@ -4,6 +4,7 @@
 --   select code, state, expires_at from pairing.invites_of('user-17');
 --
 -- Only this call shows a live code again, to the user who created it. state is as in pairing.invite_status.
+-- errand: for enqueuer, ops
 create or replace function pairing.invites_of(user_id text)
 returns table (
     id bigint, code text, state text, created_at timestamptz, expires_at timestamptz, ended_at timestamptz,
@@ -18,6 +19,3 @@ language sql stable security definer set search_path = pg_catalog, pairing, pg_t
     where known.inviter = invites_of.user_id
     order by known.id desc
 $$;
-comment on function pairing.invites_of(text) is
-    'Returns the codes that a user has created, including live ones. Example: select code, state from '
-    'pairing.invites_of(''user-17'')';

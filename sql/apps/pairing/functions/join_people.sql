@@ -25,5 +25,3 @@ begin
     return pair;
 end
 $$;
-comment on function pairing.join_people(bigint, text, text) is
-    'Creates a pair of two users whose rows are locked, and withdraws their other invites';

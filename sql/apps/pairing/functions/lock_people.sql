@@ -23,5 +23,3 @@ begin
     for no key update;
 end
 $$;
-comment on function pairing.lock_people(text, text, text) is
-    'Locks the rows of one or two users, in order, and creates missing ones';

@@ -15,5 +15,3 @@ begin
     );
 end
 $$;
-comment on function pairing.new_code() is
-    'Returns six letters and digits from a cryptographic source, each equally likely';

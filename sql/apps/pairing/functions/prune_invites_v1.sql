@@ -21,5 +21,3 @@ language sql security definer set search_path = pg_catalog, pairing, pg_temp as 
     )
     select count(*)::int from gone
 $$;
-comment on function pairing.prune_invites_v1(int) is
-    'For the job invite_expiry: deletes invites that ended 30 days ago; returns their number';

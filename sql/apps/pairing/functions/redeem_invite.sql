@@ -23,6 +23,7 @@
 -- Raises ER422 without a user, or for a source that is not 1 to 200 characters long. Above READ COMMITTED, raises 40001
 -- if another transaction has changed the rows of one of the two, or has counted a wrong code, since this one's
 -- snapshot: retry the transaction.
+-- errand: for enqueuer, ops
 create or replace function pairing.redeem_invite(code text, user_id text, source text default null)
 returns table (status text, pair_id uuid, partner text, tries_left int, retry_at timestamptz)
 language plpgsql security definer set search_path = pg_catalog, pairing, pg_temp as $$
@@ -116,6 +117,3 @@ begin
     return next;
 end
 $$;
-comment on function pairing.redeem_invite(text, text, text) is
-    'Pairs the user with the creator of the code; returns a status. Example: select status, partner from '
-    'pairing.redeem_invite(''7KX2QM'', ''user-18'')';

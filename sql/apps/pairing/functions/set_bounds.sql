@@ -5,6 +5,7 @@
 --
 -- The defaults are 100 and 10,000. Null keeps the old value. Raises ER422 for less than 1, for more than 1,000,000,000,
 -- or without a reason.
+-- errand: for ops
 create or replace function pairing.set_bounds(
     from_source int default null, in_all int default null, reason text default null
 ) returns void
@@ -25,6 +26,3 @@ begin
         jsonb_build_object('from_source', set_bounds.from_source, 'in_all', set_bounds.in_all), set_bounds.reason);
 end
 $$;
-comment on function pairing.set_bounds(int, int, text) is
-    'Sets how many wrong codes an hour are accepted. Example: select pairing.set_bounds(in_all => 50000, reason => '
-    '''growth'')';

@@ -1,6 +1,8 @@
 -- invite_status: the codes and their states. A code after its expiry is expired, marked or not.
 --
 -- A live code is hidden: its reader could redeem it. pairing.invites_of shows a user's own codes.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides code, inviter, redeemed_by
 create or replace view pairing.invite_status as
 select
     id, case when is_live then null else code end as code, inviter,

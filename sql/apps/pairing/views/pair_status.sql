@@ -1,4 +1,6 @@
 -- pair_status: current and past pairs.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides inviter, invitee, ended_by
 create or replace view pairing.pair_status as
 select id as pair_id, inviter, invitee, paired_at, ended_at, ended_by
 from pairing.pair;

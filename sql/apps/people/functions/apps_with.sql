@@ -13,5 +13,3 @@ language sql stable set search_path = pg_catalog, people, pg_temp as $$
             0),
         app.name
 $$;
-comment on function people.apps_with(text) is
-    'Returns the installed apps that have a function of that name, in the order in which a person is erased';

@@ -12,6 +12,7 @@
 -- idempotent. Raises ER422 without a user, and for a reason over 1,000 characters or with the user's id; ER409 while a
 -- job of the person is on its way to another cell; above READ COMMITTED, 40001 if rows of the person have changed since
 -- the transaction's snapshot: retry the transaction.
+-- errand: for enqueuer, ops
 create or replace function people.erase(user_id text, reason text default null) returns table (app text, rows bigint)
 language plpgsql security definer set search_path = pg_catalog, people, pg_temp as $$
 #variable_conflict use_column
@@ -40,6 +41,3 @@ begin
     return next;
 end
 $$;
-comment on function people.erase(text, text) is
-    'Removes a person''s data from all apps and from the queue; returns a receipt. Example: select app, rows from '
-    'people.erase(''user-17'')';

@@ -6,5 +6,3 @@ language sql set search_path = pg_catalog, people, pg_temp as $$
     )
     select count(*) from gone
 $$;
-comment on function people.erase_person(text) is
-    'For people.erase: removes a user''s display name; returns the number of rows';

@@ -4,6 +4,7 @@
 --
 -- Photos are there by the keys of their objects. Rows of apps of your own are there if the app has a function
 -- export_person(text). Raises ER422 without a user.
+-- errand: for enqueuer, ops
 create or replace function people.export(user_id text) returns jsonb
 language plpgsql stable security definer set search_path = pg_catalog, people, pg_temp as $$
 declare
@@ -21,5 +22,3 @@ begin
     return whole;
 end
 $$;
-comment on function people.export(text) is
-    'Returns a person''s data in all apps. Example: select jsonb_pretty(people.export(''user-17''))';

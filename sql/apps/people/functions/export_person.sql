@@ -8,4 +8,3 @@ language sql stable set search_path = pg_catalog, people, pg_temp as $$
             where person.user_id = export_person.user_id
         ), '{}')
 $$;
-comment on function people.export_person(text) is 'For people.export: returns a user''s display name';

@@ -7,6 +7,7 @@
 -- its partner is told, or reads the new name. Raises ER422 without a user, and for a name that is not 1 to 100
 -- characters long, is blank, or has control characters, line separators or characters that change the direction of
 -- text.
+-- errand: for enqueuer, ops
 create or replace function people.rename(user_id text, display_name text) returns text
 language plpgsql security definer set search_path = pg_catalog, people, pg_temp as $$
 #variable_conflict use_column
@@ -44,6 +45,3 @@ begin
     return 'renamed';
 end
 $$;
-comment on function people.rename(text, text) is
-    'Sets a user''s display name, and tells the devices of both partners. Example: select people.rename(''user-17'', '
-    '''Anna'')';

@@ -1,4 +1,6 @@
 -- erasure_status: the receipts of erasures.
+-- errand: for enqueuer, ops, monitor
+-- errand: hides reason
 create or replace view people.erasure_status as
 select id, erased_at, rows_in_all, rows_by_app, reason
 from people.erasure;

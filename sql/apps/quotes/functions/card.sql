@@ -11,6 +11,7 @@
 -- After a correction of the quote, its cards are drawn anew under other keys, and the old objects are removed.
 --
 -- Raises ER404 for an unknown quote, ER422 for another template, appearance or format.
+-- errand: for enqueuer, ops
 create or replace function quotes.card(
     quote_id int, template text default 'paper', appearance text default 'light', format text default 'square'
 ) returns table (state text, key text, width int, height int, error text)
@@ -56,5 +57,3 @@ begin
     where shown.id = known.id;
 end
 $$;
-comment on function quotes.card(int, text, text, text) is
-    'Returns a quote''s card, and has it drawn. Example: select state, key from quotes.card(17, template => ''sky'')';

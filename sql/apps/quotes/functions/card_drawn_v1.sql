@@ -17,5 +17,3 @@ begin
     return true;
 end
 $$;
-comment on function quotes.card_drawn_v1(uuid, bytea, int, int) is
-    'For the job quote_card: takes the image of a card; returns whether it was wanted';

@@ -5,4 +5,3 @@ language sql security definer set search_path = pg_catalog, quotes, pg_temp as $
     set error = left(card_failed_v1.error, 1000)
     where held.id = card_failed_v1.card and held.drawn_at is null
 $$;
-comment on function quotes.card_failed_v1(uuid, text) is 'For the job quote_card: records why a card can''t be drawn';

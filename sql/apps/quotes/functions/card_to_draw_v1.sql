@@ -8,4 +8,3 @@ language sql stable security definer set search_path = pg_catalog, quotes, pg_te
     join quotes.quote on quote.id = known.quote_id
     where known.id = card_to_draw_v1.card and known.drawn_at is null
 $$;
-comment on function quotes.card_to_draw_v1(uuid) is 'For the job quote_card: returns the text and the look of a card';

@@ -22,5 +22,3 @@ begin
     return true;
 end
 $$;
-comment on function quotes.count_subscriptions_v1() is
-    'For the job daily_quote: counts the subscriptions of each time zone, once an hour';

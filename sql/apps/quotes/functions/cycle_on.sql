@@ -33,4 +33,3 @@ begin
     return found;
 end
 $$;
-comment on function quotes.cycle_on(date) is 'Returns the cycle of a day: the stored one, or by the rule';

@@ -21,5 +21,3 @@ language sql stable set search_path = pg_catalog, quotes, pg_temp as $$
     left join shown on shown.id = quote.id
     where retired_at is null
 $$;
-comment on function quotes.cycle_order(int, int[]) is
-    'Returns the order of a cycle, from its number and the order of the one before';

@@ -44,5 +44,3 @@ begin
     return next;
 end
 $$;
-comment on function quotes.due_push(time, text, date, timestamptz, timestamptz) is
-    'Decides about a push that is due: its local day, until when it may be delivered, and the next one';

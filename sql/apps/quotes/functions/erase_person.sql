@@ -6,4 +6,3 @@ language sql security definer set search_path = pg_catalog, quotes, pg_temp as $
     )
     select count(*) from gone
 $$;
-comment on function quotes.erase_person(text) is 'Deletes all rows of a user in this app; returns their number';

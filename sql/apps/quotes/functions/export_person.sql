@@ -9,4 +9,3 @@ language sql stable security definer set search_path = pg_catalog, quotes, pg_te
         ),
         '{}')
 $$;
-comment on function quotes.export_person(text) is 'Returns all there is of a user in this app, as a JSON object';

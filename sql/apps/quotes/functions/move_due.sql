@@ -68,5 +68,3 @@ begin
     order by moved.day, moved.not_after;
 end
 $$;
-comment on function quotes.move_due(int, timestamptz, bigint, timestamptz) is
-    'Moves the next subscriptions that are due to their next day; returns the users to push to';

@@ -33,5 +33,3 @@ begin
     return next;
 end
 $$;
-comment on function quotes.next_push(time, text, timestamptz, date) is
-    'Returns the first local day whose push is due after a moment, and when it is due';

@@ -6,6 +6,7 @@
 --
 -- It needs no row and no worker: without a stored row the rule returns the same quote. No row before 2020, and if there
 -- are no quotes. Raises ER422 for a day more than 20 years ahead.
+-- errand: for enqueuer, ops
 create or replace function quotes.of_the_day(day date default (now() at time zone 'UTC')::date)
 returns table (quote_id int, text text, author text, source text, category text)
 language plpgsql stable security definer set search_path = pg_catalog, quotes, pg_temp as $$
@@ -26,6 +27,3 @@ begin
     where quote.id = shown;
 end
 $$;
-comment on function quotes.of_the_day(date) is
-    'Returns the quote of a calendar day, by default today''s in UTC. Example: select text, author from '
-    'quotes.of_the_day()';

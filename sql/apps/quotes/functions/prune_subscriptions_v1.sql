@@ -15,5 +15,3 @@ language sql security definer set search_path = pg_catalog, quotes, pg_temp as $
     )
     select count(*)::int from gone
 $$;
-comment on function quotes.prune_subscriptions_v1(int) is
-    'For the job daily_quote: deletes subscriptions that ended 3 days ago; returns their number';

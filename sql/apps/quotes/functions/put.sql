@@ -6,6 +6,7 @@
 -- Returns its id. A correction shows at once, and removes the quote's cards: they are drawn anew when somebody asks for
 -- them. A new quote joins the rotation with the next cycle: stored days stay as they are. Raises ER404 for an unknown
 -- id, ER409 if another quote has the same text, ER422 for missing or too long values.
+-- errand: for ops
 create or replace function quotes.put(
     text text, author text, category text, source text default null, id int default null
 ) returns int
@@ -54,6 +55,3 @@ begin
     return quote_id;
 end
 $$;
-comment on function quotes.put(text, text, text, text, int) is
-    'Adds a quote, or corrects one. Example: select quotes.put(''Know thyself.'', ''Inscription at Delphi'', '
-    '''Wisdom'')';

@@ -14,4 +14,3 @@ begin
     update quotes.quote set cards = gen_random_uuid() where id = remove_cards.quote_id;
 end
 $$;
-comment on function quotes.remove_cards(int) is 'Removes a quote''s cards with their objects';

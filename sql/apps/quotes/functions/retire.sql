@@ -6,6 +6,7 @@
 -- days of a cycle, when the next one is stored already, the days of that one move forward by one. The call is
 -- idempotent. Raises ER404 for an unknown quote, ER409 for the last quote, ER422 without a reason; above READ
 -- COMMITTED, 40001 if another quote was retired since the transaction's snapshot.
+-- errand: for ops
 create or replace function quotes.retire(id int, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
@@ -59,5 +60,3 @@ begin
     perform errand.record_action('quote_retire', jsonb_build_object('quote', retire.id), retire.reason);
 end
 $$;
-comment on function quotes.retire(int, text) is
-    'Removes a quote from the rotation. Example: select quotes.retire(17, ''it is not by Voltaire'')';

@@ -4,4 +4,3 @@ create or replace function quotes.rotate_v1(today date default (now() at time zo
 language sql security definer set search_path = pg_catalog, quotes, pg_temp as $$
     select quotes.write_days(today)
 $$;
-comment on function quotes.rotate_v1(date) is 'For the job quote_rotation: stores the quotes of the coming days';

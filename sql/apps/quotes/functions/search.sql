@@ -7,6 +7,7 @@
 -- words is what people type into a search box: all words in any form, "a phrase", or, -not. in_category and by_author
 -- are names as quotes.categories and quotes.authors have them. after is the id of the last quote of the page before.
 -- Retired quotes are left out. Raises ER422 for a page that isn't 1 to 1,000 quotes.
+-- errand: for enqueuer, ops
 create or replace function quotes.search(
     words text default null, in_category text default null, by_author text default null, after int default null,
     most int default 50
@@ -30,6 +31,3 @@ begin
     limit $5;
 end
 $$;
-comment on function quotes.search(text, text, text, int, int) is
-    'Returns quotes by words, category and author, in pages. Example: select id, text, author from '
-    'quotes.search(''know thyself'')';

@@ -42,5 +42,3 @@ begin
     return next;
 end
 $$;
-comment on function quotes.send_due_v1(int, timestamptz, bigint, timestamptz) is
-    'For the job daily_quote: enqueues the next pushes that are due';

@@ -57,5 +57,3 @@ begin
     end loop;
 end
 $$;
-comment on function quotes.set_subscription(text, time, text, timestamptz) is
-    'Starts or changes a user''s daily push at the given moment; returns when the next one is due';

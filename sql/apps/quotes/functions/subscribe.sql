@@ -10,6 +10,7 @@
 -- Raises ER422 for an unknown time zone, a time outside of 00:00 to 23:59:59, and a user id that is not 1 to 200
 -- characters long. Above READ COMMITTED, raises 40001 if the subscription changed since the transaction's snapshot.
 -- errand: after set_subscription
+-- errand: for enqueuer, ops
 create or replace function quotes.subscribe(user_id text, local_time time, time_zone text) returns timestamptz
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
@@ -28,6 +29,3 @@ begin
         subscribe.user_id, date_trunc('second', subscribe.local_time::interval)::time, subscribe.time_zone);
 end
 $$;
-comment on function quotes.subscribe(text, time, text) is
-    'Pushes the quote of the day to a user daily, at a local time. Example: select quotes.subscribe(''user-17'', '
-    '''08:30'', ''Europe/Paris'')';

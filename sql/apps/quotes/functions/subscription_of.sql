@@ -2,6 +2,7 @@
 -- day of the last one. No row without a subscription.
 --
 --   select local_time, time_zone, next_at from quotes.subscription_of('user-17');
+-- errand: for enqueuer, ops
 create or replace function quotes.subscription_of(user_id text)
 returns table (local_time time, time_zone text, next_at timestamptz, last_day date)
 language sql stable security definer set search_path = pg_catalog, quotes, pg_temp as $$
@@ -9,6 +10,3 @@ language sql stable security definer set search_path = pg_catalog, quotes, pg_te
     from quotes.subscription as known
     where known.user_id = subscription_of.user_id and known.ended_at is null
 $$;
-comment on function quotes.subscription_of(text) is
-    'Returns the local time and time zone of a user''s daily push. Example: select local_time, time_zone, next_at '
-    'from quotes.subscription_of(''user-17'')';

@@ -6,6 +6,7 @@
 -- Returns whether there was a subscription: the call is idempotent. Its last local day is remembered for 3 days, so
 -- that subscribing again gives no second push on one day. Raises ER422 for a user id that is not 1 to 200 characters
 -- long. Above READ COMMITTED, raises 40001 if the subscription or a result of its push changed since the snapshot.
+-- errand: for enqueuer, ops
 create or replace function quotes.unsubscribe(user_id text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
 #variable_conflict use_column
@@ -22,5 +23,3 @@ begin
     return true;
 end
 $$;
-comment on function quotes.unsubscribe(text) is
-    'Stops the daily push of a user. Example: select quotes.unsubscribe(''user-17'')';

@@ -36,5 +36,3 @@ begin
     return written;
 end
 $$;
-comment on function quotes.write_days(date) is
-    'Stores the quotes of the days around the given one; returns their number';

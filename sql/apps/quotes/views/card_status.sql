@@ -1,4 +1,5 @@
 -- card_status: the cards of quotes, and whether their images are in the object store.
+-- errand: for enqueuer, ops, monitor
 create or replace view quotes.card_status as
 select
     card.id, card.quote_id, card.template, card.appearance, card.format,

@@ -1,4 +1,5 @@
 -- categories: the categories of quotes that are in the rotation.
+-- errand: for enqueuer, ops, monitor
 create or replace view quotes.categories as
 select category, count(*) as quotes from quotes.quote where retired_at is null group by category;
 comment on view quotes.categories is 'The categories of quotes that are in the rotation';

@@ -1,4 +1,5 @@
 -- quote_days: the quotes of the stored days: past ones, today's in every time zone, and 7 ahead.
+-- errand: for enqueuer, ops, monitor
 create or replace view quotes.quote_days as
 select day, quote_id, text, author, source, category, written_at
 from quotes.day

@@ -1,4 +1,5 @@
 -- quote_status: all quotes, with the last and the next day of each, as far as they are stored.
+-- errand: for ops, monitor
 create or replace view quotes.quote_status as
 select
     id, category, text, author, source, added_at, retired_at,

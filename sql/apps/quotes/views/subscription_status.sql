@@ -1,5 +1,6 @@
 -- subscription_status: one row: how many subscriptions there are, and how late the pushes are. Reads 10,000 index
 -- entries at most.
+-- errand: for ops, monitor
 create or replace view quotes.subscription_status as
 select
     (select coalesce(sum(subscribers), 0)::bigint from quotes.zone_count) as subscribers,

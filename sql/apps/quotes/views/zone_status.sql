@@ -1,4 +1,5 @@
 -- zone_status: the number of subscriptions in each time zone, counted once an hour.
+-- errand: for ops, monitor
 create or replace view quotes.zone_status as
 select time_zone, subscribers, counted_at
 from quotes.zone_count;

@@ -50,5 +50,3 @@ exception
                 'and on its schema.', name);
 end
 $$;
-comment on function rooms.attach(bytea, int) is
-    'Inserts a message into the adapter''s table for large ones; returns its id there';

@@ -5,5 +5,3 @@ begin
     return substr(int8send(number), 9 - bytes);
 end
 $$;
-comment on function rooms.big_endian(bigint, int) is
-    'Returns the lowest bytes of an integer, the highest of them first';

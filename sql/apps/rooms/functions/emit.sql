@@ -12,6 +12,7 @@
 -- after events that were sent later. Raises ER422 for an empty room, a reserved name, and other arguments out of
 -- bounds; ER413 for a message over 7,999 bytes without that table, and for one over 1,000,000 bytes; ER409 and 42501 if
 -- the table can't be used.
+-- errand: for enqueuer, ops
 create or replace function rooms.emit(room text, event text, data jsonb default '{}', namespace text default '/')
 returns void
 language plpgsql security definer set search_path = pg_catalog, rooms, pg_temp as $$
@@ -53,6 +54,3 @@ begin
     perform errand.notify(channel, message);
 end
 $$;
-comment on function rooms.emit(text, text, jsonb, text) is
-    'Sends an event to a Socket.IO room at commit. Example: select rooms.emit(rooms.user_room(''user-17''), '
-    '''new_moment'', ''{"moment_id": "7"}'')';

@@ -32,4 +32,3 @@ begin
     end case;
 end
 $$;
-comment on function rooms.msgpack(jsonb) is 'Returns a JSON document as MessagePack';

@@ -25,4 +25,3 @@ begin
     end;
 end
 $$;
-comment on function rooms.msgpack_number(numeric) is 'Returns a number as MessagePack: an integer or a double';

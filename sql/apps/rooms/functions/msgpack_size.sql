@@ -11,5 +11,3 @@ begin
     end;
 end
 $$;
-comment on function rooms.msgpack_size(bigint, int, bytea, bytea) is
-    'Returns the head of a MessagePack value with a size';

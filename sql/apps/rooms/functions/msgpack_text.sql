@@ -11,4 +11,3 @@ begin
     return rooms.msgpack_size(size, 31, E'\\xa0', E'\\xda') || bytes;
 end
 $$;
-comment on function rooms.msgpack_text(text) is 'Returns a text as MessagePack';

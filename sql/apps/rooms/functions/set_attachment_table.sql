@@ -4,6 +4,7 @@
 --
 -- The default is public.socket_io_attachments. A name without a schema is in public. The table needn't exist yet.
 -- Raises ER422 for a text that is no name of a table, for a table of Errand or PostgreSQL, or without a reason.
+-- errand: for ops
 create or replace function rooms.set_attachment_table(name text, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, rooms, pg_temp as $$
 declare
@@ -32,6 +33,3 @@ begin
     perform errand.record_action('rooms.set_attachment_table', jsonb_build_object('name', name), reason);
 end
 $$;
-comment on function rooms.set_attachment_table(text, text) is
-    'Names the adapter''s table for large events. Example: select '
-    'rooms.set_attachment_table(''api.socket_io_attachments'', ''the schema of the API servers'')';

@@ -3,6 +3,7 @@
 --   select rooms.set_channel_prefix('chat', 'the servers share this database with others');
 --
 -- The default is socket.io. Raises ER422 for a prefix that is not 1 to 61 bytes long, or without a reason.
+-- errand: for ops
 create or replace function rooms.set_channel_prefix(prefix text, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, rooms, pg_temp as $$
 begin
@@ -15,5 +16,3 @@ begin
     perform errand.record_action('rooms.set_channel_prefix', jsonb_build_object('prefix', prefix), reason);
 end
 $$;
-comment on function rooms.set_channel_prefix(text, text) is
-    'Sets the adapter''s channelPrefix. Example: select rooms.set_channel_prefix(''chat'', ''a shared database'')';

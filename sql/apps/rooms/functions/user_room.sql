@@ -3,6 +3,7 @@
 --   select rooms.user_room('user-17');
 --
 -- Raises ER422 for a user that is not 1 to 200 characters long.
+-- errand: for enqueuer, ops
 create or replace function rooms.user_room(user_id text) returns text
 language plpgsql immutable security definer set search_path = pg_catalog, rooms, pg_temp as $$
 begin
@@ -13,5 +14,3 @@ begin
     return 'user:' || user_id;
 end
 $$;
-comment on function rooms.user_room(text) is
-    'Returns the room that a user''s devices join. Example: select rooms.user_room(''user-17'')';

@@ -1,4 +1,5 @@
 -- setting_status: the options that the adapter in the Socket.IO servers must have too.
+-- errand: for ops, monitor
 create or replace view rooms.setting_status as
 select channel_prefix, format('%I.%I', attachment_schema, attachment_table) as attachment_table from rooms.setting;
 comment on view rooms.setting_status is 'One row: the options that the adapter in the Socket.IO servers must have too';

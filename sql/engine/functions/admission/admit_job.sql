@@ -75,5 +75,3 @@ begin
     return false;
 end
 $$;
-comment on function errand.admit_job(bigint, text[]) is
-    'Returns whether a job that is about to be claimed may run now; if not, completes or parks it';

@@ -65,5 +65,3 @@ begin
     return true;
 end
 $$;
-comment on function errand.admit_under_limit(errand.job) is
-    'Returns whether a job may run now under its limit, and gives it a slot';

@@ -16,4 +16,3 @@ begin
     return coalesce(wanted, false);
 end
 $$;
-comment on function errand.ask_guard(text, jsonb) is 'Calls a guard and returns whether the job is still wanted';

@@ -15,4 +15,3 @@ begin
     return bound;
 end
 $$;
-comment on function errand.bound_of(text) is 'Returns the limit of a key: its own, else the longest pattern';

@@ -8,4 +8,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_dependency(text, text) is 'Raises ER422 for a name that no dependency can have';

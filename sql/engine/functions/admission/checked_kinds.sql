@@ -11,5 +11,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             from errand.dependency
             where opened_at is not null and dependency.name in (kind.dependency, 'kind:' || kind.name))
 $$;
-comment on function errand.checked_kinds() is
-    'Returns the kinds that are paused, or have a limit or a dependency that is down; null = none';

@@ -109,5 +109,3 @@ begin
     return cleared;
 end
 $$;
-comment on function errand.clear_blocked(text, text[], smallint[], bigint[], text[], int) is
-    'For errand.claim_v1: removes jobs that may not run from the next positions; returns their number';

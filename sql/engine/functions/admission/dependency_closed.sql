@@ -6,4 +6,3 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
         closed_at = clock_timestamp(), released_at = null, probe_job_id = null, probe_position = null
     where dependency.name = dependency_closed.name
 $$;
-comment on function errand.dependency_closed(text) is 'Closes the circuit of a dependency';

@@ -65,5 +65,3 @@ begin
     where dependency.name = known.name;
 end
 $$;
-comment on function errand.dependency_failed(text, timestamptz, text, int) is
-    'Counts failures of a dependency, and opens its circuit after too many';

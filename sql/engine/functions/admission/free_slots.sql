@@ -21,5 +21,3 @@ begin
         limit greatest(0, least(wanted, most - cardinality(taken))));
 end
 $$;
-comment on function errand.free_slots(text, int, int) is
-    'Returns the numbers of free slots of a limit, the lowest first';

@@ -48,5 +48,3 @@ begin
     return true;
 end
 $$;
-comment on function errand.give_slots(boolean) is
-    'Gives slots to the jobs that run under new limits; false if a claim is under way that may not have seen one';

@@ -16,4 +16,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.guard_failed(errand.job, text) is 'Counts an attempt for a job whose guard raised an error';

@@ -31,5 +31,3 @@ begin
     return true;
 end
 $$;
-comment on function errand.has_time_for(text) is
-    'Returns whether this statement may call a guard once more: after 250 ms it may not';

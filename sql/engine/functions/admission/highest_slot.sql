@@ -9,4 +9,3 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
         order by known.slot desc, known.admitted_at desc
         limit 1), 0)
 $$;
-comment on function errand.highest_slot(text) is 'Returns the highest slot number of a limit, 0 if it has no slot';

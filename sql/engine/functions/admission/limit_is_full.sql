@@ -27,4 +27,3 @@ begin
             ) as near));
 end
 $$;
-comment on function errand.limit_is_full(text) is 'Returns whether a job with this limit_key would have to wait now';

@@ -6,5 +6,3 @@ begin
     return (errand.bound_of(limit_of.limit_key)).max_running;
 end
 $$;
-comment on function errand.limit_of(text) is
-    'Returns how many jobs with this limit_key may run at once; null = no limit';

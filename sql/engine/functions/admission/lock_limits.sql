@@ -17,5 +17,3 @@ exception
         return false;
 end
 $$;
-comment on function errand.lock_limits() is
-    'Locks the admission under limits and rates until the transaction ends; false if another session holds the lock';

@@ -16,5 +16,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.lower_mark(text, smallint, timestamptz, bigint) is
-    'Lowers the mark of a limit''s parked jobs to this job';

@@ -26,5 +26,3 @@ begin
         greatest(clock_timestamp(), before + interval '1 microsecond'), mark_parked.run_at, mark_parked.job_id);
 end
 $$;
-comment on function errand.mark_parked(text, smallint, timestamptz, bigint) is
-    'Sets the mark behind which the next release of a limit''s parked jobs starts';

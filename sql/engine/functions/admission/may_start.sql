@@ -8,5 +8,3 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
             where may_start.queue = any (queues) and kind = any (kinds) and drained_at is null)
         and errand.rate_wait(may_start.queue) is null
 $$;
-comment on function errand.may_start(text, text) is
-    'Returns whether a worker that is not drained claims such jobs, and the rate of the queue has room';

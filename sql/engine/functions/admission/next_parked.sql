@@ -57,5 +57,3 @@ begin
     limit wanted;
 end
 $$;
-comment on function errand.next_parked(text, int, errand.job, jsonb) is
-    'Returns the parked jobs of a limit that are released next, and locks their rows';

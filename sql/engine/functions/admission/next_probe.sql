@@ -24,4 +24,3 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     order by place.starts desc, place.is_same is true, ahead.priority, ahead.run_at, ahead.id
     limit 1
 $$;
-comment on function errand.next_probe(errand.dependency) is 'Returns the parked job that tries a dependency next';

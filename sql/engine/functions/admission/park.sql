@@ -7,4 +7,3 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
         limit_key = coalesce(limit_key, substring(waits_for from '^limit:(.*)$'))
     where id = job_id
 $$;
-comment on function errand.park(bigint, text) is 'Parks a waiting job until its limit or dependency releases it';

@@ -22,5 +22,3 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
             limit 1000
         ) as near)
 $$;
-comment on function errand.parked_ahead(text, smallint) is
-    'Returns the row ids of the next 1,000 parked jobs of a limit and priority';

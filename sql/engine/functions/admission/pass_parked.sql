@@ -10,5 +10,3 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     cross join lateral (select errand.parked_ahead(pass_parked.limit_key, level) as rows) as ahead
     join errand.job as last on last.ctid = ahead.rows[1000]
 $$;
-comment on function errand.pass_parked(text) is
-    'Moves the marks of a limit past 1,000 parked jobs of slow or paused queues';

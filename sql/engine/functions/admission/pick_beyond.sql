@@ -49,5 +49,3 @@ begin
         select ctid from fit where limit_key is null or errand.admit_job(id, checked));
 end
 $$;
-comment on function errand.pick_beyond(text, text[], smallint[], bigint[], text[], tid[], int) is
-    'For errand.claim_v1: returns jobs that may run, behind many that may not';

@@ -37,5 +37,3 @@ begin
         select ctid from due where errand.admit_job(id, checked));
 end
 $$;
-comment on function errand.pick_released(text, text[], smallint[], bigint[], text[], bigint[], int) is
-    'For errand.claim_v1: returns jobs that a limit has just released and that come before all waiting jobs';

@@ -27,4 +27,3 @@ begin
     end;
 end
 $$;
-comment on function errand.probe_state(errand.dependency) is 'Returns the state of the job that probes a dependency';

@@ -26,4 +26,3 @@ begin
     end loop;
 end
 $$;
-comment on function errand.probes_snoozed(bigint[]) is 'Closes the circuits that these snoozed jobs have probed';

@@ -26,4 +26,3 @@ begin
         where rate.queue = rate_room.queue);
 end
 $$;
-comment on function errand.rate_room(text) is 'Returns how many jobs of the queue may start now; null = no rate is set';

@@ -31,4 +31,3 @@ begin
     set first_at = excluded.first_at, last_at = excluded.last_at, jobs = excluded.jobs;
 end
 $$;
-comment on function errand.rate_spend(text, int) is 'Records that jobs of a queue with a rate have just started';

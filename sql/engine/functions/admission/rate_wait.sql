@@ -16,5 +16,3 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     having coalesce(sum(jobs), 0) + rate_wait.more >= rate.allowed
         and (max(last_at) > clock_timestamp()) is not true
 $$;
-comment on function errand.rate_wait(text, int) is
-    'Returns the time in microseconds until the queue''s rate has room; null if it has room, or no rate is set';

@@ -112,5 +112,3 @@ begin
     return released;
 end
 $$;
-comment on function errand.release_dependency(text) is
-    'Releases the probe of an open dependency, or the jobs that a closed one has parked; returns their number';

@@ -63,5 +63,3 @@ begin
     return free[cardinality(released) + 1:];
 end
 $$;
-comment on function errand.release_limit(text, errand.job) is
-    'Releases parked jobs of a limit while it has room; returns the slots that are still free';

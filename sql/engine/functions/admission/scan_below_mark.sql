@@ -37,4 +37,3 @@ begin
     end loop;
 end
 $$;
-comment on function errand.scan_below_mark(text) is 'Lowers the marks of a limit to the jobs that wait below them';

@@ -54,5 +54,3 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_so
             holder.limit_key, (select kind.limit_key from errand.kind where kind.name = holder.kind)
         ) = slot_holders.limit_key
 $$;
-comment on function errand.slot_holders(text) is
-    'Returns the jobs that have got a slot of a limit: running, released within the last second, or waiting';

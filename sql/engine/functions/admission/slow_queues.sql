@@ -12,6 +12,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         group by held.queue
     ) as slow
 $$;
-comment on function errand.slow_queues(text) is
-    'Returns the queues in which a released job of the limit has waited for a worker for more than a second, each with '
-    'the most urgent priority of such a job';

@@ -10,5 +10,3 @@ exception
         return true;
 end
 $$;
-comment on function errand.still_wanted(errand.job) is
-    'Calls a job''s guard at its completion; true if the guard raises an error';

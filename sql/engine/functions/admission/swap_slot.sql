@@ -45,5 +45,3 @@ begin
     return null;
 end
 $$;
-comment on function errand.swap_slot(errand.job, int) is
-    'Parks a released job again that comes after this one and runs on no worker yet, and returns its slot';

@@ -35,4 +35,3 @@ begin
         take_slot.job_id, take_slot.queue_position);
 end
 $$;
-comment on function errand.take_slot(text, int, bigint, bigint) is 'Gives a slot of a limit to a job in the queue';

@@ -6,5 +6,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     from errand.slot_holders(taken_slots.limit_key) as held
     where held.state <> 'waiting'
 $$;
-comment on function errand.taken_slots(text) is
-    'Returns the slots of a limit whose jobs run, or were released within the last second';

@@ -10,5 +10,3 @@ exception
         return false;
 end
 $$;
-comment on function errand.try_lock(text) is
-    'Takes a lock of housekeeping until the transaction ends; false if another session holds it';

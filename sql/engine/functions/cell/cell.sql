@@ -1,9 +1,9 @@
 -- cell: returns which cell this database is: 0 unless `errand migrate --cell` has set another number.
 --
 --   select errand.cell();
+-- errand: for enqueuer, worker, ops, monitor
+-- errand: topic cells
 create or replace function errand.cell() returns int
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select coalesce((select cell from errand.home), 0)
 $$;
-comment on function errand.cell() is
-    'Returns which cell this database is: 0 unless errand migrate --cell has set another';

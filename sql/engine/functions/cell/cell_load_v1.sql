@@ -1,4 +1,5 @@
 -- cell_load_v1: returns how loaded this cell is: for the front's errand_front.cell_status.
+-- errand: for ops, monitor
 create or replace function errand.cell_load_v1() returns table (
     waiting bigint, running bigint, failed bigint, oldest_age interval, finished_5_min bigint, workers bigint,
     connections bigint, bytes bigint)
@@ -16,4 +17,3 @@ begin
     from errand.queue_status as status;
 end
 $$;
-comment on function errand.cell_load_v1() is 'For errand_front.cell_status: returns how loaded this cell is';

@@ -5,9 +5,9 @@
 -- An id is the cell's number times 2^43, plus a number that the cell counts from 1. So 1,024 cells have 8.8 trillion
 -- ids each: 60,000 a second for four and a half years. All are below 2^53, the first integer that JSON readers with
 -- floating-point numbers (JavaScript, jq) would round.
+-- errand: for enqueuer, worker, ops, monitor
+-- errand: topic cells
 create or replace function errand.cell_of(job_id bigint) returns int
 language sql immutable parallel safe security definer set search_path = pg_catalog, errand, pg_temp as $$
     select (job_id >> 43)::int
 $$;
-comment on function errand.cell_of(bigint) is
-    'Returns the cell that has given out a job''s id. Example: select errand.cell_of(26388279066625)';

@@ -104,5 +104,3 @@ begin
     where given.object = 'errand.' || name and given.what = 'function' and target is not null;
 end
 $$;
-comment on function errand.front_function(oid, text, text) is
-    'For errand.front_script: returns the statements that make a function of the front';

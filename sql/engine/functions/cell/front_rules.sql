@@ -104,5 +104,3 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         ('script', 'own', ''),
         ('upgrade', 'own', '')
 $$;
-comment on function errand.front_rules() is
-    'Returns how the front of many cells makes each function and view: errand.front_script';

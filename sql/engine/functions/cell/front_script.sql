@@ -33,5 +33,3 @@ begin
     where known.rule in ('union', 'merge');
 end
 $$;
-comment on function errand.front_script() is
-    'Returns the statements that make the front of many cells from this cell''s catalog. For errand cells front';

@@ -87,5 +87,3 @@ $body$, name || '_on_all', name || '_at'));
     where given.object = 'errand.' || name and given.what = 'view' and given.role <> 'errand_worker';
 end
 $$;
-comment on function errand.front_view(oid, text, text) is
-    'For errand.front_script: returns the statements that make a view of the front';

@@ -5,5 +5,3 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
     select (select count(*) from errand.job) + (select count(*) from errand.failed)
         + (select count(*) from errand.schedule) + (select count(*) from errand.outgoing)
 $$;
-comment on function errand.jobs_left_v1() is
-    'Returns how many unfinished and failed jobs and schedules this cell has: a drained cell may go when it has none';

@@ -17,5 +17,3 @@ begin
     return found;
 end
 $$;
-comment on function errand.move_done_v1(uuid, int) is
-    'The third step of a move: forgets a batch that the other cell has, and remembers where its jobs are';

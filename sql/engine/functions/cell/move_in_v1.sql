@@ -33,5 +33,3 @@ begin
     return true;
 end
 $$;
-comment on function errand.move_in_v1(uuid, int, errand.moving_job[]) is
-    'The second step of a move: inserts a batch of another cell''s jobs, once';

@@ -76,5 +76,3 @@ begin
     from gone;
 end
 $$;
-comment on function errand.move_out_v1(uuid, int, text, int, int, int, bigint) is
-    'The first step of a move: takes a batch of a queue''s waiting jobs out of this cell, into errand.outgoing';

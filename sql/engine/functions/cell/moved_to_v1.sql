@@ -1,7 +1,6 @@
 -- moved_to_v1: returns which of the jobs this cell has moved to another, and to which cell.
+-- errand: for ops, monitor
 create or replace function errand.moved_to_v1(ids bigint[]) returns table (job_id bigint, cell int)
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select job_id, to_cell::int from errand.moved_job where job_id = any (ids)
 $$;
-comment on function errand.moved_to_v1(bigint[]) is
-    'Returns which of the jobs this cell has moved to another, and to which cell';

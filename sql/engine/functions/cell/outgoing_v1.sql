@@ -9,5 +9,3 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
     order by taken_at, move, batch
     limit 1
 $$;
-comment on function errand.outgoing_v1(uuid) is
-    'Returns the first batch of jobs that left this cell by a move, or by any, and whose arrival is not confirmed';

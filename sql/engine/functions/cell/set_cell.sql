@@ -30,5 +30,3 @@ begin
     return true;
 end
 $$;
-comment on function errand.set_cell(int) is
-    'Makes this database the cell of that number, once, before its first job. For errand migrate --cell';

@@ -2,8 +2,8 @@
 --
 -- The front asks the former cell of a key while its routes change.
 -- errand: after is_expired
+-- errand: for enqueuer, ops
 create or replace function errand.taken_keys_v1(keys text[]) returns setof text
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select unique_key from errand.job where unique_key = any (keys) and not errand.is_expired(job)
 $$;
-comment on function errand.taken_keys_v1(text[]) is 'Returns those of the unique keys that unfinished jobs have';

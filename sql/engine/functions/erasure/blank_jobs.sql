@@ -37,5 +37,3 @@ begin
     return changed + part;
 end
 $$;
-comment on function errand.blank_jobs(bigint[], text) is
-    'Blanks ended jobs; returns the number of changed rows. For functions of apps';

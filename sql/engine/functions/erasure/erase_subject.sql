@@ -35,5 +35,3 @@ begin
     return changed;
 end
 $$;
-comment on function errand.erase_subject(text, text) is
-    'Cancels the jobs of a user, and blanks them; returns the number of changed rows. For functions of apps';

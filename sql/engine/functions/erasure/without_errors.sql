@@ -5,4 +5,3 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         case when attempt ? 'error' then attempt || '{"error": "erased"}' else attempt end order by place)
     from jsonb_array_elements(attempts) with ordinality as one (attempt, place)
 $$;
-comment on function errand.without_errors(jsonb) is 'Returns a job''s record of attempts with blanked errors';

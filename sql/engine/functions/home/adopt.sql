@@ -3,6 +3,8 @@
 --   select errand.adopt('the old server is gone');
 --
 -- Returns whether the database was a copy. Does nothing if it was none. Raises ER422 without a reason.
+-- errand: for ops
+-- errand: topic backups
 create or replace function errand.adopt(reason text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -20,5 +22,3 @@ begin
     return true;
 end
 $$;
-comment on function errand.adopt(text) is
-    'Lets a copy of a database claim and schedule. Example: select errand.adopt(''the old server is gone'')';

@@ -8,4 +8,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_home() is 'Raises ER421 if this database is a copy that nobody has adopted';

@@ -2,6 +2,8 @@
 --
 -- A database is identified by its cluster, oid and name. A promoted standby and a point-in-time recovery keep all
 -- three. A dump restored elsewhere, createdb --template, pg_upgrade and a rename change at least one of them.
+-- errand: for worker, ops, monitor
+-- errand: topic backups
 create or replace function errand.copy_of() returns text
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
 declare
@@ -26,6 +28,3 @@ begin
         home.system_identifier, here.database_name, here.database_oid, here.system_identifier);
 end
 $$;
-comment on function errand.copy_of() is
-    'Describes the database of which this one is a copy; null if it is none. A copy claims and schedules nothing: see '
-    'errand.adopt';

@@ -14,4 +14,3 @@ begin
     return false;
 end
 $$;
-comment on function errand.is_home() is 'Returns whether the queue was created or adopted in this database';

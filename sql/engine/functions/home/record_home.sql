@@ -10,4 +10,3 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
     set system_identifier = excluded.system_identifier, database_oid = excluded.database_oid,
         database_name = excluded.database_name, adopted_at = excluded.adopted_at
 $$;
-comment on function errand.record_home() is 'Records this database as that of the queue';

@@ -66,5 +66,3 @@ begin
     return true;
 end
 $$;
-comment on function errand.bulk_v1(int) is
-    'Housekeeping: makes the next batch of the oldest bulk action; returns whether there is more to do';

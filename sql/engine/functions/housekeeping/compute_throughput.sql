@@ -59,5 +59,3 @@ begin
         format(sums, 'wait', ''), format(sums, 'run', ''));
 end
 $$;
-comment on function errand.compute_throughput() is
-    'Housekeeping: returns rates and times of the latest completions, by queue and by kind';

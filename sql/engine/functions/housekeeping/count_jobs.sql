@@ -53,5 +53,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp set jit = off 
     join labelled on labelled.queue = counted.queue and labelled.kind = counted.kind
     group by of_queue, of_kind, counted.state
 $$;
-comment on function errand.count_jobs(real, real, int) is
-    'Housekeeping: counts the jobs by queue, kind and state, and finds the oldest due one, in samples of the tables';

@@ -93,5 +93,3 @@ begin
     return total;
 end
 $$;
-comment on function errand.count_missed_completions() is
-    'Housekeeping: counts the completions that a killed worker had written but not counted; returns the number of jobs';

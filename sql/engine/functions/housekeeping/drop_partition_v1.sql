@@ -53,5 +53,3 @@ begin
     return true;
 end
 $$;
-comment on function errand.drop_partition_v1() is
-    'Housekeeping: makes one step towards dropping old partitions; returns whether there is more to do';

@@ -46,5 +46,3 @@ begin
     return false;
 end
 $$;
-comment on function errand.drop_payloads(int) is
-    'For errand.drop_partition_v1: makes one step towards dropping the partitions of errand.payload';

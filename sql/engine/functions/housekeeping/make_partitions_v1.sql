@@ -59,5 +59,3 @@ begin
     return made;
 end
 $$;
-comment on function errand.make_partitions_v1(int) is
-    'Housekeeping: creates the partitions of history and payload for today and the days ahead; returns their number';

@@ -32,5 +32,3 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         wait_histogram = errand.add_histograms(kept.wait_histogram, excluded.wait_histogram),
         run_histogram = errand.add_histograms(kept.run_histogram, excluded.run_histogram)
 $$;
-comment on function errand.merge_finished() is
-    'Housekeeping: merges the workers'' counts of past minutes into one, and adds them to the totals';

@@ -53,6 +53,3 @@ begin
     return next;
 end
 $$;
-comment on function errand.promote_v1(int, timestamptz) is
-    'Housekeeping: makes due scheduled jobs available; returns their number, the last one''s time, and what other '
-    'jobs wait for';

@@ -35,5 +35,3 @@ begin
     return removed;
 end
 $$;
-comment on function errand.prune_slots() is
-    'Housekeeping: deletes slots of limits whose jobs have ended, up to 10,000 in a call; returns their number';

@@ -18,5 +18,3 @@ language sql security definer set search_path = pg_catalog, errand, pg_temp as $
     )
     select count(*)::int from gone
 $$;
-comment on function errand.prune_ticks_v1() is
-    'Housekeeping: deletes old ticks, up to 10,000 in a call; returns their number';

@@ -212,6 +212,3 @@ begin
     return most;
 end
 $$;
-comment on function errand.prune_v1(interval) is
-    'Housekeeping: deletes old records, up to 10,000 of each sort in a call; returns the largest number of one sort, '
-    'null if another has just done it';

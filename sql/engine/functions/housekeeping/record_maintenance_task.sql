@@ -9,4 +9,3 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
     on conflict on constraint maintenance_task_pkey do update
     set done_at = excluded.done_at, took_ms = excluded.took_ms, done_by = excluded.done_by, note = excluded.note
 $$;
-comment on function errand.record_maintenance_task(text, timestamptz, text) is 'Records the run of a maintenance task';

@@ -5,10 +5,9 @@
 --
 -- `errand web` calls it. Its bounds are those of errand.refresh_statistics_v1, and its caller can't change them.
 -- errand: after refresh_statistics_v1
+-- errand: for worker, ops, monitor
+-- errand: topic health
 create or replace function errand.refresh_statistics() returns boolean
 language sql security definer set search_path = pg_catalog, errand, pg_temp as $$
     select errand.refresh_statistics_v1('30 seconds')
 $$;
-comment on function errand.refresh_statistics() is
-    'Refreshes the statistics of the views if nobody has for 30 s; returns whether it did. Example: select '
-    'errand.refresh_statistics()';

@@ -69,5 +69,3 @@ begin
     return true;
 end
 $$;
-comment on function errand.refresh_statistics_v1(interval, int) is
-    'Housekeeping: counts or estimates the jobs, and computes the latest throughput, for the views of operators';

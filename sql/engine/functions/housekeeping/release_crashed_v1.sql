@@ -37,6 +37,3 @@ begin
     return true;
 end
 $$;
-comment on function errand.release_crashed_v1() is
-    'Housekeeping: releases one job that was in two crashes, if no other such job is under way; returns whether any is '
-    'parked';

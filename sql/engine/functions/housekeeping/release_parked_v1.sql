@@ -70,6 +70,3 @@ begin
     return some_wait;
 end
 $$;
-comment on function errand.release_parked_v1() is
-    'Housekeeping: releases parked jobs whose dependency is up or whose limit has room; returns whether any job is '
-    'parked';

@@ -173,5 +173,3 @@ begin
     return next;
 end
 $$;
-comment on function errand.rescue_v1(bigint) is
-    'Housekeeping: makes the jobs of lost workers available, parks them after two crashes, and fails them after three';

@@ -1,5 +1,6 @@
 -- retentions: returns how long ended jobs stay that don't have the usual retention, by kind and state. What an operator
 -- has set counts before what the program says.
+-- errand: for ops, monitor
 create or replace function errand.retentions() returns table (kind text, state text, keep interval)
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select kind, state, coalesce(held.keep, program.keep)
@@ -12,5 +13,3 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
     full join errand.retention as held using (kind, state)
     where coalesce(held.keep, program.keep) is not null
 $$;
-comment on function errand.retentions() is
-    'Housekeeping: returns how long ended jobs stay that don''t have the usual retention, by kind and state';

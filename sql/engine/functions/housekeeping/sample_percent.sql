@@ -4,5 +4,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select least(
         100, 100.0 * max_pages * current_setting('block_size')::int / greatest(pg_relation_size(of_table), 1))::real
 $$;
-comment on function errand.sample_percent(regclass, int) is
-    'Housekeeping: returns the percentage of a table that is max_pages pages at most';

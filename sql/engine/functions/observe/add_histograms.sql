@@ -10,4 +10,3 @@ language sql immutable parallel safe set search_path = pg_catalog, errand, pg_te
             order by index)
     end
 $$;
-comment on function errand.add_histograms(bigint[], bigint[]) is 'Adds two histograms bucket by bucket';

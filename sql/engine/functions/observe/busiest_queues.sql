@@ -2,6 +2,8 @@
 --
 --   select errand.busiest_queues(50);
 --
+-- errand: for ops, monitor
+-- errand: topic health
 create or replace function errand.busiest_queues(shown int) returns setof text
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
 begin
@@ -14,5 +16,3 @@ begin
     limit busiest_queues.shown;
 end
 $$;
-comment on function errand.busiest_queues(int) is
-    'Returns the names of the queues to show first. Example: select errand.busiest_queues(50)';

@@ -7,6 +7,8 @@
 -- count too, for a week and up to 5,000. Of each table and span, the newest 10,000 failures are read, so
 -- beyond that the counts are too low. Errors are null for errand_monitor.
 -- errand: after sees_content
+-- errand: for ops, monitor
+-- errand: topic find
 create or replace function errand.compare_errors(moment timestamptz, span interval default null)
 returns table (
     kind text, queue text, fingerprint text, before bigint, after bigint, last_at timestamptz, last_job_id bigint,
@@ -51,6 +53,3 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
     group by kind, queue, found.fingerprint
     order by count(*) filter (where is_after) - count(*) filter (where not is_after) desc, max(finished_at) desc
 $$;
-comment on function errand.compare_errors(timestamptz, interval) is
-    'Counts failures before and after a moment, such as a deploy, grouped by similar errors. Example: select * from '
-    'errand.compare_errors(now() - interval ''1 hour'')';

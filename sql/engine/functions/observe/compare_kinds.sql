@@ -6,6 +6,8 @@
 --
 -- change_percent is that of the p95. The counts by minute stay for a week, so back is less than that.
 -- errand: after kind_times
+-- errand: for ops, monitor
+-- errand: topic rates
 create or replace function errand.compare_kinds(
     span interval default interval '1 hour', back interval default interval '1 day'
 ) returns table (
@@ -21,6 +23,3 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
         now() - compare_kinds.back - compare_kinds.span, now() - compare_kinds.back) as old using (kind)
     order by fresh.run_p95_ms desc nulls last, kind
 $$;
-comment on function errand.compare_kinds(interval, interval) is
-    'Returns how slow each kind is now against earlier, the slowest first. Example: select * from '
-    'errand.compare_kinds()';

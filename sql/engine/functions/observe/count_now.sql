@@ -11,6 +11,7 @@
 --
 -- The settings make each read one of an index: the planner can't know how many queues there are, or that a table that
 -- it has found small has grown.
+-- errand: for ops, monitor
 create or replace function errand.count_now() returns table (
     queue text, kind text, state text, jobs bigint, oldest_due_at timestamptz, is_whole boolean
 )
@@ -160,5 +161,3 @@ begin
     ) as missing(state, is_whole);
 end
 $$;
-comment on function errand.count_now() is
-    'For the views: returns how many unfinished jobs there are now, by queue, kind and state, within a bound';

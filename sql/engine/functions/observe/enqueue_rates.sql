@@ -5,6 +5,8 @@
 -- Enqueues count nothing. So this reads the jobs of the last span by their ids: the newest 10,000 at most, in
 -- whichever table they are. window_seconds says how far back these reach. Jobs that were enqueued in a transaction that
 -- has not committed are missing.
+-- errand: for ops, monitor
+-- errand: topic rates
 create or replace function errand.enqueue_rates(span interval default interval '5 minutes')
 returns table (queue text, kind text, per_second numeric, jobs bigint, window_seconds numeric)
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
@@ -33,5 +35,3 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
     group by queue, kind, window_s
     order by count(*) desc, queue, kind
 $$;
-comment on function errand.enqueue_rates(interval) is
-    'Returns how many jobs a second are enqueued, by queue and kind. Example: select * from errand.enqueue_rates()';

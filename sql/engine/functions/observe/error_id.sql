@@ -2,9 +2,8 @@
 --
 -- Logs have it instead of the error's text, and errand.recent_errors has both. A fingerprint may hold words of users.
 -- With the key, which is in errand.home and which no role may read, a reader of logs can't confirm a guess of them.
+-- errand: for ops, monitor
 create or replace function errand.error_id(fingerprint text, key uuid) returns text
 language sql immutable parallel safe security definer set search_path = pg_catalog, errand, pg_temp as $$
     select left(encode(sha256(convert_to(concat(key, ' ', fingerprint), 'UTF8')), 'hex'), 8)
 $$;
-comment on function errand.error_id(text, uuid) is
-    'Returns the short id of similar errors, a keyed hash of their fingerprint, which is safe in logs';

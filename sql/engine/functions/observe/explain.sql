@@ -15,6 +15,8 @@
 --   behind, next                                      it waits in the queue
 -- Errors are hidden from roles with errand_monitor only (errand.sees_content). hint is the call that fixes the problem,
 -- or says what to do. Costs some milliseconds: jobs ahead are counted up to 10,000.
+-- errand: for ops, monitor
+-- errand: topic find
 create or replace function errand.explain(job_id bigint)
 returns table (rank int, code text, detail text, hint text)
 language plpgsql stable security definer
@@ -59,6 +61,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.explain(bigint) is
-    'Returns why a job isn''t running, the first obstacle first, each with the call that fixes it. Example: select * '
-    'from errand.explain(4711)';

@@ -51,4 +51,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.explain_ended(bigint) is 'For errand.explain: how a job ended, or that there is none';

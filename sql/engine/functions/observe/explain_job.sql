@@ -35,4 +35,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.explain_job(errand.job) is 'For errand.explain: obstacles in the job itself';

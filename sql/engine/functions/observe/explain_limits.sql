@@ -116,5 +116,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.explain_limits(errand.job) is
-    'For errand.explain: dependencies, limits, rates and guards that keep a job from running';

@@ -59,4 +59,3 @@ begin
     return next;
 end
 $$;
-comment on function errand.explain_position(errand.job) is 'For errand.explain: the number of jobs ahead in the queue';

@@ -60,4 +60,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.explain_queue(errand.job) is 'For errand.explain: obstacles in the queue';

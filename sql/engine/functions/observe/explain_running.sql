@@ -23,4 +23,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     from (select) as one
     left join errand.worker on worker.id = job.worker_id
 $$;
-comment on function errand.explain_running(errand.job) is 'For errand.explain: where a job runs';

@@ -38,5 +38,3 @@ begin
     return case when matches <= 1000000 then found_ids end;
 end
 $$;
-comment on function errand.find_by_index(errand.job_choice, bigint, int) is
-    'For errand.list_jobs: returns the newest jobs that have the key, tag or fingerprint of a filter';

@@ -11,5 +11,3 @@ language sql immutable parallel safe set search_path = pg_catalog, errand, pg_te
                 '#', 'g'),
         200)
 $$;
-comment on function errand.fingerprint(text) is
-    'Returns an error without numbers, ids and quotes: the same for similar errors';

@@ -6,7 +6,6 @@ begin
     return new;
 end
 $$;
-comment on function errand.fingerprint_failure() is 'Trigger: stores the fingerprint of each failure';
 
 -- Only if it is missing, because its creation locks the table.
 do $do$

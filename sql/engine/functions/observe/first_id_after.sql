@@ -32,5 +32,3 @@ begin
     return high;
 end
 $$;
-comment on function errand.first_id_after(timestamptz, bigint) is
-    'For errand.list_jobs: returns an id below which hardly any job was created after that time';

@@ -6,5 +6,3 @@ language sql immutable parallel safe set search_path = pg_catalog, errand, pg_te
     select array_to_string(names[1:10], ', ')
         || case when cardinality(names) > 10 then format(' and %s more', cardinality(names) - 10) else '' end
 $$;
-comment on function errand.first_names(text[]) is
-    'Returns the first ten of many names as one text, and the number of the others';

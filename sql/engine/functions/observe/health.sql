@@ -4,6 +4,8 @@
 --
 -- A detail names ten things at most, and the number of the others. What an operator has paused is in it, and is ok. A
 -- run in the future is from before the server's clock was set back, and doesn't count.
+-- errand: for ops, monitor
+-- errand: topic health
 create or replace function errand.health() returns table (check_name text, ok boolean, detail text, hint text)
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp set jit = off as $$
 #variable_conflict use_column
@@ -173,6 +175,3 @@ begin
             then 'a session listens and does not read: see pg_stat_activity' end;
 end
 $$;
-comment on function errand.health() is
-    'Returns the checks of an operator, one row each; ok = false needs attention. Example: select * from '
-    'errand.health()';

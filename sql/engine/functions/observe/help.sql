@@ -6,6 +6,8 @@
 -- The topics are those of errand.help_topics and the installed apps. A function's name and other words, such as kill,
 -- show the topics that have them. Arguments in brackets have a default. Shows only what the reader may call or read.
 -- \df+ errand.retry has a function's types and an example. Raises ER404 for another topic.
+-- errand: for enqueuer, ops, monitor
+-- errand: topic help
 create or replace function errand.help(topic text default null) returns table (call text, does text)
 language plpgsql stable security definer
 set search_path = pg_catalog, errand, pg_temp set jit = off
@@ -22,7 +24,8 @@ begin
         wanted := array(
             select known.topic
             from errand.help_topics() as known
-            where help.topic = any (regexp_split_to_array(concat_ws(' ', known.words, known.names), ' +')));
+            where help.topic = any (regexp_split_to_array(known.words, ' +')))
+            || (select topics from errand.declaration where object = 'errand.' || help.topic);
     end if;
     if wanted = '{}' then
         perform errand.check_known('help: topic', 'one of ' || array_to_string(known, ', '), help.topic, known);
@@ -44,18 +47,18 @@ begin
         where relnamespace = any (spaces) and relkind in ('r', 'v') and has_any_column_privilege(reader, oid, 'select')
     ),
     listed as (
-        select known.topic, known.about, 'errand'::regnamespace::oid as space, name, index
+        select known.topic, known.about, 'errand'::regnamespace::oid as space, split_part(object, '.', 2) as name
         from errand.help_topics() as known
-        cross join lateral regexp_split_to_table(known.names, ' +') with ordinality as one(name, index)
+        join errand.declaration on known.topic = any (topics)
         union all
-        select app.name, obj_description(pg_namespace.oid, 'pg_namespace'), pg_namespace.oid, object.name, 0
+        select app.name, obj_description(pg_namespace.oid, 'pg_namespace'), pg_namespace.oid, object.name
         from errand.app
         join pg_namespace on nspname = app.name
         join object on object.space = pg_namespace.oid
     ),
     shown as (
         select distinct
-            listed.topic, listed.about, nspname || '.' || object.text as call, listed.index,
+            listed.topic, listed.about, nspname || '.' || object.text as call,
             -- The example is for \df+.
             split_part(object.comment, ' Example: ', 1) as does
         from listed
@@ -64,7 +67,7 @@ begin
     )
     select shown.call, shown.does
     from (
-        select shown.call, shown.does, index as rank
+        select shown.call, shown.does, 0 as rank
         from shown
         where shown.topic = any (wanted)
         union all
@@ -73,8 +76,7 @@ begin
         from shown
         where help.topic is null
         group by shown.topic) as shown
-    order by shown.rank, shown.call;
+    -- Functions, then views.
+    order by shown.rank, shown.call not like '%(%', shown.call;
 end
 $$;
-comment on function errand.help(text) is
-    'Returns a line for each call and view of a topic, with what it does; without a topic, the topics';

@@ -1,5 +1,6 @@
 -- horizon: for errand.horizon_blockers: returns what holds back vacuum. Runs as its owner, so that a monitor sees other
 -- users' sessions; shows no statement.
+-- errand: for ops, monitor
 create or replace function errand.horizon()
 returns table (what text, name text, who text, since timestamptz, transactions int, detail text, hint text)
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -31,5 +32,3 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
     where blocker.transactions > 0 or blocker.since < now() - interval '1 minute'
     order by blocker.transactions desc
 $$;
-comment on function errand.horizon() is
-    'For errand.horizon_blockers: returns what holds back vacuum; shows no statements';

@@ -7,6 +7,8 @@
 --
 -- Histograms are summed by bucket, in as many columns as there are buckets: unnested they take three times as long.
 -- errand: after percentiles
+-- errand: for ops, monitor
+-- errand: topic rates
 create or replace function errand.kind_times(since timestamptz, until timestamptz default now())
 returns table (
     kind text, succeeded bigint, failed bigint, retried bigint, cancelled bigint, wait_p95_ms double precision,
@@ -44,6 +46,3 @@ begin
     $query$, waits, runs) using since, until;
 end
 $$;
-comment on function errand.kind_times(timestamptz, timestamptz) is
-    'Returns what ran within a time, by kind: outcomes, and how long they waited and ran. Example: select * from '
-    'errand.kind_times(now() - interval ''1 hour'')';

@@ -12,6 +12,8 @@
 -- at most max_read rows of each table, so it takes milliseconds, however many jobs there are and however few match. The
 -- result is an object: jobs, an array of at most max_jobs (1 to 1,000); before, the argument of the next call, null at
 -- the end; and read_back_to, the creation time down to which all jobs were read, null if it read all.
+-- errand: for ops, monitor
+-- errand: topic find
 create or replace function errand.list_jobs(
     filter jsonb default '{}', before bigint default null, max_jobs int default 50, max_read int default 5000
 ) returns jsonb
@@ -174,6 +176,3 @@ begin
     return jsonb_build_object('jobs', page, 'before', next, 'read_back_to', read_to);
 end
 $$;
-comment on function errand.list_jobs(jsonb, bigint, int, int) is
-    'Returns a page of jobs that match a filter, the newest first, and where the next page begins. Example: select '
-    'errand.list_jobs(''{"state": "failed"}'', max_jobs => 10)';

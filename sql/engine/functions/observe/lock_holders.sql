@@ -16,5 +16,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     group by session.pid, session.usename, session.xact_start
     order by session.xact_start
 $$;
-comment on function errand.lock_holders(interval) is
-    'For errand.health: returns sessions that have locked Errand''s rows or maintenance tasks for long';

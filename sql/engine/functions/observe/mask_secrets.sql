@@ -3,6 +3,8 @@
 --   select errand.mask_secrets('{"photo": 17, "api_key": "s3cr3t"}');
 --
 -- Everything below such a name is masked; null stays null.
+-- errand: for ops, monitor
+-- errand: topic find
 create or replace function errand.mask_secrets(document jsonb) returns jsonb
 language plpgsql immutable security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -36,5 +38,3 @@ begin
     end case;
 end
 $$;
-comment on function errand.mask_secrets(jsonb) is
-    'Returns a document with a mask in place of the values whose names look secret';

@@ -15,6 +15,8 @@
 -- An app adds the samples of its own function metrics(), with the same columns. The sizes are of the engine's tables,
 -- and of those of the apps that had at least 1 MB at their last vacuum: fifty small ones would double the time. A table
 -- that somebody locks against all others holds up their reader.
+-- errand: for worker, ops, monitor
+-- errand: topic health
 create or replace function errand.metrics() returns table (name text, type text, labels jsonb, value double precision)
 language plpgsql stable security definer
 set search_path = pg_catalog, errand, pg_temp set jit = off
@@ -270,5 +272,3 @@ begin
     from errand.app_rows('metrics') as own(name text, type text, labels jsonb, value double precision);
 end
 $$;
-comment on function errand.metrics() is
-    'Returns the samples for a monitoring system, one row each, with Prometheus'' names';

@@ -11,4 +11,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp set jit = off 
         (select id from errand.history where id < coalesce(bound, 9223372036854775807) order by id desc limit 1)
     ) as newest
 $$;
-comment on function errand.newest_id(bigint) is 'For errand.list_jobs: returns the highest id of a job below a bound';

@@ -38,5 +38,3 @@ begin
     return reached;
 end
 $$;
-comment on function errand.percentiles(bigint[], float8[]) is
-    'Returns the percentiles of a histogram in milliseconds, one for each of the ascending shares';

@@ -4,6 +4,8 @@
 --
 -- A minute without completions has no row. The current minute is incomplete. Costs a read of the last hour's counts,
 -- which depend on the number of queues, kinds and workers, and not of jobs.
+-- errand: for ops, monitor
+-- errand: topic health
 create or replace function errand.queue_minutes(queues text[])
 returns table (queue text, minute timestamptz, succeeded bigint, failed bigint, retried bigint)
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -17,6 +19,3 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
         and finished.outcome in ('succeeded', 'failed', 'retried')
     group by finished.queue, finished.minute
 $$;
-comment on function errand.queue_minutes(text[]) is
-    'Returns the completed attempts of the last hour by queue and minute. Example: select * from '
-    'errand.queue_minutes(''{default}'')';

@@ -4,6 +4,8 @@
 --
 -- Out are the jobs that succeeded or failed within the last 5 minutes; in is of errand.enqueue_rates. done_in is null
 -- for a queue that gets more than it completes: it does not catch up.
+-- errand: for ops, monitor
+-- errand: topic rates
 create or replace function errand.queue_rates()
 returns table (
     queue text, waiting bigint, oldest_age interval, in_per_second numeric, out_per_second numeric, done_in interval
@@ -31,6 +33,3 @@ begin
     order by oldest_age desc nulls last, queue;
 end
 $$;
-comment on function errand.queue_rates() is
-    'Returns whether each queue catches up: jobs in and out a second, and when its waiting jobs are done. Example: '
-    'select * from errand.queue_rates()';

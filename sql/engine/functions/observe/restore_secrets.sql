@@ -4,6 +4,8 @@
 --   select errand.restore_secrets('{"photo": 18, "api_key": "••••••••"}', '{"photo": 17, "api_key": "s3cr3t"}');
 --
 -- A mask is untouched if its name looks secret and the original has a value at the same place.
+-- errand: for ops
+-- errand: topic retry
 create or replace function errand.restore_secrets(edited jsonb, original jsonb) returns jsonb
 language plpgsql immutable security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -37,5 +39,3 @@ begin
     return edited;
 end
 $$;
-comment on function errand.restore_secrets(jsonb, jsonb) is
-    'Returns an edited document in which each untouched mask of errand.mask_secrets is the original''s value again';

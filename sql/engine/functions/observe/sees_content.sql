@@ -3,6 +3,7 @@
 -- True for members of errand_ops, for the owner of the tables and for superusers; false for a monitor. It checks the
 -- role of the session (SET ROLE, or else the login), so it returns the same in a security definer function as in a
 -- view.
+-- errand: for ops, monitor
 create or replace function errand.sees_content() returns boolean
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select coalesce(bool_or(pg_has_role(caller.role, allowed.role, 'USAGE')), false)
@@ -15,5 +16,3 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
         select relowner from pg_class where oid = 'errand.job'::regclass
     ) as allowed
 $$;
-comment on function errand.sees_content() is
-    'Returns whether the caller may read payloads, outputs, errors and logs: errand_ops may, errand_monitor may not';

@@ -4,6 +4,7 @@
 -- A job whose queue is paused is not judged, and neither is one whose queue gives a released job no worker: that queue
 -- is late itself. Reads the first 200 limits with parked jobs, by name.
 -- errand: after bound_of, parked_ahead, slow_queues, taken_slots
+-- errand: for ops, monitor
 create or replace function errand.standing_limits() returns table (limit_key text, since timestamptz)
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -57,5 +58,3 @@ begin
     end loop;
 end
 $$;
-comment on function errand.standing_limits() is
-    'For errand.overdue: returns limits that have room for a parked job and have released none for 10 s';

@@ -5,6 +5,7 @@
 -- other databases is not judged, and neither is one that runs a job alone because it was in two crashes: it claims
 -- nothing meanwhile.
 -- errand: after rate_wait
+-- errand: for ops, monitor
 create or replace function errand.stands_still(queue text) returns boolean
 language sql volatile security definer
 set search_path = pg_catalog, errand, pg_temp
@@ -41,5 +42,3 @@ set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
                 and own.jobs < queue_slots[array_position(queues, stands_still.queue)]
                 and fresh = 0 and alone = 0)
 $$;
-comment on function errand.stands_still(text) is
-    'For errand.overdue: returns whether no job of the queue has started for a minute though one could';

@@ -11,6 +11,8 @@
 --
 -- errand.job_filter has the filter's keys, and errand.cancel_where and errand.discard_where show what matches. Raises
 -- ER422.
+-- errand: for ops
+-- errand: topic bulk
 create or replace function errand.bulk_start(action text, filter jsonb, reason text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -42,6 +44,3 @@ begin
     return started;
 end
 $$;
-comment on function errand.bulk_start(text, jsonb, text) is
-    'Has housekeeping cancel or discard all jobs that match a filter; returns the number of the bulk action. Example: '
-    'select errand.bulk_start(''cancel'', ''{"kind": "newsletter"}'', ''wrong text'')';

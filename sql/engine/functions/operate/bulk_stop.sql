@@ -4,6 +4,8 @@
 --
 -- Waits for its current batch, some 100 ms. Returns how many jobs it has changed. Raises ER404 for an unknown one,
 -- ER409 for one that has ended, and ER422 without a reason.
+-- errand: for ops
+-- errand: topic bulk
 create or replace function errand.bulk_stop(bulk_id bigint, reason text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -26,5 +28,3 @@ begin
     return held.changed;
 end
 $$;
-comment on function errand.bulk_stop(bigint, text) is
-    'Ends a bulk action; returns how many jobs it has changed. Example: select errand.bulk_stop(3, ''the wrong kind'')';

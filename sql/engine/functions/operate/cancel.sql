@@ -4,6 +4,8 @@
 --
 -- Returns a row for each id with its state before and now, nulls for an unknown id. Ended jobs stay as they are. Raises
 -- ER422 without a reason.
+-- errand: for ops
+-- errand: topic cancel
 create or replace function errand.cancel(ids bigint[], reason text)
 returns table (job_id bigint, was text, now text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -39,5 +41,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.cancel(bigint[], text) is
-    'Cancels unfinished jobs, including running ones. Example: select * from errand.cancel(''{4711}'', ''a mistake'')';

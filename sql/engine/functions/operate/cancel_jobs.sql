@@ -38,5 +38,3 @@ begin
     from ended;
 end
 $$;
-comment on function errand.cancel_jobs(bigint[], text, text) is
-    'Cancels those of the jobs that are unfinished and not locked; returns their ids and states before';

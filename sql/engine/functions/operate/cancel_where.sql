@@ -7,6 +7,8 @@
 -- max_jobs in a call (1 to 100,000): call it until it returns no row, or let errand.bulk_start cancel all of them. A
 -- job that a worker is claiming or completing is skipped. Returns a row for each job with its state before and now, or
 -- as it would be. In a dry run, beyond and a notice have the number of further matches. Raises ER422.
+-- errand: for ops
+-- errand: topic cancel
 create or replace function errand.cancel_where(
     filter jsonb, reason text, dry_run boolean default true, max_jobs int default 10000
 ) returns table (job_id bigint, was text, now text, beyond bigint)
@@ -52,6 +54,3 @@ begin
     from unnest(chosen, states) as found(id, state);
 end
 $$;
-comment on function errand.cancel_where(jsonb, text, boolean, int) is
-    'Cancels the jobs that match a filter; only shows them, unless dry_run => false. Example: select * from '
-    'errand.cancel_where(''{"kind": "newsletter"}'', ''wrong text'', dry_run => false)';

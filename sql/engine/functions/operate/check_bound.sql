@@ -8,4 +8,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_bound(text, int) is 'Raises ER422 for a number of jobs that one call may not change';

@@ -13,5 +13,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_known(text, text, text, text[], text) is
-    'Raises ER404 for a name that is not among the known ones, with the most similar of them';

@@ -14,5 +14,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_known_queue(text, text, boolean) is
-    'Raises ER422 for an invalid name of a queue, ER404 for one that nothing has named, unless forced';

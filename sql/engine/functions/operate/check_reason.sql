@@ -10,4 +10,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_reason(text, text) is 'Raises ER422 for an action without a reason';

@@ -12,5 +12,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_user(text, text, text) is
-    'Raises ER422 for a user that is not 1 to 200 characters long';

@@ -4,6 +4,8 @@
 --   select errand.dependency_close('storage');
 --
 -- Returns whether the circuit was open. Raises ER422 for a name that no dependency can have.
+-- errand: for ops
+-- errand: topic dependencies
 create or replace function errand.dependency_close(name text) returns boolean
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -22,5 +24,3 @@ begin
     return coalesce(was_open, false);
 end
 $$;
-comment on function errand.dependency_close(text) is
-    'Closes a dependency''s circuit and releases its jobs. Example: select errand.dependency_close(''storage'')';

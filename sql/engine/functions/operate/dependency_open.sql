@@ -5,6 +5,8 @@
 -- From `until` on, one job at a time probes the dependency, and a success closes the circuit. With until = null it
 -- stays open until errand.dependency_close. Running jobs go on. Raises ER422 for a name that no dependency can have,
 -- without a reason, and for a time more than 10 years away.
+-- errand: for ops
+-- errand: topic dependencies
 create or replace function errand.dependency_open(name text, until timestamptz, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -24,6 +26,3 @@ begin
         dependency_open.reason);
 end
 $$;
-comment on function errand.dependency_open(text, timestamptz, text) is
-    'Opens a dependency''s circuit: its jobs park. Example: select errand.dependency_open(''storage'', null, ''bucket '
-    'moves'')';

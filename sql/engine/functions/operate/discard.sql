@@ -4,6 +4,8 @@
 --
 -- Returns a row for each id with its state before and now, nulls for an unknown id. Other jobs stay as they are. Raises
 -- ER422 without a reason.
+-- errand: for ops
+-- errand: topic retry
 create or replace function errand.discard(ids bigint[], reason text)
 returns table (job_id bigint, was text, now text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -27,5 +29,3 @@ begin
     order by asked.id;
 end
 $$;
-comment on function errand.discard(bigint[], text) is
-    'Gives up failed jobs: they become cancelled. Example: select * from errand.discard(''{4711}'', ''left'')';

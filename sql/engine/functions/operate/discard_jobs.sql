@@ -29,5 +29,3 @@ begin
     return locked;
 end
 $$;
-comment on function errand.discard_jobs(bigint[], text) is
-    'Moves failed jobs that are not locked to the history as cancelled; returns their ids';

@@ -8,6 +8,8 @@
 -- call (1 to 100,000): call it until it returns no row, or let errand.bulk_start discard all of them. A job that
 -- another session has locked is skipped. Returns a row for each job with its state before and now, or as it would be.
 -- In a dry run, beyond and a notice have the number of further matches. Raises ER422.
+-- errand: for ops
+-- errand: topic retry
 create or replace function errand.discard_where(
     filter jsonb, reason text, dry_run boolean default true, max_jobs int default 10000
 ) returns table (job_id bigint, was text, now text, beyond bigint)
@@ -49,6 +51,3 @@ begin
     from unnest(chosen) as found(id);
 end
 $$;
-comment on function errand.discard_where(jsonb, text, boolean, int) is
-    'Gives up the failed jobs that match a filter; only shows them, unless dry_run => false. Example: select * from '
-    'errand.discard_where(''{"kind": "newsletter"}'', ''old addresses'', dry_run => false)';

@@ -9,6 +9,8 @@
 --
 -- Returns its name, and how many jobs it ran at its last heartbeat. A drained worker gets the new reason.
 -- Raises ER404 for an unknown worker, ER422 without a reason.
+-- errand: for ops
+-- errand: topic workers
 create or replace function errand.drain_worker(worker_id bigint, reason text)
 returns table (worker text, running int)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -28,6 +30,3 @@ begin
     return next;
 end
 $$;
-comment on function errand.drain_worker(bigint, text) is
-    'Lets a worker claim nothing more; what it runs goes on. Example: select * from errand.drain_worker(17, ''its host '
-    'restarts'')';

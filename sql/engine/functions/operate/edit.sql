@@ -10,6 +10,8 @@
 --
 -- Raises ER404 for an unknown job, ER409 with its state for one that runs or has ended otherwise, ER413 for a payload
 -- over 256 KB as text, and ER422 without a payload or a reason.
+-- errand: for ops
+-- errand: topic retry
 create or replace function errand.edit(job_id bigint, payload jsonb, reason text) returns text
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -55,6 +57,3 @@ begin
     return found_state;
 end
 $$;
-comment on function errand.edit(bigint, jsonb, text) is
-    'Replaces the payload of a job that waits or has failed; returns its state. Example: select errand.edit(4711, '
-    '''{"sleep_ms": 1}'', ''it was too slow'')';

@@ -10,4 +10,3 @@ begin
     return found;
 end
 $$;
-comment on function errand.guard_drop(text) is 'Removes a guard; returns whether it existed';

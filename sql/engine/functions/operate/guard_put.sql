@@ -52,6 +52,3 @@ begin
     set function = excluded.function, registered_at = now(), slow_at = null, slow_ms = null;
 end
 $$;
-comment on function errand.guard_put(text, text) is
-    'Registers a function that says whether a job is still wanted. Example: select errand.guard_put(''open'', '
-    '''app.is_open'')';

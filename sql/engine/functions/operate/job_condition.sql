@@ -24,5 +24,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             (ended_at || ' < ' || quote_literal(choice.ended_before))
     ) as given(condition)
 $$;
-comment on function errand.job_condition(errand.job_choice, text, text, text) is
-    'Returns the condition of a filter as SQL, for rows that a query calls job';

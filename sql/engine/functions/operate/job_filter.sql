@@ -47,5 +47,3 @@ begin
     return choice;
 end
 $$;
-comment on function errand.job_filter(text, jsonb, text[]) is
-    'Reads the filter of cancel_where and its siblings; raises ER422 for another key or value';

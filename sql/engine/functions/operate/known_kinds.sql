@@ -6,4 +6,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         union select kind from errand.job_count
         union select kind from errand.finished_total)
 $$;
-comment on function errand.known_kinds() is 'Returns the kinds that a worker has registered or a job has named';

@@ -6,4 +6,3 @@ begin
         select 'default' union select queue from errand.queue_status union select unnest(queues) from errand.worker);
 end
 $$;
-comment on function errand.known_queues() is 'Returns the queues that a job, a kind or a worker has named, and default';

@@ -29,5 +29,3 @@ begin
     where job.id = moved.id;
 end
 $$;
-comment on function errand.move_jobs(bigint[], timestamptz[], text, int) is
-    'Gives waiting jobs another queue, priority or time, in this order; the caller has locked them';

@@ -12,4 +12,3 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     ) as ranked
     where nth <= most
 $$;
-comment on function errand.nearest(text, text[], int) is 'Returns the names most similar to a mistyped one, for hints';

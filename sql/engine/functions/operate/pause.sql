@@ -6,6 +6,8 @@
 -- A paused queue stays paused since then, with the new reason and time. force => true also pauses a queue that no job,
 -- kind or worker has named so far. Raises ER404 for such a queue without it, ER422 without a reason, for an invalid
 -- name, and for a time in the past or more than 10 years away.
+-- errand: for ops
+-- errand: topic pause
 create or replace function errand.pause(
     queue text, reason text, until timestamptz default null, force boolean default false
 ) returns void
@@ -28,6 +30,3 @@ begin
         'pause', jsonb_strip_nulls(jsonb_build_object('queue', pause.queue, 'until', pause.until)), pause.reason);
 end
 $$;
-comment on function errand.pause(text, text, timestamptz, boolean) is
-    'Pauses a queue until errand.resume, or the given time. Example: select errand.pause(''images'', ''storage '
-    'moves'', until => now() + interval ''1 hour'')';

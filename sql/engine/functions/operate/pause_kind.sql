@@ -10,6 +10,8 @@
 --
 -- force => true also pauses a kind that no worker has registered. Raises ER404 for such a kind without it, ER422
 -- without a reason, for a name over 95 characters, and for a time in the past.
+-- errand: for ops
+-- errand: topic pause
 create or replace function errand.pause_kind(
     kind text, reason text, until timestamptz default null, force boolean default false
 ) returns void
@@ -39,6 +41,3 @@ begin
         pause_kind.reason);
 end
 $$;
-comment on function errand.pause_kind(text, text, timestamptz, boolean) is
-    'Pauses a kind in all queues until errand.resume_kind, or the given time. Example: select '
-    'errand.pause_kind(''newsletter'', ''the text is wrong'')';

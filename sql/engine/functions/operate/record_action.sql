@@ -23,5 +23,3 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         nullif(left(current_setting('errand.person', true), 200), ''),
         nullif(left(current_setting('errand.request', true), 100), ''))
 $$;
-comment on function errand.record_action(text, jsonb, text, bigint[]) is
-    'Records an action in errand.action: who, when, what, why, and the first 1,000 jobs';

@@ -7,6 +7,8 @@
 -- Housekeeping finds lost workers within half a minute; this call is for an operator who knows earlier. A live worker
 -- is refused unless forced: with its next heartbeat it learns that it holds no jobs, stops them and registers again.
 -- Returns the jobs. Raises ER404 for an unknown worker, ER409 for a live one, ER422 without a reason.
+-- errand: for ops
+-- errand: topic workers
 create or replace function errand.release_worker(worker_id bigint, reason text, force boolean default false)
 returns table (job_id bigint, queue text, kind text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -54,6 +56,3 @@ begin
     order by id;
 end
 $$;
-comment on function errand.release_worker(bigint, text, boolean) is
-    'Ends a worker''s lease and takes its jobs back. Example: select * from errand.release_worker(17, ''its host is '
-    'gone'')';

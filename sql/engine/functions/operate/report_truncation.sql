@@ -9,5 +9,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.report_truncation(text, int, bigint) is
-    'Raises a notice that a dry run shows fewer jobs than match';

@@ -21,5 +21,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.report_unknown(text, errand.job_choice) is
-    'Raises a notice for a queue or kind in a filter that nothing has named so far, with similar names';

@@ -101,5 +101,3 @@ begin
     return coalesce(back, '{}');
 end
 $$;
-comment on function errand.requeue_jobs(text, bigint[], timestamptz[]) is
-    'Makes failed and cancelled jobs available again, each due at its time; returns their ids, or raises ER409';

@@ -5,6 +5,8 @@
 --
 -- A job that moves to another priority gets the last position there. Running and ended jobs stay as they are. Returns a
 -- row for each id with its state before and now, nulls for an unknown id. Raises ER422.
+-- errand: for ops
+-- errand: topic move
 create or replace function errand.reschedule(
     ids bigint[], run_at timestamptz default null, priority int default null, reason text default null
 ) returns table (job_id bigint, was text, now text)
@@ -59,5 +61,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.reschedule(bigint[], timestamptz, int, text) is
-    'Gives waiting jobs another time or priority. Example: select * from errand.reschedule(''{4711}'', priority => 1)';

@@ -16,6 +16,8 @@
 -- is to run now or earlier keeps its time and position. Returns a row for each job with its state before and now, or as
 -- it would be, and its time. In a dry run, beyond and a notice have the number of further matches. Raises ER422, and
 -- ER404 for a queue that no job, kind or worker has named so far, unless force => true.
+-- errand: for ops
+-- errand: topic move
 create or replace function errand.reschedule_where(
     filter jsonb, reason text, queue text default null, priority int default null, run_at timestamptz default null,
     per_minute int default null, dry_run boolean default true, max_jobs int default 10000, force boolean default false
@@ -123,8 +125,3 @@ begin
     from unnest(chosen, due, states, times) as moved(id, due_time, state, time_at);
 end
 $$;
-comment on function errand.reschedule_where(
-    jsonb, text, text, int, timestamptz, int, boolean, int, boolean
-) is
-    'Gives the waiting jobs that match a filter another queue, priority or time; only shows them, unless dry_run => '
-    'false. Example: select * from errand.reschedule_where(''{"kind": "noop"}'', ''they wait'', priority => 1)';

@@ -3,6 +3,8 @@
 --   select errand.resume('images');
 --
 -- Does nothing if the queue is not paused. Raises ER404 for a queue that no job, kind or worker has named.
+-- errand: for ops
+-- errand: topic pause
 create or replace function errand.resume(queue text, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 begin
@@ -18,4 +20,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.resume(text, text) is 'Ends the pause of a queue. Example: select errand.resume(''images'')';

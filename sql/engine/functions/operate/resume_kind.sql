@@ -4,6 +4,8 @@
 --   select errand.resume_kind('newsletter');
 --
 -- Does nothing if the kind is not paused. Raises ER404 for a kind that no worker and no job has named.
+-- errand: for ops
+-- errand: topic pause
 create or replace function errand.resume_kind(kind text, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -23,5 +25,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.resume_kind(text, text) is
-    'Ends the pause of a kind. Example: select errand.resume_kind(''newsletter'')';

@@ -9,6 +9,8 @@
 -- A scheduled job moves to run_at. Returns a row for each id with its state before and now, nulls for an unknown id.
 -- Available, parked, running and succeeded jobs stay as they are. Raises ER409 and changes nothing if another
 -- unfinished job has the unique key of one of them.
+-- errand: for ops
+-- errand: topic retry
 create or replace function errand.retry(ids bigint[], run_at timestamptz default null, reason text default null)
 returns table (job_id bigint, was text, now text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -56,6 +58,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.retry(bigint[], timestamptz, text) is
-    'Makes failed and cancelled jobs available again, with all attempts. Example: select * from '
-    'errand.retry(''{4711}'')';

@@ -11,6 +11,8 @@
 -- several with one key the newest is retried. A job that was cancelled before its own time gets that back. Returns a
 -- row for each job with the time at which it is due. In a dry run, beyond and a notice have the number of further
 -- matches. Raises ER422.
+-- errand: for ops
+-- errand: topic retry
 create or replace function errand.retry_where(
     filter jsonb, per_minute int default null, dry_run boolean default true, reason text default null,
     max_jobs int default 10000
@@ -83,6 +85,3 @@ begin
     where dry_run or id = any (back);
 end
 $$;
-comment on function errand.retry_where(jsonb, int, boolean, text, int) is
-    'Makes the failed jobs that match a filter available again, spread by per_minute; only shows them, unless dry_run '
-    '=> false. Example: select count(*) from errand.retry_where(''{"kind": "noop"}'', 600, dry_run => false)';

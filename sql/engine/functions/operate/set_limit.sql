@@ -6,6 +6,8 @@
 --
 -- 0 parks all of them. Running jobs go on. errand.audit has the reason. Raises ER422 for a key or a number out of
 -- bounds, and for an empty reason; ER404 for null and a key that has no limit.
+-- errand: for ops
+-- errand: topic limits
 create or replace function errand.set_limit(limit_key text, max_running int, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -37,6 +39,3 @@ begin
         set_limit.reason);
 end
 $$;
-comment on function errand.set_limit(text, int, text) is
-    'Sets how many jobs with this limit_key run at once; null removes it. Example: select '
-    'errand.set_limit(''tenant/*'', 2)';

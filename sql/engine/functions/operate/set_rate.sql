@@ -6,6 +6,8 @@
 --
 -- per is at least 100 ms, without months and years. errand.audit has the reason. Raises ER422 for values out of bounds,
 -- and for an empty reason; ER404 for nulls and a queue that has no rate.
+-- errand: for ops
+-- errand: topic limits
 create or replace function errand.set_rate(
     queue text, per interval, allowed int, reason text default null
 ) returns void
@@ -46,6 +48,3 @@ begin
         set_rate.reason);
 end
 $$;
-comment on function errand.set_rate(text, interval, int, text) is
-    'Sets how many jobs of a queue start within any span; nulls remove it. Example: select errand.set_rate(''mail'', '
-    '''1 min'', 100)';

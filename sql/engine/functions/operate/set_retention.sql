@@ -9,6 +9,8 @@
 -- More than 7 days for a frequent kind costs: its rows are moved out of each day before the day is dropped. Less than 7
 -- days costs a search of the history at each pruning. Raises ER422 for a state or time out of bounds (1 minute to 10
 -- years) and without a reason, and ER404 for a kind that nothing has named so far, with similar names.
+-- errand: for ops
+-- errand: topic retention
 create or replace function errand.set_retention(kind text, state text, keep interval, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -40,6 +42,3 @@ begin
         set_retention.reason);
 end
 $$;
-comment on function errand.set_retention(text, text, interval, text) is
-    'Sets how long the ended jobs of a kind stay, by their state. Example: select errand.set_retention(''noop'', '
-    '''failed'', interval ''90 days'', ''for the audit'')';

@@ -3,6 +3,8 @@
 --   select errand.undrain_worker(17);
 --
 -- Does nothing if the worker is not drained. Raises ER404 for an unknown one.
+-- errand: for ops
+-- errand: topic workers
 create or replace function errand.undrain_worker(worker_id bigint, reason text default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -21,5 +23,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.undrain_worker(bigint, text) is
-    'Lets a drained worker claim again. Example: select errand.undrain_worker(17)';

@@ -17,6 +17,3 @@ begin
     return true;
 end
 $$;
-comment on function errand.check_element(
-    text, jsonb, text, timestamptz, int, int, text, timestamptz, text, text, text, text[], text, text, text
-) is 'For errand.enqueue_many: checks an element as errand.enqueue checks its arguments, and returns true';

@@ -40,5 +40,3 @@ begin
         using errcode = 'ER422', hint = 'They are ' || array_to_string(known, ', ') || '.';
 end
 $$;
-comment on function errand.check_elements(jsonb) is
-    'Raises ER422 for a wrong argument of errand.enqueue_many; returns whether some have keys, or change other jobs';

@@ -43,5 +43,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_job(text, jsonb, text, int, int, text, text) is
-    'Raises ER422 for a job that could not be stored or run, ER413 for a payload over 256 KB as text';

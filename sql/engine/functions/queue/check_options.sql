@@ -46,6 +46,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_options(
-    timestamptz, timestamptz, text, text, text, text, text[], text, text, text
-) is 'Raises ER422 for options that a job may not have, ER404 for a guard that is not registered';

@@ -11,5 +11,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_time(timestamptz, text, text) is
-    'Raises ER422 for a time that is not finite or more than 10 years away';

@@ -19,6 +19,8 @@
 -- A running job stays as it is in any case: the returned state says so.
 --
 -- Raises ER422, ER413 and ER404 as errand.check_job and errand.check_options do.
+-- errand: for enqueuer, worker, ops
+-- errand: topic enqueue
 create or replace function errand.enqueue(
     kind text,
     payload jsonb default '{}',
@@ -135,8 +137,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.enqueue(
-    text, jsonb, text, timestamptz, int, int, text, timestamptz, text, text, text, text[], text, text
-) is
-    'Enqueues one job in the caller''s transaction. Returns its id, or that of the unfinished job with the same '
-    'unique_key and inserted = false. Example: select * from errand.enqueue(''noop'', ''{"sleep_ms": 100}'')';

@@ -7,6 +7,8 @@
 -- asks to replace or reschedule, or a key becomes free during the call, all are enqueued one by one, at some 40 us
 -- each. Jobs whose limit has no room are parked at once. Raises as errand.enqueue does, with the element's number;
 -- ER422 if jobs is no array, an element no object, or a name unknown.
+-- errand: for enqueuer, worker, ops
+-- errand: topic enqueue
 create or replace function errand.enqueue_many(jobs jsonb)
 returns table (ordinal int, job_id bigint, inserted boolean, state text)
 -- A plan from when the table was empty would read all of it for each job.
@@ -69,6 +71,3 @@ begin
     from unnest(ids, found_ids, states) with ordinality as one(id, found_id, state, index);
 end
 $$;
-comment on function errand.enqueue_many(jsonb) is
-    'Enqueues up to 100,000 jobs, all or none; each element has the arguments of errand.enqueue by name. Example: '
-    'select * from errand.enqueue_many(''[{"kind": "noop"}, {"kind": "noop", "priority": 1}]'')';

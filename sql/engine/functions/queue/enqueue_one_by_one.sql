@@ -38,5 +38,3 @@ begin
     end loop;
 end
 $$;
-comment on function errand.enqueue_one_by_one(jsonb) is
-    'For errand.enqueue_many: enqueues one by one, by keys, if some change other jobs or take over their keys';

@@ -15,5 +15,3 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
         where added.id is null and job.unique_key = item.value ->> 'unique_key' and not errand.is_expired(job)
     ) as live on true
 $$;
-comment on function errand.find_jobs(jsonb, bigint[]) is
-    'For errand.enqueue_many: returns the unfinished jobs that it inserted or that have the keys, with their states';

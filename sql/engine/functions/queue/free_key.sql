@@ -21,5 +21,3 @@ begin
     return true;
 end
 $$;
-comment on function errand.free_key(text) is
-    'Frees a unique key that an expired job has: the job becomes obsolete; returns whether it did so';

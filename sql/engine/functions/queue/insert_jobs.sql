@@ -39,4 +39,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.insert_jobs(jsonb) is 'For errand.enqueue_many: inserts jobs without unique keys';

@@ -48,5 +48,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.insert_keyed_jobs(jsonb) is
-    'For errand.enqueue_many: inserts jobs some of which have unique keys, if their keys are free';

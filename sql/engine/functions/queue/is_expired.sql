@@ -5,5 +5,3 @@ create or replace function errand.is_expired(job errand.job) returns boolean
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     select (job.state <> 'running' and job.not_after < clock_timestamp()) is true
 $$;
-comment on function errand.is_expired(errand.job) is
-    'Returns whether a job waits and its not_after has passed: it counts as ended';

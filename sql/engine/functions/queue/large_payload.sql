@@ -13,5 +13,3 @@ begin
         where payload.day = large_payload.day and payload.job_id = large_payload.job_id);
 end
 $$;
-comment on function errand.large_payload(date, bigint) is
-    'Returns a payload from errand.payload; null if there is none';

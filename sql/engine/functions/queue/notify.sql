@@ -19,5 +19,3 @@ begin
     perform pg_notify(channel, payload);
 end
 $$;
-comment on function errand.notify(text, text) is
-    'Sends a NOTIFY at commit, unless the transaction has set errand.notify to off';

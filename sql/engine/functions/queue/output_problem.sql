@@ -11,5 +11,3 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     ) as size
     where output is not null and coalesce(size.bytes, 262145) > 262144
 $$;
-comment on function errand.output_problem(jsonb) is
-    'Returns why an output can''t be stored: it has more than 256 KB as text; null if it can';

@@ -45,5 +45,3 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     from beyond
     where job.id = beyond.id
 $$;
-comment on function errand.park_beyond_limits(bigint[], text[]) is
-    'For errand.enqueue_many: parks jobs for which their limits have no room';

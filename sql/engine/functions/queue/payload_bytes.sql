@@ -26,5 +26,3 @@ exception
         return null;
 end
 $$;
-comment on function errand.payload_bytes(jsonb, bigint) is
-    'Returns the size of a payload as JSON text; null if its numbers alone take more than most, or it has no text';

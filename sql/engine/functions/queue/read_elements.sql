@@ -48,5 +48,3 @@ exception
         raise;
 end
 $$;
-comment on function errand.read_elements(jsonb) is
-    'For errand.enqueue_many: returns its jobs, checked, in order, with the defaults of their kinds';

@@ -29,5 +29,3 @@ begin
     end loop;
 end
 $$;
-comment on function errand.refuse_element(jsonb) is
-    'For errand.enqueue_many: raises ER422 for the first element with a value that is none of its argument''s type';

@@ -19,8 +19,6 @@ begin
     return new;
 end
 $$;
-comment on function errand.requeue() is
-    'Trigger: gives the last position to a job that becomes available again or moves, unless it is handed back';
 
 -- Only if it is missing, because its creation locks the table.
 do $do$

@@ -30,8 +30,6 @@ begin
     return new;
 end
 $$;
-comment on function errand.store_payload() is
-    'Trigger: moves a payload of more than 2 KB to errand.payload and leaves its day in the job''s row';
 
 -- Only if it is missing, because its creation locks the table.
 do $do$

@@ -20,5 +20,3 @@ begin
     end loop;
 end
 $$;
-comment on function errand.store_payloads(bigint[], jsonb[]) is
-    'For enqueues: stores the large payloads of jobs that were inserted without them';

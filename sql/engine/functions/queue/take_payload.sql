@@ -14,5 +14,3 @@ begin
     return taken;
 end
 $$;
-comment on function errand.take_payload(date, bigint) is
-    'Deletes a payload from errand.payload and returns it; null if there is none';

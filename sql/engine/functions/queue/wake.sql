@@ -10,4 +10,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.wake() is 'Sends NOTIFY errand_wake if a worker sleeps';

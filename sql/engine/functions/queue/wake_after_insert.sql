@@ -10,7 +10,6 @@ begin
     return null;
 end
 $$;
-comment on function errand.wake_after_insert() is 'Trigger: wakes sleeping workers, once for each statement';
 
 -- Only if it is missing, because its creation locks the table.
 do $do$

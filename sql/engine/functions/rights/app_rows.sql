@@ -11,4 +11,3 @@ begin
     end loop;
 end
 $$;
-comment on function errand.app_rows(text) is 'Returns the rows of the function of that name of each app that has one';

@@ -50,5 +50,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.apply_rights() is
-    'Creates the five roles and sets their rights; returns what the caller may not do. For errand migrate';

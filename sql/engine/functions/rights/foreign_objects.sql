@@ -41,5 +41,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     join pg_class as class on class.oid = typrelid
     where class.relkind = 'c' and typowner <> to_regrole('errand_owner')
 $$;
-comment on function errand.foreign_objects() is
-    'Returns the statements that give errand_owner the objects of the caller and of superusers';

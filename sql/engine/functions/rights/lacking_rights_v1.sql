@@ -1,6 +1,7 @@
 -- lacking_rights_v1: returns the grants that one of the five roles lacks: somebody has revoked them, or no migration
 -- could grant them. For errand doctor, and for the start of a program.
 -- errand: after missing_rights
+-- errand: for enqueuer, ops, monitor
 create or replace function errand.lacking_rights_v1(role text) returns setof text
 language sql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
     select change
@@ -8,5 +9,3 @@ language sql stable security definer set search_path = pg_catalog, errand, pg_te
     where change like 'grant %' and change like '% to ' || role
     order by change
 $$;
-comment on function errand.lacking_rights_v1(text) is
-    'Returns the grants that a role lacks of those of errand.rights: errand migrate makes them again';

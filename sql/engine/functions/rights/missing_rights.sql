@@ -51,10 +51,8 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select format('grant select (%I) on %s to errand_monitor', attname, attrelid::regclass)
     -- errand_monitor reads these views of the apps without the columns that say whose something is, or what it says.
     -- Applications filter these views by such columns: nulls instead would cost them the index.
-    from errand.app_rows('hidden_columns') as hidden(name text, columns text[])
-    join pg_attribute on attrelid = to_regclass(hidden.name) and attnum > 0 and not attisdropped
-    where attname <> all (hidden.columns) and to_regrole('errand_monitor') is not null
+    from errand.declaration
+    join pg_attribute on attrelid = to_regclass(object) and attnum > 0 and not attisdropped
+    where hidden <> '{}' and attname <> all (hidden) and to_regrole('errand_monitor') is not null
         and not has_column_privilege('errand_monitor', attrelid, attnum, 'SELECT')
 $$;
-comment on function errand.missing_rights(text[]) is
-    'Returns the grants and revokes from the current rights to those of errand.rights';

@@ -3,4 +3,3 @@ create or replace function errand.namespaces() returns oid[]
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select array_agg(oid) from pg_namespace where nspname = 'errand' or nspname in (select name from errand.app)
 $$;
-comment on function errand.namespaces() is 'Returns the schemas whose rights and owner errand.apply_rights sets';

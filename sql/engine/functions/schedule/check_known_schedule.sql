@@ -7,4 +7,3 @@ begin
         array(select name from errand.schedule));
 end
 $$;
-comment on function errand.check_known_schedule(text, text) is 'Raises ER404 for a name that no schedule has';

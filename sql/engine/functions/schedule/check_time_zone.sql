@@ -24,4 +24,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_time_zone(text) is 'Raises ER422 for a text that is no IANA time zone';

@@ -33,5 +33,3 @@ begin
     return high;
 end
 $$;
-comment on function errand.clock_first_shows(timestamp, text) is
-    'Returns the first moment at which a zone''s clock shows a local time or a later one';

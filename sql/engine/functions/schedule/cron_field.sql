@@ -86,6 +86,3 @@ begin
     return array(select distinct one from unnest(found) as one order by one);
 end
 $$;
-comment on function errand.cron_field(text, text, int, int, text[]) is
-    'Returns the values of one field of a cron expression; raises ER422 with the field, the expected and the given '
-    'value';

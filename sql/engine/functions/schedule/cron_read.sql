@@ -55,5 +55,3 @@ begin
     either_day := fields[4] !~ E'^\\*' and fields[6] !~ E'^\\*';
 end
 $$;
-comment on function errand.cron_read(text) is
-    'Returns the values of a cron expression''s fields; raises ER422 with the field, the expected and the given value';

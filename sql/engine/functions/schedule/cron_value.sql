@@ -10,5 +10,3 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
             where lower(value collate "C") in (word, left(word, 3)))
     end
 $$;
-comment on function errand.cron_value(text, int, int, text[]) is
-    'Returns a number or a name in a cron expression as a number; null if it is none';

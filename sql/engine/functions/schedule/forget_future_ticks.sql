@@ -21,5 +21,3 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         now())
     where name in (select name from ahead)
 $$;
-comment on function errand.forget_future_ticks() is
-    'Makes schedules tick again whose last tick lies in the future, because the server''s clock was set back';

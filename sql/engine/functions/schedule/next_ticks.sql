@@ -6,6 +6,8 @@
 -- note explains a tick where clocks change. The ticks are computed from PostgreSQL's own time-zone data, by the rules
 -- of the schedulers. Returns fewer rows if there are no more ticks within 41 years. Costs some milliseconds. Raises
 -- ER422 for an invalid schedule, and for a count outside of 1 to 1,000.
+-- errand: for ops, monitor
+-- errand: topic schedules
 create or replace function errand.next_ticks(
     cron text, time_zone text default 'UTC', after timestamptz default now(), count int default 10
 ) returns table (tick timestamptz, local timestamp, note text)
@@ -159,6 +161,3 @@ begin
     order by one.moment;
 end
 $$;
-comment on function errand.next_ticks(text, text, timestamptz, int) is
-    'Returns the next ticks of a cron expression. Example: select * from errand.next_ticks(''0 9 * * MON-FRI'', '
-    '''Europe/Paris'')';

@@ -76,6 +76,3 @@ begin
     order by index;
 end
 $$;
-comment on function errand.record_ticks_v1(text[], bigint[], timestamptz[], text[], timestamptz[], text[]) is
-    'For the scheduler: records ticks of several schedules, each exactly once, with their jobs; returns which it '
-    'recorded';

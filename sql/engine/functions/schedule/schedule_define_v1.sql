@@ -49,5 +49,3 @@ begin
     return outcome;
 end
 $$;
-comment on function errand.schedule_define_v1(text, text, text, jsonb, text, text, text, interval, int) is
-    'For the scheduler: applies a program''s definition of a schedule, unless it was applied before';

@@ -4,6 +4,8 @@
 --
 -- A schedule that the program defines returns at the program's next start: pause that instead. Raises ER404 for an
 -- unknown schedule.
+-- errand: for ops
+-- errand: topic schedules
 create or replace function errand.schedule_drop(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -15,5 +17,3 @@ begin
     perform errand.record_action('schedule_drop', jsonb_build_object('schedule', schedule_drop.name));
 end
 $$;
-comment on function errand.schedule_drop(text) is
-    'Deletes a schedule; its jobs stay. Example: select errand.schedule_drop(''nightly'')';

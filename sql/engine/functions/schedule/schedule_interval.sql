@@ -27,5 +27,3 @@ begin
     return every;
 end
 $$;
-comment on function errand.schedule_interval(text) is
-    'Returns the interval in ''every 30 s'', null for a cron expression; raises ER422 if it is none';

@@ -3,6 +3,8 @@
 --   select errand.schedule_pause('quote_of_the_day', 'the quotes are being translated');
 --
 -- Its ticks are recorded as paused meanwhile. Raises ER422 without a reason, ER404 for an unknown schedule.
+-- errand: for ops
+-- errand: topic schedules
 create or replace function errand.schedule_pause(name text, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -20,5 +22,3 @@ begin
         'schedule_pause', jsonb_build_object('schedule', schedule_pause.name), schedule_pause.reason);
 end
 $$;
-comment on function errand.schedule_pause(text, text) is
-    'Pauses a schedule until errand.schedule_resume. Example: select errand.schedule_pause(''nightly'', ''audit'')';

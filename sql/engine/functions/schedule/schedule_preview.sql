@@ -4,6 +4,8 @@
 --
 -- They are computed by the call, as by errand.next_ticks, whether or not a scheduler runs. Raises ER404 for an unknown
 -- schedule, ER422 for a count outside of 1 to 1,000.
+-- errand: for ops, monitor
+-- errand: topic schedules
 create or replace function errand.schedule_preview(name text, count int default 10, after timestamptz default now())
 returns table (tick timestamptz, local timestamp, note text)
 language plpgsql stable security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -21,5 +23,3 @@ begin
         held.cron, held.time_zone, schedule_preview.after, schedule_preview.count) as coming;
 end
 $$;
-comment on function errand.schedule_preview(text, int, timestamptz) is
-    'Returns the next ticks of a schedule. Example: select * from errand.schedule_preview(''nightly'', 3)';

@@ -13,6 +13,8 @@
 --
 -- Returns created, changed or unchanged. Raises ER422, also for a date that never comes, and ER413 for a payload over
 -- 256 KB.
+-- errand: for ops
+-- errand: topic schedules
 create or replace function errand.schedule_put(
     name text,
     cron text,
@@ -110,6 +112,3 @@ begin
     return 'changed';
 end
 $$;
-comment on function errand.schedule_put(text, text, text, jsonb, text, text, text, interval, int) is
-    'Creates or changes a schedule; returns created, changed or unchanged. Example: select '
-    'errand.schedule_put(''nightly'', ''0 3 * * *'', ''noop'', time_zone => ''Europe/Paris'')';

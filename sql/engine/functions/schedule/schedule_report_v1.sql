@@ -15,5 +15,3 @@ language sql security definer set search_path = pg_catalog, errand, pg_temp as $
                 is distinct from (schedule_report_v1.next_tick, schedule_report_v1.problem)
         for no key update skip locked)
 $$;
-comment on function errand.schedule_report_v1(text, bigint, timestamptz, text) is
-    'For the scheduler: stores the next tick of a schedule, or why it has none';

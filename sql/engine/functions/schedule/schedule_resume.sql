@@ -4,6 +4,8 @@
 --   select errand.schedule_resume('quote_of_the_day');
 --
 -- Does nothing if the schedule is not paused. Raises ER404 for an unknown schedule.
+-- errand: for ops
+-- errand: topic schedules
 create or replace function errand.schedule_resume(name text) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -20,5 +22,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.schedule_resume(text) is
-    'Resumes a paused schedule. Example: select errand.schedule_resume(''nightly'')';

@@ -4,6 +4,8 @@
 --
 -- Its ticks stay as they are. errand.schedule_ticks shows the job as `by hand`, with the reason. Returns the job's id.
 -- Raises ER404 for an unknown schedule, ER422 without a reason.
+-- errand: for ops
+-- errand: topic schedules
 create or replace function errand.schedule_run_now(name text, reason text) returns bigint
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -30,5 +32,3 @@ begin
     return job;
 end
 $$;
-comment on function errand.schedule_run_now(text, text) is
-    'Enqueues a job of the schedule now. Example: select errand.schedule_run_now(''nightly'', ''the disk was full'')';

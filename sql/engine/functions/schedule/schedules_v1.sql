@@ -29,4 +29,3 @@ begin
     order by known.name;
 end
 $$;
-comment on function errand.schedules_v1() is 'For the scheduler: returns all schedules, and the database''s time';

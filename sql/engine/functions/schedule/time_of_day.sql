@@ -3,4 +3,3 @@ create or replace function errand.time_of_day(local timestamp) returns text
 language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
     select to_char(local, case when extract(second from local) = 0 then 'HH24:MI' else 'HH24:MI:SS' end)
 $$;
-comment on function errand.time_of_day(timestamp) is 'Returns the time on a clock, as 02:30';

@@ -5,5 +5,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         'attempt', job.attempt, 'worker', coalesce(worker, job.worker_id::text), 'started_at', job.started_at,
         'ended_at', clock_timestamp(), 'outcome', outcome, 'error', left(error, 4000)))
 $$;
-comment on function errand.attempt_record(errand.job, text, text, text) is
-    'Returns a job''s past attempts with its present one added';

@@ -8,4 +8,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.check_lease(interval) is 'Raises ER422 for a lease over an hour';

@@ -280,6 +280,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.claim_v1(
-    text, text[], bigint, int, bigint[], smallint[], boolean, int, boolean, int, boolean
-) is 'For workers: claims up to max_jobs due jobs of one queue and of these kinds, by priority and position';

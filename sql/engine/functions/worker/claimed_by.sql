@@ -7,5 +7,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     cross join unnest(job_ids) as job_id
     where worker_id = any (worker_ids)
 $$;
-comment on function errand.claimed_by(bigint[]) is
-    'Returns the jobs that these workers have claimed and may still hold';

@@ -38,5 +38,3 @@ begin
     state := 'completed';
 end
 $$;
-comment on function errand.commit_v1(bigint, bigint, bigint, text, text, bigint, jsonb, timestamptz, text) is
-    'For workers: completes an attempt in its handler''s transaction; returns completed, locked, revoked or unwanted';

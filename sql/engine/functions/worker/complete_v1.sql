@@ -160,8 +160,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.complete_v1(
-    bigint, bigint[], bigint[], text[], text[], bigint[], jsonb[], timestamptz[], text[]
-) is
-    'For workers: completes attempts with an outcome each; returns the ids that this worker no longer held, the locked '
-    'ones to write again, the transaction, and the error ids of failures';

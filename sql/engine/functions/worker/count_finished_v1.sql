@@ -32,5 +32,3 @@ begin
         run_histogram = errand.add_histograms(kept.run_histogram, excluded.run_histogram);
 end
 $$;
-comment on function errand.count_finished_v1(bigint[], jsonb, bigint, bigint[]) is
-    'For workers: adds completed attempts to errand.finished_per_minute';

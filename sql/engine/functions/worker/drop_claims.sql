@@ -16,5 +16,3 @@ begin
         for update skip locked));
 end
 $$;
-comment on function errand.drop_claims(bigint[]) is
-    'Removes the records of these workers'' claims, except those with a job that they still hold';

@@ -72,6 +72,3 @@ begin
     refused := array(select unnest(refused) except select unnest(locked));
 end
 $$;
-comment on function errand.finish_v1(bigint, bigint[], bigint[]) is
-    'For workers: completes jobs that succeeded without an output; returns the ids that this worker no longer held, '
-    'the locked ones to write again, and the transaction';

@@ -12,5 +12,3 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
             group by queue, priority) as furthest
         group by queue) as entries
 $$;
-comment on function errand.furthest_marks(jsonb[]) is
-    'Returns the highest of several workers'' marks, by queue and priority';

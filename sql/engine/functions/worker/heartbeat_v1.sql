@@ -52,6 +52,3 @@ begin
     return next;
 end
 $$;
-comment on function errand.heartbeat_v1(bigint[], int, jsonb, text) is
-    'For workers: extends leases; returns the worker ids that hold one, marks of other workers, the server''s '
-    'start, how many idle workers are like it, and how many others do housekeeping';

@@ -7,5 +7,3 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
         where job.id = is_held_by.id and coalesce(job.queue_position, 0) = is_held_by.queue_position
             and job.worker_id = is_held_by.worker_id and job.state = 'running')
 $$;
-comment on function errand.is_held_by(bigint, bigint, bigint) is
-    'Returns whether a worker runs the job at that position';

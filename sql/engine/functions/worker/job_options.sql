@@ -8,5 +8,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         'guard', job.guard,
         'limit_key', job.limit_key, 'tags', job.tags, 'traceparent', job.traceparent))
 $$;
-comment on function errand.job_options(errand.job) is
-    'Returns a job''s options for its worker; not_after in µs since 2000-01-01';

@@ -9,7 +9,6 @@ begin
     return null;
 end
 $$;
-comment on function errand.keep_marks() is 'Trigger: stores the marks of a worker that leaves or was lost';
 
 -- Only if it is missing, because its creation locks the table.
 do $do$

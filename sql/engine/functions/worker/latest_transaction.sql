@@ -7,5 +7,3 @@ create or replace function errand.latest_transaction(snapshot pg_snapshot) retur
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     select pg_snapshot_xmax(snapshot)::text::bigint + age(pg_snapshot_xmax(snapshot)::xid)
 $$;
-comment on function errand.latest_transaction(pg_snapshot) is
-    'Returns this transaction''s id if it has one, else the newest one assigned; for a worker''s marks';

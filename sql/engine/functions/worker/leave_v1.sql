@@ -31,5 +31,3 @@ begin
     return released;
 end
 $$;
-comment on function errand.leave_v1(bigint, boolean) is
-    'For workers: ends a lease. In doubt, jobs still claimed under it are handed back; returns their number';

@@ -13,5 +13,3 @@ exception
         null;
 end
 $$;
-comment on function errand.lock_claims() is
-    'Waits up to 100 ms until no other large claim runs; the next one waits until this transaction ends';

@@ -10,4 +10,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.lower_wake_flag() is 'Lowers the wake-up flag if no worker is alive';

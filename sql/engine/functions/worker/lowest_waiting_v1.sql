@@ -39,5 +39,3 @@ begin
     return lowest;
 end
 $$;
-comment on function errand.lowest_waiting_v1(text, text[], bigint[], bigint[]) is
-    'For workers: returns the lowest waiting position behind scanned and up to the mark, by priority; null = none';

@@ -14,4 +14,3 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         left(coalesce(error, 'no reason given'), 4000), job.not_after, job.limit_key, job.guard, job.tags,
         job.traceparent, job.subject);
 $$;
-comment on function errand.move_to_failed(errand.job, text) is 'Moves one job to errand.failed';

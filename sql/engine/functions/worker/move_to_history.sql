@@ -11,5 +11,3 @@ language sql set search_path = pg_catalog, errand, pg_temp as $$
         job.crashes, state, job.queue, job.kind, job.unique_key, job.payload, job.payload_day, job.attempts, output,
         left(reason, 4000), job.not_after, job.limit_key, job.guard, job.tags, job.traceparent, job.subject);
 $$;
-comment on function errand.move_to_history(errand.job, text, jsonb, text) is
-    'Moves one job to the history as succeeded, cancelled or obsolete';

@@ -59,6 +59,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.probe_v1(text[], text[], bigint[], boolean) is
-    'For workers: returns which queues have a due job behind the marks that may start, when a rate has room, and '
-    'whether nobody promotes due jobs; arm asks for a NOTIFY';

@@ -12,5 +12,3 @@ begin
     delete from errand.claim where claim.worker_id = any (worker_ids) and claim.epoch = any (epochs);
 end
 $$;
-comment on function errand.prune_claims_v1(bigint[], int[]) is
-    'For workers: removes the records of claims of which they hold no job any more';

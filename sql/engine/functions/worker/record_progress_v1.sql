@@ -25,5 +25,3 @@ begin
     where known.queue_position <= excluded.queue_position;
 end
 $$;
-comment on function errand.record_progress_v1(jsonb) is
-    'For workers: stores the progress and the job log of running attempts';

@@ -73,4 +73,3 @@ begin
     end loop;
 end
 $$;
-comment on function errand.register_kinds(jsonb) is 'Registers the kinds of a worker, with their defaults';

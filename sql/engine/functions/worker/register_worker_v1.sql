@@ -74,8 +74,3 @@ begin
     from entered;
 end
 $$;
-comment on function errand.register_worker_v1(
-    text, text, interval, text[], jsonb, bigint[], int, boolean, interval, int[]
-) is
-    'For workers: registers a worker with its kinds; returns its new id, marks to start from, and how many others do '
-    'housekeeping';

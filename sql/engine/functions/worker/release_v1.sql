@@ -23,5 +23,3 @@ begin
     end loop;
 end
 $$;
-comment on function errand.release_v1(text[]) is
-    'For workers: releases jobs that wait for the slots of completed jobs with these limit keys';

@@ -18,5 +18,3 @@ begin
         ) is distinct from asked.queue_position);
 end
 $$;
-comment on function errand.revoked_jobs_v1(bigint[], bigint[]) is
-    'For workers: returns those of the given jobs that they no longer hold at these positions';

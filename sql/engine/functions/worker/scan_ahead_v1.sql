@@ -27,5 +27,3 @@ begin
     perform pg_current_xact_id();
 end
 $$;
-comment on function errand.scan_ahead_v1(text, text[], bigint[], bigint) is
-    'For workers: returns the lowest waiting position within step positions behind the mark, by priority; null = none';

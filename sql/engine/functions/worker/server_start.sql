@@ -6,5 +6,3 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     select concat_ws(
         ' ', extract(epoch from pg_postmaster_start_time()), extract(epoch from pg_stat_get_bgwriter_stat_reset_time()))
 $$;
-comment on function errand.server_start() is
-    'Returns a text that differs after each start and each crash of the server: older marks are void then';

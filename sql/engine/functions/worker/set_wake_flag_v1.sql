@@ -19,5 +19,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.set_wake_flag_v1(boolean) is
-    'For workers: raises the wake-up flag if one sleeps and wants a NOTIFY, or lowers it';

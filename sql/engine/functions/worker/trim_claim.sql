@@ -44,5 +44,3 @@ begin
     end loop;
 end
 $$;
-comment on function errand.trim_claim(tid[], int) is
-    'For errand.claim_v1: returns which of its locked rows it may take, and what it leaves';

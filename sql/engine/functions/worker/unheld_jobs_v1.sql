@@ -68,5 +68,3 @@ begin
     end if;
 end
 $$;
-comment on function errand.unheld_jobs_v1(bigint, int, bigint[], bigint[], bigint[]) is
-    'For workers: returns running jobs of theirs that their list does not name; the second time it takes them back';

@@ -15,4 +15,3 @@ begin
     return errand_front.place_of(chosen::int);
 end
 $$;
-comment on function errand_front.chosen_place() is 'Returns the place of the cell that the setting errand.cell names';

@@ -19,4 +19,3 @@ begin
     end loop;
 end
 $$;
-comment on function errand_front.clear() is 'Drops all that errand.front_script has made, before it makes it anew';

@@ -19,4 +19,3 @@ begin
     return found_server;
 end
 $$;
-comment on function errand_front.cluster() is 'Returns PL/Proxy''s cluster of the session''s login';

@@ -18,4 +18,3 @@ begin
     return errand_front.spread_slots();
 end
 $$;
-comment on function errand_front.drain_cell(int, boolean) is 'Gives a cell no new jobs any more, or its share again';

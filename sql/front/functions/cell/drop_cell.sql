@@ -26,4 +26,3 @@ begin
     perform errand_front.write_servers();
 end
 $$;
-comment on function errand_front.drop_cell(int) is 'Removes a drained cell from the front';

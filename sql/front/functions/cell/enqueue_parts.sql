@@ -64,5 +64,3 @@ begin
     order by 1;
 end
 $$;
-comment on function errand_front.enqueue_parts(jsonb) is
-    'errand.enqueue_many of the front: enqueues each job on the cell of its routing key';

@@ -7,5 +7,3 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     run on places;
     select ($1)[1] as place, added.* from errand.enqueue_many(($2)[1]) as added;
 $$;
-comment on function errand_front.enqueue_split(int[], jsonb[]) is
-    'For errand_front.enqueue_parts: enqueues each array of jobs at its place';

@@ -6,4 +6,3 @@ begin
     update errand_front.cell set has_moved = true where cell = from_cell and not has_moved;
 end
 $$;
-comment on function errand_front.expect_moves(int) is 'From its commit on, the front asks this cell where its jobs are';

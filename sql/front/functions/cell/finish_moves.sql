@@ -21,5 +21,3 @@ begin
     return batches;
 end
 $$;
-comment on function errand_front.finish_moves(int, uuid) is
-    'Brings all jobs that have left a cell by a move, or by any, to where they go';

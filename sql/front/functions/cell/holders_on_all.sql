@@ -7,5 +7,3 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     from unnest(ids) as one(id)
     where errand.state_of(one.id) is not null;
 $$;
-comment on function errand_front.holders_on_all(bigint[]) is
-    'For errand_front.places_of_ids: returns which cells have jobs with these ids';

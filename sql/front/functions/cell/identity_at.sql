@@ -6,5 +6,3 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     run on place;
     select system_identifier from pg_control_system();
 $$;
-comment on function errand_front.identity_at(int) is
-    'For errand cells add: returns the system identifier of a cell''s server';

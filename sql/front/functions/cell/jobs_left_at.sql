@@ -5,5 +5,3 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     run on place;
     select errand.jobs_left_v1();
 $$;
-comment on function errand_front.jobs_left_at(int) is
-    'For errand_front.drop_cell: returns how many unfinished and failed jobs and schedules a cell has';

@@ -6,5 +6,3 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     run on place;
     select taken from errand.key_slots_v1() as taken;
 $$;
-comment on function errand_front.key_slots_at(int) is
-    'For errand_front.resolve_slots: returns the slots of the unique keys that unfinished jobs of a cell have';

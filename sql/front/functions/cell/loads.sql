@@ -19,5 +19,3 @@ exception
         end loop;
 end
 $$;
-comment on function errand_front.loads() is
-    'For errand_front.cell_status: returns how loaded each cell is, except for those that can''t be reached';

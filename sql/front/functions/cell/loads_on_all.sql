@@ -7,4 +7,3 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     run on all;
     select errand.cell(), one.* from errand.cell_load_v1() as one;
 $$;
-comment on function errand_front.loads_on_all() is 'For errand_front.loads: returns how loaded each cell is';

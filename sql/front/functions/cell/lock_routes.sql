@@ -8,4 +8,3 @@ begin
     lock table errand_front.routes_lock in share row exclusive mode;
 end
 $$;
-comment on function errand_front.lock_routes() is 'Waits until no open transaction enqueues a unique key';

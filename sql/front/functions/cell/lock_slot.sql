@@ -10,5 +10,3 @@ begin
     perform from errand_front.slot where slot.slot = hashtextextended(key, 0) & 1023 for no key update;
 end
 $$;
-comment on function errand_front.lock_slot(text) is
-    'Waits until no other open transaction enqueues a key of the same slot';

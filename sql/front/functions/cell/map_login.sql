@@ -28,5 +28,3 @@ exception
         raise exception 'login: expected a user of the cells (%)', sqlstate using errcode = 'ER422';
 end
 $$;
-comment on function errand_front.map_login(text, text, text) is
-    'Stores as whom a login of the front connects to all cells';

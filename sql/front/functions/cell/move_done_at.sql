@@ -5,5 +5,3 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     run on place;
     select errand.move_done_v1($2, $3);
 $$;
-comment on function errand_front.move_done_at(int, uuid, int) is
-    'For errand_front.finish_moves: confirms to a cell that a batch of its jobs has arrived';

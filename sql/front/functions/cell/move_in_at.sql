@@ -5,5 +5,3 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     run on place;
     select errand.move_in_v1($2, $3, $4::errand.moving_job[]);
 $$;
-comment on function errand_front.move_in_at(int, uuid, int, text) is
-    'For errand_front.finish_moves: inserts a batch of another cell''s jobs';

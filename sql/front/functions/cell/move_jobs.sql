@@ -19,5 +19,3 @@ begin
     perform errand_front.finish_moves(from_cell, move);
 end
 $$;
-comment on function errand_front.move_jobs(uuid, int, text, int, int, int, int, bigint) is
-    'Moves waiting jobs of a queue from one cell to another, each exactly once. For errand cells move';

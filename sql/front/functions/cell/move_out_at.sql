@@ -7,5 +7,3 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     run on place;
     select taken.* from errand.move_out_v1($2, $3, $4, $5, $6, $7, $8) as taken;
 $$;
-comment on function errand_front.move_out_at(int, uuid, int, text, int, int, int, bigint) is
-    'For errand_front.move_jobs: takes a batch of waiting jobs out of a cell';

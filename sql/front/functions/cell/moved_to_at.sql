@@ -5,5 +5,3 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     run on place;
     select moved.* from errand.moved_to_v1(ids) as moved;
 $$;
-comment on function errand_front.moved_to_at(int, bigint[]) is
-    'For errand_front.places_of_ids: returns which of the jobs a cell has moved, and to which cell';

@@ -7,5 +7,3 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     run on place;
     select leaving.* from errand.outgoing_v1($2) as leaving;
 $$;
-comment on function errand_front.outgoing_at(int, uuid) is
-    'For errand_front.finish_moves: returns the first batch of jobs that left a cell, until it is confirmed';

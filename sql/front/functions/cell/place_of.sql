@@ -14,4 +14,3 @@ begin
     return found_place;
 end
 $$;
-comment on function errand_front.place_of(int) is 'Returns a cell''s number in PL/Proxy''s cluster';

@@ -22,5 +22,3 @@ begin
     return errand_front.route(null, schedule, null);
 end
 $$;
-comment on function errand_front.place_of_schedule(text) is
-    'Returns the place of the cell that has the schedule of this name, else that of the name as a routing key';

@@ -49,5 +49,3 @@ begin
         order by index);
 end
 $$;
-comment on function errand_front.places_of_ids(bigint[]) is
-    'Returns the place of each job''s cell, in the order of ids';

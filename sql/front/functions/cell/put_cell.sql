@@ -28,4 +28,3 @@ begin
     return errand_front.spread_slots();
 end
 $$;
-comment on function errand_front.put_cell(int, text) is 'Adds a cell to the front, or changes its address';

@@ -21,5 +21,3 @@ begin
     return (select count(*) from errand_front.slot where was is not null);
 end
 $$;
-comment on function errand_front.resolve_slots() is
-    'Ends the change of routes of slots whose former cell has no such unique key any more; returns how many still wait';

@@ -44,5 +44,3 @@ begin
     return target.place;
 end
 $$;
-comment on function errand_front.route(text, text, text[]) is
-    'Returns the place of the cell that takes a job with this unique key, limit and tags';

@@ -5,5 +5,3 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     run on all;
     select errand.cell() from errand.schedule_status as known where known.name = schedule;
 $$;
-comment on function errand_front.schedules_on_all(text) is
-    'For errand_front.place_of_schedule: returns the cells that have a schedule of this name';

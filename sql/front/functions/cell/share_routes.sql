@@ -9,5 +9,3 @@ begin
     lock table errand_front.routes_lock in row exclusive mode;
 end
 $$;
-comment on function errand_front.share_routes() is
-    'Keeps the routes of unique keys as they are until the caller''s transaction ends';

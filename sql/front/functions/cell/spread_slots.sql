@@ -52,4 +52,3 @@ begin
     return moved;
 end
 $$;
-comment on function errand_front.spread_slots() is 'Gives each active cell its share of the slots of routing keys';

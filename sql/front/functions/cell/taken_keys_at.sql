@@ -5,5 +5,3 @@ language plproxy security definer set search_path = pg_catalog, pg_temp as $$
     run on place;
     select taken from errand.taken_keys_v1(keys) as taken;
 $$;
-comment on function errand_front.taken_keys_at(int, text[]) is
-    'For errand_front.route: returns those of the unique keys that unfinished jobs of a cell have';

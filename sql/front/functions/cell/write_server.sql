@@ -32,4 +32,3 @@ begin
     end if;
 end
 $$;
-comment on function errand_front.write_server(text) is 'Writes the cells into one of PL/Proxy''s clusters';

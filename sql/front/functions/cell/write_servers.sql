@@ -7,4 +7,3 @@ begin
     where starts_with(srvname, errand_front.server_name(''));
 end
 $$;
-comment on function errand_front.write_servers() is 'Writes the cells into PL/Proxy''s clusters';
