@@ -18,7 +18,7 @@ begin
             select waiting.id, waiting.priority, waiting.run_at
             from errand.job as waiting
             where waiting.ctid = any (errand.parked_ahead(next_parked.limit_key, level))
-                and waiting.parked_for = 'limit:' || next_parked.limit_key 
+                and waiting.parked_for = 'limit:' || next_parked.limit_key
                 and (level < (slow ->> waiting.queue)::int) is not false
                 and ((job).id is null or level < (job).priority
                     or (waiting.run_at, waiting.id) < ((job).run_at, (job).id))
