@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 text=(
     layout imports folders layers environment ctypes tests jobs words columns objects length links snippets peers logs
     monitoring released)
-built=(benchmarks comments twice interface deploy examples package docc variables checkout)
+built=(benchmarks comments twice interface jobcolumns deploy examples package docc variables checkout)
 names=()
 [ $# -gt 0 ] || set -- text built
 for name in "$@"; do
@@ -33,7 +33,7 @@ done
 run() {
     case $1 in
         layout) swift format lint --strict --parallel --recursive Package.swift Sources Tests Examples Benchmarks jobs sql ;;
-        comments | twice | interface) scripts/checks/schema.sh "$1" ;;
+        comments | twice | interface | jobcolumns) scripts/checks/schema.sh "$1" ;;
         monitoring) python3 scripts/checks/monitoring.py ;;
         logs) python3 scripts/checks/logs.py ;;
         peers) python3 -m unittest discover --start-directory Benchmarks/Peers ;;

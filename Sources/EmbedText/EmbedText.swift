@@ -13,13 +13,18 @@ import Foundation
         do {
             let files = try arguments.dropFirst(2).map { try read($0, in: folder) }
             let areScripts = files.allSatisfy { $0.path.hasSuffix(".sql") }
-            let swift = areScripts ? try SwiftText(of: ScriptParts(files)) : SwiftText(of: files)
+            let swift = areScripts ? try SwiftText(of: ScriptParts(expanded(files))) : SwiftText(of: files)
             try Data(swift.text.utf8).write(to: URL(fileURLWithPath: arguments[0]))
         } catch let error as RuleError {
             complain("\(folder)\(error.path):\(error.line): error: \(error.rule)")
         } catch {
             complain("error: \(error.localizedDescription)")
         }
+    }
+
+    private static func expanded(_ files: [ScriptFile]) throws -> [ScriptFile] {
+        let columns = try Columns(files.first { $0.path == Columns.path })
+        return files.filter { $0.path != Columns.path }.map(columns.expanded)
     }
 
     private static func read(_ path: String, in folder: String) throws -> ScriptFile {

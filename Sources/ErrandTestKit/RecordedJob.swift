@@ -76,7 +76,8 @@ extension RecordedJob {
                 """
                 select id, kind, queue, state, priority, attempt, max_attempts, created_at, run_at, payload, output,
                     reason, array(select one ->> 'error' from jsonb_array_elements(attempts) as one where one ? 'error'),
-                    unique_key, not_after, limit_key, guard, coalesce(tags, '{}'), traceparent, subject, parked_for,
+                    unique_key, not_after, limit_key, guard, coalesce(tags, '{}'),
+                    options ->> 'traceparent', subject, parked_for,
                     progress::float8, progress_message, coalesce(log, '{}'), coalesce(payload = $3, false)
                 from errand.job_status
                 where kind = coalesce($1, kind) and id = coalesce($2, id)

@@ -70,7 +70,7 @@ extension RecordedJob {
         compare("limited", values.limitKey, limitKey)
         compare("guarded", values.guardName, guardName)
         compare("tags", values.tags.isEmpty ? nil : values.tags, tags)
-        compare("traceparent", values.traceparent, traceparent)
+        compare("traceparent", values.forWorker.traceparent, traceparent)
         compare("subject", values.subject, subject)
         return found
     }

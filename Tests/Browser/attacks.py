@@ -30,11 +30,12 @@ def fill(shop):
         shop.psql(f"""
             insert into errand.failed (
                 id, created_at, run_at, started_at, finished_at, priority, attempt, max_attempts, crashes, queue, kind,
-                unique_key, payload, attempts, error, limit_key, guard, tags, traceparent)
+                unique_key, payload, attempts, error, limit_key, guard, tags, options)
             select nextval(pg_get_serial_sequence('errand.job', 'id')), now(), now(), now(), now(), 2, 1, 1, 0, {given},
                 {given}, {given}, {payload}, jsonb_build_array(jsonb_build_object(
                     'attempt', 1, 'outcome', {given}, 'worker', {given}, 'error', {given}, 'started_at', now(),
-                    'ended_at', now())), {given}, {given}, {given}, array[{given}], {given};
+                    'ended_at', now())), {given}, {given}, {given}, array[{given}],
+                jsonb_build_object('traceparent', {given});
             insert into errand.history (
                 id, created_at, run_at, priority, attempt, max_attempts, crashes, state, queue, kind, unique_key, payload,
                 output, reason, tags)

@@ -5,6 +5,7 @@
 PROGRAM is `errand`, FOLDER takes its log. ERRAND_CLUSTER_URL is the server.
 """
 
+import json
 import os
 import subprocess
 import sys
@@ -82,11 +83,11 @@ def main(program, folder):
         "ERRAND_LOG_FORMAT": "json"}
     sql(url, "drop schema if exists errand cascade")
     subprocess.run([program, "migrate"], env=environment, check=True, stdout=subprocess.DEVNULL)
-    traceparent = f"00-{TRACE}-{PARENT}-01"
+    options = json.dumps({"traceparent": f"00-{TRACE}-{PARENT}-01"})
     ids = {
-        "traced": sql(url, f"select job_id from errand.enqueue('noop', traceparent => '{traceparent}')"),
+        "traced": sql(url, f"select job_id from errand.enqueue('noop', options => '{options}')"),
         "retried": sql(url, "select job_id from errand.enqueue('noop', '{\"fail\": \"transient\"}', max_attempts => 2,"
-                            f" traceparent => '{traceparent}')"),
+                            f" options => '{options}')"),
         "failed": sql(url, "select job_id from errand.enqueue('noop', '{\"fail\": \"permanent\"}')"),
         "thrown": sql(url, "select job_id from errand.enqueue('noop', '{\"fail\": \"a-private-text\"}',"
                            " max_attempts => 1)"),

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
-# schema.sh comments|twice|interface: checks the database that `errand migrate` creates.
+# schema.sh comments|twice|interface|jobcolumns: checks the database that `errand migrate` creates.
 #
 #   comments   every schema, table, view, function, sequence and type has a comment, so that \d+ is the manual
 #   twice      a second run changes nothing, even when every function, view, role and seed is applied again
 #   interface  docs/sql.md has the signature and rights of each function that people and applications call
+#   jobcolumns the lists of sql/engine/columns.sql have each column that a job takes along from table to table
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 . scripts/environment.sh
@@ -52,11 +53,8 @@ twice() {
     "$errand" migrate > /dev/null
     dump second
     same second "a second errand migrate"
-    # Applies every script again that `errand migrate` applies when its text changes. The order does not matter: each
-    # script's dependencies exist already. A front of cells has a database of its own.
-    local scripts
-    mapfile -t scripts < <(find sql/engine sql/apps -name '*.sql' -not -path '*/migrations/*' | sort)
-    psql "$DATABASE_URL" "${scripts[@]/#/--file=}" > /dev/null
+    psql "$DATABASE_URL" -c 'truncate errand.script'
+    "$errand" migrate > /dev/null
     dump third
     same third "applying every script again"
 }
@@ -75,6 +73,12 @@ interface() {
     echo "docs/sql.md (<) and the schema (>) differ:"
     grep '^[<>]' "$work/difference"
     return 1
+}
+
+jobcolumns() {
+    psql "$DATABASE_URL" -f sql/engine/columns.sql -f scripts/checks/jobcolumns.sql > "$work/found"
+    cat "$work/found"
+    [ ! -s "$work/found" ]
 }
 
 "$1"

@@ -89,7 +89,8 @@ struct EnqueueCommand: AsyncParsableCommand {
                     select job_id, inserted, state
                     from errand.enqueue(
                         $1, $2, $3, coalesce($13, now() + $14 * interval '1 microsecond'), $4::int4, $5::int4, $6,
-                        coalesce($15, now() + $16 * interval '1 microsecond'), $7, $8, $9, $10, $11, $12)
+                        coalesce($15, now() + $16 * interval '1 microsecond'), $7, $8, $9, $10, $12,
+                        jsonb_build_object('traceparent', $11::text))
                     """,
                     [
                         kind, JSONB(payload), queue, priority, maxAttempts, uniqueKey, onConflict, limitKey, guardName,

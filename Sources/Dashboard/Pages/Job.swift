@@ -164,7 +164,7 @@ extension Dashboard {
                     select id, queue, kind, state, priority, attempt, max_attempts, crashes, run_at, created_at, started_at,
                         finished_at, worker_id, unique_key, jsonb_pretty(errand.mask_secrets(payload)) as payload,
                         jsonb_pretty(errand.mask_secrets(output)) as output, reason, not_after, limit_key, guard, tags,
-                        traceparent, subject, parked_for, progress, progress_message, log
+                        options ->> 'traceparent' as traceparent, subject, parked_for, progress, progress_message, log
                     from errand.job_status
                     where id = $1
                     order by finished_at desc nulls first

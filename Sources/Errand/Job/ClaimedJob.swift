@@ -61,13 +61,13 @@ struct JobOptions: Sendable, Decodable {
     let guardName: String?
     let limitKey: String?
     let tags: [String]?
-    let traceparent: String?
+    let forWorker: WorkerOptions
 
     private enum CodingKeys: String, CodingKey {
         case notAfter = "not_after"
         case guardName = "guard"
         case limitKey = "limit_key"
-        case tags, traceparent
+        case tags
     }
 
     init(from decoder: any Decoder) throws {
@@ -76,6 +76,6 @@ struct JobOptions: Sendable, Decodable {
         guardName = try container.decodeIfPresent(String.self, forKey: .guardName)
         limitKey = try container.decodeIfPresent(String.self, forKey: .limitKey)
         tags = try container.decodeIfPresent([String].self, forKey: .tags)
-        traceparent = try container.decodeIfPresent(String.self, forKey: .traceparent)
+        forWorker = try WorkerOptions(from: decoder)
     }
 }

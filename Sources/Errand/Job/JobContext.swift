@@ -46,7 +46,7 @@ public struct JobContext: Sendable {
     /// Words to find the job by.
     public var tags: [String] { job.options?.tags ?? [] }
     /// The trace of the enqueue, in W3C Trace Context format.
-    public var traceparent: String? { job.options?.traceparent }
+    public var traceparent: String? { job.options?.forWorker.traceparent }
 
     /// The trace of this attempt where the program has a tracer, else that of the enqueue.
     private var traceID: String? {

@@ -16,20 +16,25 @@ public struct EnqueueOption: Sendable {
         package var limitKey: String?
         package var guardName: String?
         package var tags: [String] = []
-        package var traceparent: String?
         package var subject: String?
+        package var forWorker = WorkerOptions()
+
+        /// `forWorker` as errand.enqueue takes it.
+        var options: JSONB? {
+            get throws { forWorker == WorkerOptions() ? nil : try JSONB(encoding: forWorker) }
+        }
 
         /// Whether an option is set that the short form of a bulk enqueue doesn't support.
         var needsWholeForm: Bool {
             uniqueKey != nil || notAfter != nil || limitKey != nil || guardName != nil || !tags.isEmpty
-                || traceparent != nil || subject != nil
+                || subject != nil || forWorker != WorkerOptions()
         }
     }
 
     package static func values(of options: [EnqueueOption]) -> Values {
         var values = Values()
         for option in options { option.apply(&values) }
-        values.traceparent = values.traceparent ?? TraceParent.current?.text
+        values.forWorker.traceparent = values.forWorker.traceparent ?? TraceParent.current?.text
         return values
     }
 
@@ -99,7 +104,7 @@ extension EnqueueOption {
 
     /// The trace of the job, in W3C Trace Context format: `00-…-…-01`. Default: the trace of the caller's span, if the
     /// program has a tracer.
-    public static func traceparent(_ traceparent: String) -> Self { .init { $0.traceparent = traceparent } }
+    public static func traceparent(_ traceparent: String) -> Self { .init { $0.forWorker.traceparent = traceparent } }
 
     /// The user whose job it is, 1 to 200 characters: `people.erase` cancels and blanks the jobs with this subject, and
     /// no others.

@@ -40,7 +40,7 @@ extension Queue {
             [
                 J.kind.rawValue, try JSONB(encoding: job), values.queue, values.runAt, values.delay?.wholeMicroseconds,
                 values.priority, values.maxAttempts, values.uniqueKey, values.notAfter, values.onConflict.rawValue,
-                values.limitKey, values.guardName, values.tags, values.traceparent, values.subject,
+                values.limitKey, values.guardName, values.tags, values.subject, try values.options,
             ])
     }
 

@@ -62,7 +62,7 @@ extension Queue {
     private static func enqueue(
         _ payloads: [JSONB], of kind: JobKind, _ values: EnqueueOption.Values, in transaction: Transaction
     ) async throws -> [Int64] {
-        let statement = values.needsWholeForm ? whole(payloads, kind, values) : short(payloads, kind, values)
+        let statement = try values.needsWholeForm ? whole(payloads, kind, values) : short(payloads, kind, values)
         return try await transaction.query(statement).scalar([Int64].self)
     }
 
@@ -79,7 +79,9 @@ extension Queue {
         ).prepared
     }
 
-    private static func whole(_ payloads: [JSONB], _ kind: JobKind, _ values: EnqueueOption.Values) -> Statement {
+    private static func whole(
+        _ payloads: [JSONB], _ kind: JobKind, _ values: EnqueueOption.Values
+    ) throws -> Statement {
         Statement(
             """
             select array_agg(job_id order by ordinal)
@@ -88,12 +90,12 @@ extension Queue {
                 from unnest($2::jsonb[]) with ordinality as one(payload, place), jsonb_strip_nulls(jsonb_build_object(
                     'kind', $1, 'queue', $3, 'run_at', coalesce($4, now() + $5 * interval '1 microsecond'),
                     'priority', $6::int4, 'max_attempts', $7::int4, 'not_after', $8, 'limit_key', $9, 'guard', $10,
-                    'tags', $11, 'traceparent', $12, 'subject', $13)) as shared))
+                    'tags', $11, 'subject', $12, 'options', $13::jsonb)) as shared))
             """,
             [
                 kind.rawValue, payloads, values.queue, values.runAt, values.delay?.wholeMicroseconds, values.priority,
-                values.maxAttempts, values.notAfter, values.limitKey, values.guardName, values.tags, values.traceparent,
-                values.subject,
+                values.maxAttempts, values.notAfter, values.limitKey, values.guardName, values.tags, values.subject,
+                try values.options,
             ])
     }
 }

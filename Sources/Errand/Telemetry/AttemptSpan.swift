@@ -8,7 +8,7 @@ struct AttemptSpan: Sendable {
     private let span: any Span
 
     init(of job: ClaimedJob, by tracer: any Tracer) {
-        let origin = job.options?.traceparent.flatMap(TraceParent.init)?.context(for: tracer)
+        let origin = job.options?.forWorker.traceparent.flatMap(TraceParent.init)?.context(for: tracer)
         let joins = job.attempt == 1
         // Not the context of the caller's task, which is the worker's.
         span = tracer.startAnySpan(

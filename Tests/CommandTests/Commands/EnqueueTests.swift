@@ -44,8 +44,8 @@ import Testing
             let isAsAsked = try await database.query(
                 Statement(
                     """
-                    select not_after = '2999-01-01Z' and limit_key = 'tenant/1' and tags = '{a,b}' and traceparent = $1
-                        and subject = 'anna'
+                    select not_after = '2999-01-01Z' and limit_key = 'tenant/1' and tags = '{a,b}' and subject = 'anna'
+                        and options ->> 'traceparent' = $1
                     from errand.job
                     """, [trace]))
             #expect(try isAsAsked.scalar(Bool.self))

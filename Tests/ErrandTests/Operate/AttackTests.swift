@@ -68,7 +68,7 @@ import Testing
         "select errand.enqueue($1)", "select errand.enqueue('noop', queue => $1)",
         "select errand.enqueue('noop', unique_key => $1)", "select errand.enqueue('noop', limit_key => $1)",
         "select errand.enqueue('noop', guard => $1)", "select errand.enqueue('noop', tags => array[$1])",
-        "select errand.enqueue('noop', traceparent => $1)", "select errand.enqueue('noop', subject => $1)",
+        "select errand.enqueue('noop', options => $1)", "select errand.enqueue('noop', subject => $1)",
         "select errand.enqueue('noop', jsonb_build_object($1, $1))",
         "select errand.enqueue('noop', unique_key => 'one', on_conflict => $1)",
         "select errand.enqueue_many(jsonb_build_array(jsonb_build_object('kind', $1)))",

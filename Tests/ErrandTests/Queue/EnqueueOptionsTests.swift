@@ -148,9 +148,11 @@ import Testing
                     "limit_key: expected 1 to 500 characters without an asterisk at the end, got 'a*'"
                 ),
                 (
-                    "traceparent => '00-1'", "ER422",
-                    "traceparent: expected 00-, 32 hex digits, -, 16 hex digits, -, 2 hex digits, got '00-1'"
+                    #"options => '{"traceparent": "00-1"}'"#, "ER422",
+                    "options.traceparent: expected 00-, 32 hex digits, -, 16 hex digits, -, 2 hex digits, got '00-1'"
                 ),
+                (#"options => '{"trace": "00-1"}'"#, "ER422", "options: expected traceparent, got 'trace'"),
+                ("options => '[]'", "ER422", "options: expected an object, got array"),
                 ("run_at => 'infinity'", "ER422", "\(far)infinity"),
                 ("run_at => '-infinity'", "ER422", "\(far)-infinity"),
                 ("run_at => '290000-01-01Z'", "ER422", "\(far)290000-01-01 00:00:00+00"),
@@ -323,7 +325,7 @@ import Testing
                 try await database.count(
                     """
                     from errand.job
-                    where tags = '{a,b}' and traceparent = '\(trace)' and limit_key = 'tenant/1' and subject = 'anna'
+                    where tags = '{a,b}' and options = '{"traceparent": "\(trace)"}' and limit_key = 'tenant/1' and subject = 'anna'
                         and not_after = '2031-09-09 01:46:40Z' and run_at - created_at = interval '60 seconds'
                     """) == 10)
             let shown = try await database.text("select count(subject) from errand.job_status", as: "errand_monitor")
@@ -355,11 +357,14 @@ import Testing
             ).id
             let worker = try await ManualWorker(database)
             let job = try #require(try await worker.claim(1).first)
-            #expect(job.options?.tags == ["a"] && job.options?.traceparent == trace)
+            #expect(job.options?.tags == ["a"] && job.options?.forWorker.traceparent == trace)
             try await worker.end([job], .failed(error: "broken"))
             #expect(
                 try await database.count(
-                    "from errand.failed where tags = '{a}' and traceparent = '\(trace)' and subject = 'anna'") == 1)
+                    """
+                    from errand.failed
+                    where tags = '{a}' and options ->> 'traceparent' = '\(trace)' and subject = 'anna'
+                    """) == 1)
             try await database.execute(Statement("select errand.retry($1, reason => 'fixed')", [[id]]))
             let again = try #require(try await worker.claim(1).first)
             #expect(again.id == id && again.attempt == 1 && again.options?.limitKey == "k")

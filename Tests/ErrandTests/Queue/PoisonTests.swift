@@ -75,7 +75,11 @@ private let hugeNumber = "1e131071::numeric"
 
     @Test(
         "a row that can't be read fails alone, with the reason",
-        arguments: ["tags = '{null}'", "traceparent = 'x', tags = '{a,null}'"])
+        arguments: [
+            "tags = '{null}'", #"options = '{"traceparent": "x"}', tags = '{a,null}'"#,
+            #"options = '{"traceparent": 1}'"#,
+            #"options = '[1]'"#,
+        ])
     func unreadable(change: String) async throws {
         try await withWorker { database, queue in
             try await database.execute("select errand.pause('default', 'test')")

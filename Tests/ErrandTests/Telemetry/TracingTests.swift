@@ -114,7 +114,7 @@ import Tracing
             try await withTracer(InMemoryTracer()) {
                 try await withSpan("other") { _ in _ = try await queue.enqueue(Noop()) }
             }
-            #expect(try await database.count("from errand.job where traceparent is null") == 4)
+            #expect(try await database.count("from errand.job where options is null") == 4)
         }
     }
 

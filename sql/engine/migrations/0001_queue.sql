@@ -19,7 +19,7 @@ comment on sequence errand.wake_flag is
 -- Columns of fixed width come first, so that rows carry no padding. No index names state, worker_id, attempt or
 -- started_at: with half of each page free, a claim is a heap-only update and touches no index.
 --
--- The options of an enqueue (not_after, limit_key, guard, tags, traceparent, subject) are null in a job without them
+-- The options of an enqueue (not_after, limit_key, guard, tags, subject, options) are null in a job without them
 -- and then take no space: up to 72 columns share one null bitmap.
 --
 -- errand.check_job keeps the bounds of what an enqueue sets, and every enqueue calls it. Checks of the table would run
@@ -49,8 +49,8 @@ create table errand.job (
     limit_key text,
     guard text,
     tags text[],
-    traceparent text,
     subject text,
+    options jsonb,
     parked_for text,
     constraint job_pkey primary key (id),
     -- Nothing would release a parked job that waits for nothing.
@@ -103,8 +103,8 @@ comment on column errand.job.attempts is
 comment on column errand.job.limit_key is 'its limit: errand.limit says how many jobs with this key run at once';
 comment on column errand.job.guard is 'its guard (errand.guard), which says whether the job is still wanted';
 comment on column errand.job.tags is 'words to find it by';
-comment on column errand.job.traceparent is 'the W3C trace context of its enqueue';
 comment on column errand.job.subject is 'the user whose job it is: people.erase cancels it; null = nobody''s';
+comment on column errand.job.options is 'what only its worker reads: errand.check_options';
 comment on column errand.job.parked_for is
     'what a parked job waits for: limit:KEY, dependency:NAME, or crash (two crashes: it will run alone)';
 
@@ -159,8 +159,8 @@ create table errand.history (
     limit_key text,
     guard text,
     tags text[],
-    traceparent text,
     subject text,
+    options jsonb,
     constraint history_state check (state in ('succeeded', 'cancelled', 'obsolete'))
 ) partition by range (finished_at);
 
@@ -203,8 +203,8 @@ comment on column errand.history.reason is 'why it was cancelled or is obsolete'
 comment on column errand.history.limit_key is 'its limit';
 comment on column errand.history.guard is 'its guard';
 comment on column errand.history.tags is 'words to find it by';
-comment on column errand.history.traceparent is 'the W3C trace context of its enqueue';
 comment on column errand.history.subject is 'the user whose job it is; null = nobody''s, or erased';
+comment on column errand.history.options is 'what only its worker reads: errand.check_options';
 
 create table errand.history_default partition of errand.history default;
 alter table errand.history_default replica identity full;
@@ -232,8 +232,8 @@ create table errand.failed (
     limit_key text,
     guard text,
     tags text[],
-    traceparent text,
     subject text,
+    options jsonb,
     constraint failed_pkey primary key (id)
 );
 create index failed_finished_at_index on errand.failed (finished_at);
@@ -264,8 +264,8 @@ comment on column errand.failed.fingerprint is 'the error without numbers, ids a
 comment on column errand.failed.limit_key is 'its limit';
 comment on column errand.failed.guard is 'its guard';
 comment on column errand.failed.tags is 'words to find it by';
-comment on column errand.failed.traceparent is 'the W3C trace context of its enqueue';
 comment on column errand.failed.subject is 'the user whose job it is; null = nobody''s';
+comment on column errand.failed.options is 'what only its worker reads: errand.check_options';
 
 create table errand.past_failure (
     job_id bigint not null,

@@ -265,20 +265,22 @@ create type errand.moving_job as (
     created_at timestamptz,
     run_at timestamptz,
     not_after timestamptz,
-    priority smallint,
     attempt smallint,
-    max_attempts smallint,
     crashes smallint,
+    attempts jsonb,
+    payload jsonb,
     payload_bytes int,
     is_due boolean,
     queue text,
     kind text,
-    payload jsonb,
-    attempts jsonb,
+    priority smallint,
+    max_attempts smallint,
+    unique_key text,
+    limit_key text,
     guard text,
     tags text[],
-    traceparent text,
-    subject text
+    subject text,
+    options jsonb
 );
 comment on type errand.moving_job is
     'A waiting job on its way to another cell: the columns of errand.job that go along';
@@ -286,20 +288,22 @@ comment on column errand.moving_job.id is 'the job''s id';
 comment on column errand.moving_job.created_at is 'when it was enqueued';
 comment on column errand.moving_job.run_at is 'the earliest time of its start';
 comment on column errand.moving_job.not_after is 'the latest time of its start';
-comment on column errand.moving_job.priority is '1 (first) to 4 (last)';
 comment on column errand.moving_job.attempt is 'number of attempts so far';
-comment on column errand.moving_job.max_attempts is 'number of attempts';
 comment on column errand.moving_job.crashes is 'number of crashes of a worker in a row in which it was running';
+comment on column errand.moving_job.attempts is 'attempts that did not succeed';
+comment on column errand.moving_job.payload is 'the handler''s argument';
 comment on column errand.moving_job.payload_bytes is 'length of the payload as text, if it is over 2 KB';
 comment on column errand.moving_job.is_due is 'whether it was available or parked, and not scheduled';
 comment on column errand.moving_job.queue is 'its queue';
 comment on column errand.moving_job.kind is 'its kind';
-comment on column errand.moving_job.payload is 'the handler''s argument';
-comment on column errand.moving_job.attempts is 'attempts that did not succeed';
+comment on column errand.moving_job.priority is '1 (first) to 4 (last)';
+comment on column errand.moving_job.max_attempts is 'number of attempts';
+comment on column errand.moving_job.unique_key is 'always null: a job with a key stays in its cell';
+comment on column errand.moving_job.limit_key is 'always null: a job with a limit stays in its cell';
 comment on column errand.moving_job.guard is 'its guard';
 comment on column errand.moving_job.tags is 'words to find it by';
-comment on column errand.moving_job.traceparent is 'the W3C trace context of its enqueue';
 comment on column errand.moving_job.subject is 'the user whose job it is';
+comment on column errand.moving_job.options is 'what only its worker reads';
 
 -- Jobs on their way to another cell, a row a batch: they are nowhere else until the other cell has them.
 create table errand.outgoing (

@@ -7,64 +7,45 @@
 -- errand: topic find
 create or replace view errand.job_status as
 select
-    id, queue, kind, state, priority, attempt, max_attempts, crashes, run_at, created_at, started_at,
-    null::timestamptz as finished_at, worker_id, unique_key,
-    case when (select errand.sees_content()) then coalesce(
-        payload,
-        (select stored.payload from errand.payload as stored where stored.day = payload_day and stored.job_id = job.id))
-    end as payload,
-    case when (select errand.sees_content()) then attempts end as attempts,
-    case when (select errand.sees_content())
-        then (select output from errand.progress where job_id = job.id) end as output,
-    null::text as reason,
-    not_after, limit_key, guard, tags, traceparent,
-    case when (select errand.sees_content()) then subject end as subject, parked_for,
-    (select fraction from errand.progress where job_id = job.id) as progress,
-    case when (select errand.sees_content())
-        then (select message from errand.progress where job_id = job.id) end as progress_message,
-    (select updated_at from errand.progress where job_id = job.id) as progress_at,
-    case when (select errand.sees_content())
-        then (select log from errand.progress where job_id = job.id) end as log
-from errand.job
-union all
-select
-    id, queue, kind, 'failed', priority, attempt, max_attempts, crashes, run_at, created_at, started_at,
-    finished_at, worker_id, unique_key,
-    case when (select errand.sees_content()) then payload end,
-    case when (select errand.sees_content()) then attempts end,
-    case when (select errand.sees_content())
-        then (select output from errand.progress where job_id = failed.id) end,
-    case when (select errand.sees_content()) then error end,
-    not_after, limit_key, guard, tags, traceparent, case when (select errand.sees_content()) then subject end, null,
-    (select fraction from errand.progress where job_id = failed.id),
-    case when (select errand.sees_content())
-        then (select message from errand.progress where job_id = failed.id) end,
-    (select updated_at from errand.progress where job_id = failed.id),
-    case when (select errand.sees_content())
-        then (select log from errand.progress where job_id = failed.id) end
-from errand.failed
-union all
-select
-    id, queue, kind, state, priority, attempt, max_attempts, crashes, run_at, created_at, started_at,
-    finished_at, worker_id, unique_key,
+    id, queue, kind, state, priority, attempt, max_attempts, crashes, run_at, created_at, started_at, finished_at,
+    worker_id, unique_key,
     case when (select errand.sees_content()) then coalesce(
         payload,
         (
             select stored.payload
             from errand.payload as stored
-            where stored.day = payload_day and stored.job_id = history.id))
-    end,
-    case when (select errand.sees_content()) then attempts end,
-    case when (select errand.sees_content()) then output end,
-    reason,
-    not_after, limit_key, guard, tags, traceparent, case when (select errand.sees_content()) then subject end, null,
-    (select fraction from errand.progress where job_id = history.id),
+            where stored.day = either.payload_day and stored.job_id = either.id))
+    end as payload,
+    case when (select errand.sees_content()) then attempts end as attempts,
+    case
+        when not (select errand.sees_content()) then null
+        when has_ended then output
+        else (select report.output from errand.progress as report where report.job_id = either.id)
+    end as output,
+    coalesce(case when (select errand.sees_content()) then error end, reason) as reason,
+    not_after, limit_key, guard, tags, options,
+    case when (select errand.sees_content()) then subject end as subject, parked_for,
+    (select fraction from errand.progress where job_id = either.id) as progress,
     case when (select errand.sees_content())
-        then (select message from errand.progress where job_id = history.id) end,
-    (select updated_at from errand.progress where job_id = history.id),
+        then (select message from errand.progress where job_id = either.id) end as progress_message,
+    (select updated_at from errand.progress where job_id = either.id) as progress_at,
     case when (select errand.sees_content())
-        then (select log from errand.progress where job_id = history.id) end
-from errand.history;
+        then (select log from errand.progress where job_id = either.id) end as log
+from (
+    select
+        id, :request_columns, :attempt_columns, payload, payload_day, state, null::timestamptz as finished_at,
+        false as has_ended, null::jsonb as output, null::text as reason, null::text as error, parked_for
+    from errand.job
+    union all
+    select
+        id, :request_columns, :attempt_columns, payload, null::date, 'failed', finished_at, false, null::jsonb,
+        null::text, error, null::text
+    from errand.failed
+    union all
+    select
+        id, :request_columns, :attempt_columns, payload, payload_day, state, finished_at, true, output, reason,
+        null::text, null::text
+    from errand.history) as either;
 comment on view errand.job_status is 'All jobs: waiting, running, failed and ended ones';
 comment on column errand.job_status.id is 'the job''s id';
 comment on column errand.job_status.queue is 'its queue';
@@ -91,7 +72,7 @@ comment on column errand.job_status.not_after is 'the latest time of its start';
 comment on column errand.job_status.limit_key is 'its limit';
 comment on column errand.job_status.guard is 'its guard';
 comment on column errand.job_status.tags is 'words to find it by';
-comment on column errand.job_status.traceparent is 'the W3C trace context of its enqueue';
+comment on column errand.job_status.options is 'what only its worker reads, as {"traceparent": "00-…"}';
 comment on column errand.job_status.subject is 'the user whose job it is; null for errand_monitor';
 comment on column errand.job_status.parked_for is 'what it waits for while parked: limit:KEY, dependency:NAME or crash';
 comment on column errand.job_status.progress is

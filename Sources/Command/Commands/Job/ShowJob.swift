@@ -76,7 +76,7 @@ struct ShowJob: AsyncParsableCommand {
     private static let order = [
         "id", "kind", "queue", "state", "reason", "parked_for", "priority", "attempt", "max_attempts", "crashes",
         "created_at", "run_at", "started_at", "finished_at", "not_after", "worker_id", "unique_key", "limit_key",
-        "guard", "tags", "traceparent", "subject", "progress", "progress_message", "progress_at", "payload", "output",
+        "guard", "tags", "subject", "options", "progress", "progress_message", "progress_at", "payload", "output",
     ]
 
     private static func halves(of field: String) -> (name: String, value: String) {

@@ -46,14 +46,9 @@ begin
         where ctid = any (late)
         returning *
     )
-    insert into errand.history (
-        id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
-        unique_key, payload, payload_day, attempts, reason, not_after, limit_key, guard, tags, traceparent,
-        subject)
+    insert into errand.history (id, :request_columns, :attempt_columns, payload, payload_day, state, reason)
     select
-        id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'obsolete', queue,
-        kind, unique_key, payload, payload_day, attempts, 'not started by ' || not_after, not_after, limit_key, guard,
-        tags, traceparent, subject
+        id, :request_columns, :attempt_columns, payload, payload_day, 'obsolete', 'not started by ' || not_after
     from gone;
     get diagnostics cleared = row_count;
     if checked is not null then

@@ -19,12 +19,11 @@ begin
         return false;
     end if;
     insert into errand.job (
-        id, queue_position, created_at, run_at, not_after, priority, attempt, max_attempts, crashes, payload_bytes,
-        state, queue, kind, payload, attempts, guard, tags, traceparent, subject)
+        id, :request_columns, created_at, run_at, not_after, attempt, crashes, attempts, payload, payload_bytes,
+        queue_position, state)
     select
-        id, case when is_due then nextval('errand.job_position') end, created_at, run_at, not_after, priority, attempt,
-        max_attempts, crashes, payload_bytes, case when is_due then 'available' else 'scheduled' end, queue, kind,
-        payload, attempts, guard, tags, traceparent, subject
+        id, :request_columns, created_at, run_at, not_after, attempt, crashes, attempts, payload, payload_bytes,
+        case when is_due then nextval('errand.job_position') end, case when is_due then 'available' else 'scheduled' end
     from unnest(jobs);
     -- Jobs that come back.
     delete from errand.moved_job

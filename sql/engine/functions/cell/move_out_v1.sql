@@ -69,9 +69,9 @@ begin
         move_out_v1.move, move_out_v1.batch, move_out_v1.to_cell,
         array_agg(
             row(
-                id, created_at, run_at, not_after, priority, attempt, max_attempts, crashes, payload_bytes,
-                state <> 'scheduled', gone.queue, kind, coalesce(payload, errand.take_payload(payload_day, id)),
-                attempts, guard, tags, traceparent, subject)::errand.moving_job
+                id, created_at, run_at, not_after, attempt, crashes, attempts,
+                coalesce(payload, errand.take_payload(payload_day, id)), payload_bytes, state <> 'scheduled',
+                :request_columns)::errand.moving_job
             order by priority, queue_position)
     from gone;
 end

@@ -18,13 +18,9 @@ begin
     with gone as (
         delete from errand.failed where id = any (locked) returning *
     )
-    insert into errand.history (
-        id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
-        unique_key, payload, attempts, reason, not_after, limit_key, guard, tags, traceparent, subject)
+    insert into errand.history (id, :request_columns, :attempt_columns, payload, state, reason)
     select
-        id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'cancelled', queue,
-        kind, unique_key, payload, attempts, left('discarded: ' || discard_jobs.reason, 4000), not_after, limit_key,
-        guard, tags, traceparent, subject
+        id, :request_columns, :attempt_columns, payload, 'cancelled', left('discarded: ' || discard_jobs.reason, 4000)
     from gone;
     return locked;
 end

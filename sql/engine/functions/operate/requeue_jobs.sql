@@ -41,10 +41,7 @@ begin
         return coalesce(back, '{}');
     end if;
     with failed as (
-        delete from errand.failed
-        where id = any (requeue_jobs.ids)
-        returning id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, not_after,
-            limit_key, guard, tags, traceparent, subject, finished_at, fingerprint, error
+        delete from errand.failed where id = any (requeue_jobs.ids) returning *
     ),
     remembered as (
         -- As many as errand.recent_errors shows.
@@ -55,21 +52,18 @@ begin
         limit 5000
     ),
     cancelled as (
-        delete from errand.history
-        where id = any (requeue_jobs.ids) and state = 'cancelled'
-        returning id, created_at, priority, max_attempts, queue, kind, unique_key,
-            coalesce(payload, errand.take_payload(payload_day, id)), attempts, not_after, limit_key, guard, tags,
-            traceparent, subject, run_at
+        delete from errand.history where id = any (requeue_jobs.ids) and state = 'cancelled' returning *
     ),
     old as (
         select either.*, coalesce(asked.due_at, greatest(either.own_time, now())) as due_at
         from (
-            select
-                id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, not_after,
-                limit_key, guard, tags, traceparent, subject, null::timestamptz as own_time
+            select id, :request_columns, created_at, not_after, attempts, payload, null::timestamptz as own_time
             from failed
             union all
-            select * from cancelled) as either
+            select
+                id, :request_columns, created_at, not_after, attempts,
+                coalesce(payload, errand.take_payload(payload_day, id)), run_at
+            from cancelled) as either
         join unnest(requeue_jobs.ids, requeue_jobs.due_at) as asked(id, due_at) using (id)
         order by due_at, id
     ),
@@ -78,12 +72,10 @@ begin
     ),
     added as (
         insert into errand.job (
-            id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts, not_after, limit_key,
-            guard, tags, traceparent, subject, run_at, state, queue_position)
+            id, :request_columns, created_at, attempts, payload, not_after, run_at, state, queue_position)
         select
-            id, created_at, priority, max_attempts, queue, kind, unique_key, payload, attempts,
-            case when not_after > greatest(due_at, now()) then not_after end, limit_key, guard, tags, traceparent,
-                subject, due_at,
+            id, :request_columns, created_at, attempts, payload,
+            case when not_after > greatest(due_at, now()) then not_after end, due_at,
             case when queue_position is null then 'scheduled' else 'available' end, queue_position
         from placed
         -- In one order for all sessions, as in errand.enqueue_many.

@@ -4,7 +4,7 @@
 -- Raises ER422, ER413 and ER404 as errand.check_job, errand.check_time and errand.check_options do.
 create or replace function errand.check_element(
     kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
-    not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], traceparent text, subject text,
+    not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text, options jsonb,
     context text
 ) returns boolean
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
@@ -12,7 +12,7 @@ begin
     perform errand.check_job(kind, coalesce(payload, '{}'), queue, priority, max_attempts, unique_key, context);
     perform errand.check_time(run_at, context);
     perform errand.check_options(
-        run_at, not_after, unique_key, coalesce(on_conflict, 'keep'), limit_key, guard, tags, traceparent, subject,
+        run_at, not_after, unique_key, coalesce(on_conflict, 'keep'), limit_key, guard, tags, subject, options,
         context);
     return true;
 end

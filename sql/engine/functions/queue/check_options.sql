@@ -1,11 +1,17 @@
 -- check_options: raises an error for options that a job may not have, with the expected and the given value.
 --
--- Raises ER422 for an option out of bounds, ER404 for a guard that is not registered.
+-- `options` has those that only the job's worker reads. They are stored with the job, and no SQL tests them:
+--
+-- - traceparent: the trace of the job, as in W3C Trace Context.
+--
+-- Raises ER422 for an option out of bounds or with an unknown name, ER404 for a guard that is not registered.
 create or replace function errand.check_options(
     run_at timestamptz, not_after timestamptz, unique_key text, on_conflict text, limit_key text, guard text,
-    tags text[], traceparent text, subject text, context text default 'enqueue'
+    tags text[], subject text, options jsonb, context text default 'enqueue'
 ) returns void
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
+declare
+    known constant text[] := '{traceparent}';
 begin
     if on_conflict is null or on_conflict not in ('keep', 'replace', 'reschedule', 'error') then
         raise exception '%: on_conflict: expected keep, replace, reschedule or error, got %',
@@ -30,13 +36,22 @@ begin
     then
         raise exception '%: tags: expected at most 20 words of 1000 characters in all, got % of %',
             context, cardinality(tags), length(array_to_string(tags, '')) using errcode = 'ER422';
-    elsif traceparent !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$' then
-        raise exception '%: traceparent: expected 00-, 32 hex digits, -, 16 hex digits, -, 2 hex digits, got %',
-            context, quote_literal(left(traceparent, 120))
-            using errcode = 'ER422', hint = 'See W3C Trace Context, "traceparent Header".';
     elsif length(subject) not between 1 and 200 then
         raise exception '%: subject: expected 1 to 200 characters, got %', context, length(subject)
             using errcode = 'ER422';
+    elsif jsonb_typeof(options) <> 'object' then
+        raise exception '%: options: expected an object, got %', context, jsonb_typeof(options) using errcode = 'ER422';
+    elsif options - known <> '{}' then
+        raise exception '%: options: expected %, got %', context, array_to_string(known, ', '),
+            (select quote_literal(left(min(name), 120)) from jsonb_object_keys(options - known) as name)
+            using errcode = 'ER422';
+    elsif jsonb_typeof(options -> 'traceparent') not in ('string', 'null')
+        or options ->> 'traceparent' !~ '^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$'
+    then
+        raise exception
+            '%: options.traceparent: expected 00-, 32 hex digits, -, 16 hex digits, -, 2 hex digits, got %',
+            context, quote_literal(left(options ->> 'traceparent', 120))
+            using errcode = 'ER422', hint = 'See W3C Trace Context, "traceparent Header".';
     elsif guard is not null
         and not exists (select from errand.guard as known where known.name = check_options.guard)
     then

@@ -7,8 +7,9 @@
 -- Queue, priority, max_attempts and limit_key default to the values that a worker registered for the kind, else to
 -- 'default', 2, 10 and none. run_at is at most 10 years away. not_after is the latest start: after it the job is
 -- obsolete. guard is a name in errand.guard, called before the job starts and again at its completion. limit_key: see
--- errand.set_limit. traceparent is that of W3C Trace Context. subject is the user whose job it is: people.erase cancels
--- and blanks the jobs with that subject, and no others.
+-- errand.set_limit. subject is the user whose job it is: people.erase cancels
+-- and blanks the jobs with that subject, and no others. options has what only the job's worker reads, as
+-- {"traceparent": "00-…"}: errand.check_options.
 --
 -- If an unfinished job has the unique_key, nothing is inserted and that job is returned. A waiting job whose not_after
 -- has passed becomes obsolete instead, and its key is free. on_conflict says more:
@@ -34,8 +35,8 @@ create or replace function errand.enqueue(
     limit_key text default null,
     guard text default null,
     tags text[] default null,
-    traceparent text default null,
-    subject text default null
+    subject text default null,
+    options jsonb default null
 ) returns table (job_id bigint, inserted boolean, state text)
 -- A plan from when the table was empty would read all of it forever.
 language plpgsql security definer
@@ -53,11 +54,11 @@ begin
         enqueue.kind, enqueue.payload, enqueue.queue, enqueue.priority, enqueue.max_attempts, enqueue.unique_key);
     perform errand.check_time(enqueue.run_at);
     if on_conflict is distinct from 'keep'
-        or num_nonnulls(not_after, enqueue.limit_key, enqueue.guard, tags, traceparent, enqueue.subject) > 0
+        or num_nonnulls(not_after, enqueue.limit_key, enqueue.guard, tags, enqueue.subject, enqueue.options) > 0
     then
         perform errand.check_options(
             enqueue.run_at, not_after, enqueue.unique_key, on_conflict, enqueue.limit_key, enqueue.guard, tags,
-            traceparent, enqueue.subject);
+            enqueue.subject, enqueue.options);
     end if;
     select * into defaults from errand.kind where name = enqueue.kind;
     if target = 'available' and coalesce(enqueue.limit_key, defaults.limit_key) is not null
@@ -72,14 +73,15 @@ begin
         return query
         insert into errand.job (
             queue, kind, payload, run_at, state, queue_position, priority, max_attempts, unique_key, not_after,
-            limit_key, guard, tags, traceparent, subject, parked_for)
+            limit_key, guard, tags, subject, options, parked_for)
         values (
             coalesce(enqueue.queue, defaults.queue, 'default'), enqueue.kind,
             case when pg_column_size(enqueue.payload) <= 2000 then enqueue.payload end, due, target,
             case when target = 'available' then nextval('errand.job_position') end,
             coalesce(enqueue.priority, defaults.priority, 2), coalesce(enqueue.max_attempts, defaults.max_attempts, 10),
             enqueue.unique_key, nullif(enqueue.not_after, 'infinity'), coalesce(enqueue.limit_key, defaults.limit_key),
-            enqueue.guard, nullif(enqueue.tags[:], '{}'), enqueue.traceparent, enqueue.subject, waits_for)
+            enqueue.guard, nullif(enqueue.tags[:], '{}'), enqueue.subject,
+            nullif(jsonb_strip_nulls(enqueue.options), '{}'), waits_for)
         on conflict (unique_key) where unique_key is not null do nothing
         returning id, true, job.state;
         if found and pg_column_size(enqueue.payload) > 2000 then
@@ -98,8 +100,8 @@ begin
                 max_attempts = coalesce(enqueue.max_attempts, defaults.max_attempts, 10),
                 not_after = nullif(enqueue.not_after, 'infinity'),
                 limit_key = coalesce(enqueue.limit_key, defaults.limit_key),
-                guard = enqueue.guard, tags = nullif(enqueue.tags[:], '{}'), traceparent = enqueue.traceparent,
-                subject = enqueue.subject, parked_for = waits_for
+                guard = enqueue.guard, tags = nullif(enqueue.tags[:], '{}'), subject = enqueue.subject,
+                options = nullif(jsonb_strip_nulls(enqueue.options), '{}'), parked_for = waits_for
             where unique_key = enqueue.unique_key and job.state <> 'running'
             returning id, false, job.state;
         elsif on_conflict = 'reschedule' then

@@ -19,7 +19,7 @@ begin
             from jsonb_to_record(element.value) as job(
                 kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
                 unique_key text, not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[],
-                traceparent text, subject text);
+                subject text, options jsonb);
         exception
             when data_exception then
                 perform errand.refuse_element(jobs);
@@ -27,14 +27,14 @@ begin
         end;
         perform errand.check_element(
             asked.kind, asked.payload, asked.queue, asked.run_at, asked.priority, asked.max_attempts, asked.unique_key,
-            asked.not_after, asked.on_conflict, asked.limit_key, asked.guard, asked.tags, asked.traceparent,
-            asked.subject, format('enqueue_many: jobs[%s]', element.ordinality));
+            asked.not_after, asked.on_conflict, asked.limit_key, asked.guard, asked.tags, asked.subject,
+            asked.options, format('enqueue_many: jobs[%s]', element.ordinality));
         return query
         select element.ordinality::int, one.job_id, one.inserted, one.state
         from errand.enqueue(
             asked.kind, coalesce(asked.payload, '{}'), asked.queue, asked.run_at, asked.priority, asked.max_attempts,
             asked.unique_key, asked.not_after, coalesce(asked.on_conflict, 'keep'), asked.limit_key, asked.guard,
-            asked.tags, asked.traceparent, asked.subject) as one;
+            asked.tags, asked.subject, asked.options) as one;
     end loop;
 end
 $$;

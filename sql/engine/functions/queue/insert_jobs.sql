@@ -11,14 +11,11 @@ begin
     -- The transaction id comes before the positions: see errand.requeue.
     perform pg_current_xact_id();
     with added as (
-        insert into errand.job (
-            queue, kind, payload, run_at, state, queue_position, priority, max_attempts, not_after, limit_key, guard,
-            tags, traceparent, subject)
+        insert into errand.job (:request_columns, payload, run_at, not_after, state, queue_position)
         select
-            queue, kind, case when pg_column_size(payload) <= 2000 then payload end, run_at,
+            :request_columns, case when pg_column_size(payload) <= 2000 then payload end, run_at, not_after,
             case when run_at > now() then 'scheduled' else 'available' end,
-            case when run_at <= now() then nextval('errand.job_position') end, priority, max_attempts, not_after,
-            limit_key, guard, tags, traceparent, subject
+            case when run_at <= now() then nextval('errand.job_position') end
         from errand.read_elements(jobs)
         returning id, state, limit_key, payload is null as is_large
     )

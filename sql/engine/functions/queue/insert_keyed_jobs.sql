@@ -18,13 +18,10 @@ begin
         from errand.read_elements(jobs)
     ),
     added as (
-        insert into errand.job (
-            id, queue, kind, payload, run_at, state, queue_position, priority, max_attempts, unique_key, not_after,
-            limit_key, guard, tags, traceparent, subject)
+        insert into errand.job (id, :request_columns, payload, run_at, not_after, state, queue_position)
         select
-            id, queue, kind, case when pg_column_size(payload) <= 2000 then payload end, run_at,
-            case when queue_position is null then 'scheduled' else 'available' end, queue_position,
-            priority, max_attempts, unique_key, not_after, limit_key, guard, tags, traceparent, subject
+            id, :request_columns, case when pg_column_size(payload) <= 2000 then payload end, run_at, not_after,
+            case when queue_position is null then 'scheduled' else 'available' end, queue_position
         from asked
         -- In one order for all sessions, so that no two calls with the same keys wait for each other.
         order by unique_key, ordinal

@@ -3,7 +3,7 @@
 -- Raises as errand.enqueue_many does.
 create or replace function errand.read_elements(jobs jsonb) returns table (
     ordinal bigint, kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int,
-    unique_key text, not_after timestamptz, limit_key text, guard text, tags text[], traceparent text, subject text)
+    unique_key text, not_after timestamptz, limit_key text, guard text, tags text[], subject text, options jsonb)
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin
@@ -12,16 +12,16 @@ begin
         job.ordinal, job.kind, coalesce(job.payload, '{}'), coalesce(job.queue, defaults.queue, 'default'),
         coalesce(job.run_at, now()), coalesce(job.priority, defaults.priority, 2),
         coalesce(job.max_attempts, defaults.max_attempts, 10), job.unique_key, nullif(job.not_after, 'infinity'),
-        coalesce(job.limit_key, defaults.limit_key), job.guard, nullif(job.tags[:], '{}'), job.traceparent,
-        job.subject
+        coalesce(job.limit_key, defaults.limit_key), job.guard, nullif(job.tags[:], '{}'), job.subject,
+        nullif(jsonb_strip_nulls(job.options), '{}')
     from rows from (
         jsonb_to_recordset(jobs) as (
             kind text, payload jsonb, queue text, run_at timestamptz, priority int, max_attempts int, unique_key text,
-            not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], traceparent text,
-            subject text)
+            not_after timestamptz, on_conflict text, limit_key text, guard text, tags text[], subject text,
+            options jsonb)
     ) with ordinality as job(
         kind, payload, queue, run_at, priority, max_attempts, unique_key, not_after, on_conflict, limit_key, guard,
-        tags, traceparent, subject, ordinal)
+        tags, subject, options, ordinal)
     -- Lateral with an offset: only a nested loop can do that, and it keeps the order of the elements.
     left join lateral (select * from errand.kind where name = job.kind offset 0) as defaults on true
     -- The bounds of errand.check_element without a call, which takes 7 us. The call remains for values out of bounds
@@ -37,10 +37,10 @@ begin
         and (job.max_attempts between 1 and 1000) is not false
         and (length(job.unique_key) between 1 and 500) is not false
         and (length(job.limit_key) between 1 and 500 and job.limit_key not like '%*') is not false
-        and num_nonnulls(job.not_after, job.on_conflict, job.guard, job.tags, job.traceparent, job.subject) = 0
+        and num_nonnulls(job.not_after, job.on_conflict, job.guard, job.tags, job.subject, job.options) = 0
         or errand.check_element(
             job.kind, job.payload, job.queue, job.run_at, job.priority, job.max_attempts, job.unique_key, job.not_after,
-            job.on_conflict, job.limit_key, job.guard, job.tags, job.traceparent, job.subject,
+            job.on_conflict, job.limit_key, job.guard, job.tags, job.subject, job.options,
             format('enqueue_many: jobs[%s]', job.ordinal));
 exception
     when data_exception then

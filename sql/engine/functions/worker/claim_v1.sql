@@ -34,7 +34,7 @@
 -- that the claim could take: max_jobs, or the room of the queue's rate. rest says what is left for the next claim:
 -- 'more' = jobs that may be claimed at once, 'slots' = jobs that are claimed only to start at once, null = none that
 -- this claim has met. room_in_us is the time in microseconds until the queue's rate has room again, null if it has room
--- now or no rate is set. options has the job's not_after, guard, limit_key, tags and traceparent, or null.
+-- now or no rate is set. options is errand.job_options of the job, or null.
 --
 -- If the rate has no room, one row of nulls with asked = 0 allows no conclusion. Returns no row, and allows none
 -- either, if the queue is paused, if the worker is drained or has lost its lease, or if the database is a copy that
@@ -261,7 +261,7 @@ begin
         job.id, job.queue_position, job.kind, job.attempt, job.max_attempts, job.priority, job.created_at, job.run_at,
         job.started_at, coalesce(job.payload, errand.large_payload(job.payload_day, job.id)),
         case
-            when num_nonnulls(job.not_after, job.guard, job.limit_key, job.tags, job.traceparent) = 0 then null
+            when num_nonnulls(job.not_after, job.guard, job.limit_key, job.tags, job.options) = 0 then null
             else errand.job_options(job)
         end,
         job.crashes, newest_position, newest_transaction, seen, most_in_all, left_over, room_in;

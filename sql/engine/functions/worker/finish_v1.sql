@@ -38,12 +38,8 @@ begin
         returning *
     ),
     kept as (
-        insert into errand.history (
-            id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, state, queue, kind,
-            unique_key, payload, payload_day, attempts, not_after, limit_key, guard, tags, traceparent, subject)
-        select
-            id, worker_id, created_at, run_at, started_at, priority, attempt, max_attempts, crashes, 'succeeded', queue,
-            kind, unique_key, payload, payload_day, attempts, not_after, limit_key, guard, tags, traceparent, subject
+        insert into errand.history (id, :request_columns, :attempt_columns, payload, payload_day, state)
+        select id, :request_columns, :attempt_columns, payload, payload_day, 'succeeded'
         from ended
         returning id
     )

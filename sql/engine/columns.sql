@@ -1,0 +1,9 @@
+-- The columns that errand.job, errand.history and errand.failed share. The build puts each list in place of its name in
+-- the other scripts (`:request_columns`), so a job that moves from table to table loses nothing.
+-- `scripts/checks.sh jobcolumns` compares the lists with the tables.
+
+-- What its enqueue asked for.
+\set request_columns 'queue, kind, priority, max_attempts, unique_key, limit_key, guard, tags, subject, options'
+
+-- When it runs, and what became of it so far.
+\set attempt_columns 'created_at, run_at, not_after, worker_id, started_at, attempt, crashes, attempts'
