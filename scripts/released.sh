@@ -6,7 +6,8 @@
 #   released.sh fix SCRIPT     records a fixed released function: same arguments, same effect, same result
 #   released.sh add NEXT       records the scripts of this commit as released, and sets the version of the program to NEXT
 #
-# scripts/released.txt has a line `# VERSION COMMIT` per release, followed by the sha256 of each new script of that release.
+# scripts/released.txt has a line `# VERSION COMMIT` per release, followed by the sha256 of each new script of that
+# release, without the lines of its head that declare rights, hidden columns and topics.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,6 +17,9 @@ argument=${2:-}
 # The scripts that workers of an older program depend on: migrations, and functions with a version in their name.
 scripts() { git ls-files -- 'sql/**/migrations/*.sql' 'sql/**/functions/**/*_v[0-9]*.sql' 'sql/**/functions/*_v[0-9]*.sql' | sort -u; }
 
+# Rights, hidden columns and topics of help may change without a new version, so their lines don't count.
+hash_of() { sed '/^-- errand: \(for\|hides\|topic\) /d' "$1" | sha256sum | cut -d ' ' -f 1; }
+
 check() {
     local found=0 hash script
     while read -r hash script; do
@@ -23,7 +27,7 @@ check() {
         if [ ! -f "$script" ]; then
             echo "$script: is released, and missing: running programs may still call it"
             found=1
-        elif [ "$(sha256sum < "$script")" != "$hash  -" ]; then
+        elif [ "$(hash_of "$script")" != "$hash" ]; then
             echo "$script: is released, and was edited: restore it, and put the change into the next migration or _vN (or record a fix: released.sh fix)"
             found=1
         fi
@@ -52,8 +56,8 @@ fix() {
         || { echo "released.sh fix: expected a released function's script, got '$script'" >&2; exit 64; }
     [ "$(git show "$commit:$script" | contract)" = "$(contract < "$script")" ] \
         || { echo "released.sh fix: $script: arguments, result or language changed: write a new _vN" >&2; exit 1; }
-    hash=$(sha256sum < "$script")
-    sed -i "s|^[0-9a-f]*  $script\$|${hash%% *}  $script|" "$list"
+    hash=$(hash_of "$script")
+    sed -i "s|^[0-9a-f]*  $script\$|$hash  $script|" "$list"
     echo "$script is recorded: say in the commit why older programs can use the fixed function"
 }
 
@@ -67,7 +71,9 @@ add() {
     check
     {
         echo "# $version $(git rev-parse HEAD)"
-        scripts | while read -r script; do grep -qF "  $script" "$list" || sha256sum "$script"; done
+        scripts | while read -r script; do
+            grep -qF "  $script" "$list" || echo "$(hash_of "$script")  $script"
+        done
     } > "$list.new"
     cat "$list.new" >> "$list"
     rm "$list.new"

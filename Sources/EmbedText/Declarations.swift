@@ -25,7 +25,10 @@ struct Declarations: Equatable {
 
     private static func row(_ file: ScriptFile) throws -> String? {
         let (readers, hidden) = (try file.readers, file.hidden)
-        if readers.isEmpty, hidden.isEmpty { return nil }
+        if readers.isEmpty, hidden.isEmpty, file.topics.isEmpty { return nil }
+        guard !readers.isEmpty else {
+            throw RuleError(path: file.wholePath, rule: "a head with a topic or hidden columns says for whom: for ops")
+        }
         guard let object = file.object else {
             throw RuleError(path: file.wholePath, rule: "a head without a function or a view declares no rights")
         }

@@ -69,6 +69,7 @@ import Testing
         arguments: [
             "-- a: b.\n-- errand: for everybody\ncreate or replace view errand.a as\n",
             "-- a: b.\n-- errand: for ops\nselect 1;\n",
+            "-- a: b.\n-- errand: topic find\ncreate or replace view errand.a as\n",
             "-- a: b.\n-- errand: for ops\n-- errand: hides c\ncreate or replace view errand.a as\n",
         ])
     func refuses(text: String) {

@@ -13,94 +13,75 @@
 --   merge      a view: one row for each value of the first column. Counts are added, and of other values the largest is
 --              shown; of the columns in `detail`, the smallest
 --   own        the front has its own
+--
+-- The signature says it: the name of the first argument, a result that can be merged, a name that begins with schedule_.
+-- A function that depends on its arguments alone runs on any cell. Exceptions stand here. A function of which neither
+-- says it has a null rule.
 create or replace function errand.front_rules() returns table (object text, rule text, detail text)
-language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
-    values
-        ('enqueue', 'key', ''),
-        ('enqueue_many', 'many', ''),
-        ('enqueue_payloads_v1', 'any', ''),
-        ('cancel', 'ids', ''),
-        ('retry', 'ids', ''),
-        ('reschedule', 'ids', ''),
-        ('discard', 'ids', ''),
-        ('edit', 'id', ''),
-        ('explain', 'id', ''),
-        ('state_of', 'id', ''),
-        ('cancel_where', 'all', 'rows'),
-        ('discard_where', 'all', 'rows'),
-        ('retry_where', 'all', 'rows'),
-        ('reschedule_where', 'all', 'rows'),
-        ('pause', 'all', 'nothing'),
-        ('resume', 'all', 'nothing'),
-        ('pause_kind', 'all', 'nothing'),
-        ('resume_kind', 'all', 'nothing'),
-        ('dependency_open', 'all', 'nothing'),
-        ('dependency_close', 'all', 'bool_or(value)'),
-        ('set_limit', 'all', 'nothing'),
-        ('set_rate', 'all', 'nothing'),
-        ('set_retention', 'all', 'nothing'),
-        ('bulk_start', 'cell', ''),
-        ('bulk_stop', 'cell', ''),
-        ('health', 'all', 'check_name, ok, format(''cell %s: %s'', cell, detail), hint'),
-        ('metrics', 'all', 'name, type, labels || jsonb_build_object(''cell'', cell::text), value'),
-        ('horizon', 'all', 'rows'),
-        ('count_now', 'all', 'rows'),
-        ('standing_limits', 'all', 'rows'),
-        ('stands_still', 'all', 'bool_or(value)'),
-        ('queue_rates', 'all', 'rows'),
-        ('enqueue_rates', 'all', 'rows'),
-        ('kind_times', 'all', 'rows'),
-        ('compare_kinds', 'all', 'rows'),
-        ('compare_errors', 'all', 'rows'),
-        ('queue_minutes', 'all', 'rows'),
-        ('busiest_queues', 'all', 'distinct value'),
-        ('refresh_statistics', 'all', 'bool_or(value)'),
-        ('list_jobs', 'cell', ''),
-        ('looks_secret', 'any', ''),
-        ('mask_secrets', 'any', ''),
-        ('restore_secrets', 'any', ''),
-        ('retentions', 'any', ''),
-        ('schema_version', 'all', 'min(value)'),
-        (
-            'copy_of', 'all',
-            'string_agg(format(''cell %s: %s'', cell, value), ''; '' order by cell) filter (where value <> '''')'),
-        ('help', 'any', ''),
-        ('next_ticks', 'any', ''),
-        ('sees_content', 'any', ''),
-        ('error_id', 'any', ''),
-        ('schedule_put', 'schedule', ''),
-        ('schedule_pause', 'schedule', ''),
-        ('schedule_resume', 'schedule', ''),
-        ('schedule_drop', 'schedule', ''),
-        ('schedule_run_now', 'schedule', ''),
-        ('schedule_preview', 'schedule', ''),
-        ('release_worker', 'cell', ''),
-        ('drain_worker', 'cell', ''),
-        ('undrain_worker', 'cell', ''),
-        ('adopt', 'cell', ''),
-        ('cell', 'cell', ''),
-        ('cell_of', 'copy', ''),
-        ('queue_status', 'merge', 'oldest_due_at counted_at paused_at'),
-        ('kind_status', 'merge', 'counted_at'),
-        ('job_status', 'union', 'order by id desc limit 1000'),
-        ('audit', 'union', 'order by done_at desc limit 1000'),
-        ('schedule_ticks', 'union', 'order by tick desc limit 1000'),
-        ('job_progress', 'union', 'limit 1000'),
-        ('running_jobs', 'union', 'limit 1000'),
-        ('bulk_status', 'union', ''),
-        ('retention_status', 'union', ''),
-        ('worker_status', 'union', ''),
-        ('schedule_status', 'union', ''),
-        ('recent_errors', 'union', 'limit 1000'),
-        ('stuck', 'union', 'limit 1000'),
-        ('overdue', 'union', 'limit 1000'),
-        ('dependency_status', 'union', ''),
-        ('limit_status', 'union', 'limit 1000'),
-        ('table_health', 'union', ''),
-        ('horizon_blockers', 'union', ''),
-        ('maintenance_status', 'union', ''),
-        ('app', 'union', ''),
-        ('migration', 'own', ''),
-        ('script', 'own', ''),
-        ('upgrade', 'own', '')
+language sql stable set search_path = pg_catalog, errand, pg_temp as $$
+    with exception(object, rule, detail) as (
+        values
+            ('enqueue', 'key', ''),
+            ('enqueue_many', 'many', ''),
+            ('enqueue_payloads_v1', 'any', ''),
+            ('bulk_start', 'cell', ''),
+            ('health', 'all', 'check_name, ok, format(''cell %s: %s'', cell, detail), hint'),
+            ('metrics', 'all', 'name, type, labels || jsonb_build_object(''cell'', cell::text), value'),
+            ('busiest_queues', 'all', 'distinct value'),
+            ('list_jobs', 'cell', ''),
+            ('retentions', 'any', ''),
+            ('schema_version', 'all', 'min(value)'),
+            (
+                'copy_of', 'all',
+                'string_agg(format(''cell %s: %s'', cell, value), ''; '' order by cell) filter (where value <> '''')'),
+            ('help', 'any', ''),
+            ('next_ticks', 'any', ''),
+            ('sees_content', 'any', ''),
+            ('adopt', 'cell', ''),
+            ('cell', 'cell', ''),
+            ('cell_of', 'copy', ''),
+            ('queue_status', 'merge', 'oldest_due_at counted_at paused_at'),
+            ('kind_status', 'merge', 'counted_at'),
+            ('job_status', 'union', 'order by id desc limit 1000'),
+            ('audit', 'union', 'order by done_at desc limit 1000'),
+            ('schedule_ticks', 'union', 'order by tick desc limit 1000'),
+            ('migration', 'own', ''),
+            ('script', 'own', ''),
+            ('upgrade', 'own', '')
+    ),
+    declared as (
+        select split_part(object, '.', 2) as object, is_view
+        from errand.declaration
+        where object like 'errand.%' and roles && '{enqueuer,ops,monitor}'
+            -- Those are for programs, which connect to each cell.
+            and (object !~ E'_v\\d+$' or split_part(object, '.', 2) in (select exception.object from exception))
+    ),
+    read as (
+        select
+            declared.object, declared.is_view, routine.provolatile, routine.prorettype, routine.proretset,
+            coalesce(routine.proargnames[1], '') as first, pg_get_function_result(routine.oid) as result
+        from declared
+        left join pg_proc as routine
+            on not declared.is_view and routine.pronamespace = 'errand'::regnamespace
+                and routine.proname = declared.object
+    )
+    select
+        read.object,
+        coalesce(exception.rule, case
+            when is_view then 'union'
+            when read.object like 'schedule~_%' escape '~' then 'schedule'
+            when first = 'ids' then 'ids'
+            when first in ('job_id', 'id') then 'id'
+            when first in ('worker_id', 'bulk_id') then 'cell'
+            when provolatile = 'i' then 'any'
+            when result = 'void' or result = 'boolean' or result like 'TABLE(%' then 'all'
+        end),
+        coalesce(exception.detail, case
+            when is_view then 'limit 1000'
+            when result = 'void' then 'nothing'
+            when result = 'boolean' then 'bool_or(value)'
+            else 'rows'
+        end)
+    from read
+    left join exception on exception.object = read.object
 $$;

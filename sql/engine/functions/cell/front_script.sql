@@ -2,19 +2,16 @@
 -- and views that applications, operators and monitors use, with their arguments, comments and rights.
 --
 -- `errand cells front` runs them in the front's database, in one transaction. Raises ER404 with the names of objects
--- for which errand.front_rules has no rule, so that none is forgotten.
+-- of which errand.front_rules says nothing, so that none is forgotten.
 -- errand: after front_function, front_rules, front_view
 create or replace function errand.front_script() returns setof text
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     unknown text;
 begin
-    select string_agg(distinct given.object, ', ' order by given.object) into unknown
-    from errand.rights() as given
-    where given.object like 'errand.%' and given.object !~ E'_v\\d+$' and given.role <> 'errand_worker'
-        and not exists (select from errand.front_rules() as known where 'errand.' || known.object = given.object)
-        and coalesce(to_regclass(given.object)::oid, (select min(oid) from pg_proc
-            where pronamespace = 'errand'::regnamespace and 'errand.' || proname = given.object)) is not null;
+    select string_agg('errand.' || object, ', ' order by object) into unknown
+    from errand.front_rules()
+    where rule is null;
     if unknown is not null then
         raise exception 'front_script: expected a rule for each public function and view, got none for %', unknown
             using errcode = 'ER404', hint = 'Add it to errand.front_rules.';
