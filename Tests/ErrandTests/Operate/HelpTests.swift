@@ -26,6 +26,8 @@ import Testing
             #expect(unlisted == "", "no topic has it")
             let unknown = try await database.text("(\(listed)) except (\(callable))")
             #expect(unknown == "", "nobody may use it")
+            let topics = "select unnest(topics) from errand.declaration except select topic from errand.help_topics()"
+            #expect(try await database.text(topics) == "", "errand.help_topics doesn't have it")
         }
     }
 

@@ -6,28 +6,34 @@ import Testing
 @testable import Errand
 
 @Suite("Locks") struct LockTests {
-    /// The calls of people and applications, each with its locks until the end of its transaction.
-    static let calls = [
-        "select errand.cancel(array(select id from errand.job where payload = '1'), 'x')",
-        "select errand.cancel_where('{\"unique_key\": \"held\"}', 'x', dry_run => false)",
-        "select errand.reschedule(array(select id from errand.job where payload = '1'), priority => 1)",
-        "select errand.reschedule_where('{\"unique_key\": \"held\"}', 'x', priority => 1, dry_run => false)",
-        "select errand.edit(id, '2', 'x') from errand.job where payload = '1' and state = 'available'",
+    /// The calls of operators on the engine, each with its locks until the end of its transaction: of each function of
+    /// the catalog one with these arguments, and others that meet other rows.
+    private func calls(in database: Database) async throws -> [String] {
+        let functions = try await PublicFunction.all(of: "errand_ops", in: database).filter {
+            $0.isVolatile && $0.name.hasPrefix("errand.")
+        }
+        #expect(functions.count > 30)
+        return functions.map { $0.call(with: Self.arguments) } + Self.calls
+    }
+
+    private static let arguments = [
+        "ids": "array(select id from errand.job where payload = '1')", "reason": "'x'", "dry_run": "false",
+        "force": "true", "filter": #"'{"unique_key": "held"}'"#, "queue": "'default'", "kind": "'noop'", "name": "'s'",
+        "worker_id": "(select min(id) from errand.worker)", "limit_key": "'a'", "allowed": "999", "priority": "1",
+        "job_id": "(select min(id) from errand.job where payload = '1' and state = 'available')",
+        "action": "'cancel'", "state": "'succeeded'", "cron": "'every 5 s'", "schedule": "'every 5 s'",
+        "time_zone": "'UTC'", "topic": "'retry'", "moment": "now()", "since": "now() - interval '1 hour'",
+    ]
+
+    private static let calls = [
         "select errand.retry(array(select id from errand.failed))",
-        "select errand.retry_where('{\"kind\": \"noop\"}', dry_run => false)",
         "select errand.discard(array(select id from errand.failed), 'x')", "select errand.pause('other', 'x')",
         "select errand.pause('paused', 'x')", "select errand.resume('paused')",
-        "select errand.release_worker((select min(id) from errand.worker), 'x', force => true)",
-        "select errand.pause_kind('noop', 'x', force => true)",
         "select errand.resume_kind('noop') from errand.pause_kind('noop', 'x', force => true)",
-        "select errand.drain_worker(id, 'x') from errand.worker",
         "select errand.dependency_open('storage', null, 'x')", "select errand.dependency_open('apns', null, 'x')",
-        "select errand.dependency_close('apns')", "select errand.set_limit('a', 2)",
-        "select errand.set_rate('default', '1 hour', 999)",
-        "select errand.schedule_put('s', 'every 5 s', 'noop')", "select errand.schedule_pause('s', 'x')",
-        "select errand.schedule_drop('s')", "select errand.schedule_run_now('s', 'x')",
+        "select errand.dependency_close('apns')",
         "select errand.enqueue('noop', unique_key => 'held', on_conflict => 'replace')",
-        "select pg_advisory_lock(hashtext('errand.' || name)) from unnest('{promote,rescue,limits,stock,release_crashed}'::text[]) as name",
+        "select pg_advisory_lock(hashtext('errand.' || name)) from unnest('{promote,rescue,limits}'::text[]) as name",
     ]
 
     @Test("a job that is retried while reschedule waits for another one stays as it is, and the call succeeds")
@@ -57,10 +63,18 @@ import Testing
             try await prepare(database)
             let running = try await worker.claim(4)
             #expect(running.count == 4)
-            for call in Self.calls {
+            var refused: [String] = []
+            for call in try await calls(in: database) {
                 let session = try await Connection.connect(configuration, logger: Logger(label: "errand.test"))
                 try await session.execute("begin")
-                try await session.execute(Statement(call))
+                do {
+                    try await session.execute(Statement(call))
+                } catch let error as PostgresError where error.sqlState?.hasPrefix("ER") == true {
+                    // These samples don't fit together, such as the number of a bulk action.
+                    refused.append(call)
+                    await session.close()
+                    continue
+                }
                 // Rolled back like the session: the next call finds the same.
                 await #expect(throws: Undo.self, "\(call)") {
                     try await database.transaction { transaction in
@@ -77,6 +91,7 @@ import Testing
                 try await session.execute("rollback")
                 await session.close()
             }
+            #expect(refused.count < 10, "\(refused)")
         }
     }
 
