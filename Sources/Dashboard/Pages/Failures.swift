@@ -147,7 +147,7 @@ extension Dashboard {
                 Query(
                     """
                     select count(*) as jobs, max(beyond) as beyond, max(run_at) as last_at
-                    from errand.retry_where($1, $2, max_jobs => $3)
+                    from errand.retry_where($1, per_minute => $2, max_jobs => $3)
                     """, [try group.filter, group.perMinute.map { Int32(clamping: $0) }, Int32(Self.mostJobs)])
             ])
         guard let row = try results.rows(0, of: RetryPlan.Row.self).first else { throw Problem.notFound }
@@ -162,7 +162,7 @@ extension Dashboard {
             visit,
             """
             select count(*)::text
-            from errand.retry_where($1, $2, dry_run => false, reason => $3, max_jobs => $4)
+            from errand.retry_where($1, $3, $2, dry_run => false, max_jobs => $4)
             """,
             [
                 try group.filter, group.perMinute.map { Int32(clamping: $0) }, visit.form["reason"],

@@ -211,24 +211,24 @@ extension Dashboard {
         case "retry":
             let changed = try await act(
                 visit,
-                "select (was is distinct from now or was = 'scheduled')::text from errand.retry($1, reason => $2)",
-                [[id], reason])
+                "select (was is distinct from now or was = 'scheduled')::text from errand.retry_job($1, $2)",
+                [id, reason])
             if changed != "true" { done = "unchanged" }
         case "cancel", "discard":
             let changed = try await act(
-                visit, "select (was is distinct from now)::text from errand.\(action)($1, $2)", [[id], reason])
+                visit, "select (was is distinct from now)::text from errand.\(action)_job($1, $2)", [id, reason])
             if changed != "true" { done = "unchanged" }
         case "reschedule":
             let changed = try await act(
                 visit,
                 """
                 select (was in ('scheduled', 'available', 'parked'))::text
-                from errand.reschedule($1, $2::text::timestamptz, $3::text::int, $4)
-                """, [[id], Self.time(visit.form["run_at"]), visit.form["priority"], reason])
+                from errand.reschedule_job($1, $4, $2::text::timestamptz, $3::text::int)
+                """, [id, Self.time(visit.form["run_at"]), visit.form["priority"], reason])
             if changed != "true" { done = "unchanged" }
         case "edit", "edit-retry":
             let edit = Statement(Self.edit, [id, visit.form["payload"] ?? "", reason])
-            let retry = Statement("select now from errand.retry($1, reason => $2)", [[id], reason])
+            let retry = Statement("select now from errand.retry_job($1, $2)", [id, reason])
             try await act(visit, action == "edit" ? [edit] : [edit, retry])
         default: throw Problem.notFound
         }

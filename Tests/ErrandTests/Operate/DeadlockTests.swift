@@ -14,7 +14,7 @@ import Testing
         "select errand.retry_where('{\"kind\": \"noop\"}', dry_run => false, max_jobs => 3)",
         "select errand.discard(array(select id from errand.failed order by random() limit 4), 'x')",
         "select errand.reschedule(array(select id from errand.job order by random() limit 4), priority => 1 + (random() * 3)::int)",
-        "select errand.reschedule(array(select id from errand.job order by random() limit 4), now() + interval '50 ms')",
+        "select errand.reschedule(array(select id from errand.job order by random() limit 4), run_at => now() + interval '50 ms')",
         """
         select errand.reschedule_where(
             '{\"kind\": \"noop\"}', 'x', priority => 1 + (random() * 3)::int, dry_run => false, max_jobs => 4)

@@ -70,7 +70,7 @@ import Testing
             try await database.fail(worker, with: "\(UnfitPayload(kind: Noop.kind, CancellationError()))")
             let hint = try await database.text("select hint from errand.explain(1)")
             #expect(
-                hint == "select errand.edit(1, '{…}', reason => '…'); select * from errand.retry('{1}', reason => '…')")
+                hint == "select errand.edit(1, '{…}', reason => '…'); select * from errand.retry_job(1, '…')")
         }
     }
 

@@ -92,6 +92,45 @@ import Testing
         }
     }
 
+    @Test("a job moves to another queue by its id; a name that nobody knows is refused unless the call insists")
+    func movesQueue() async throws {
+        try await withTestDatabase { database, _ in
+            for _ in 1...2 { try await Queue(database: database).enqueue(Noop()) }
+            let move = "select * from errand.reschedule('{1}', queue => 'bulk'"
+            #expect(try await database.refusal(of: "\(move))") == "ER404")
+            #expect(try await database.text("\(move), force => true)") == "1|available|available")
+            #expect(
+                try await database.count("from errand.job where id = 1 and queue = 'bulk' and queue_position > 2") == 1)
+            let recorded = "select target ->> 'queue' from errand.audit where action = 'reschedule'"
+            #expect(try await database.text(recorded) == "bulk")
+        }
+    }
+
+    @Test("the calls for one job do what those for many do, and refuse an id that no job has")
+    func single() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await database.enter()
+            for _ in 1...2 { try await Queue(database: database).enqueue(Noop()) }
+            for (call, result) in [
+                ("cancel_job(1, 'wrong')", "1|available|cancelled"), ("retry_job(1, 'right')", "1|cancelled|available"),
+                ("reschedule_job(1, 'x', priority => 1)", "1|available|available"),
+                ("reschedule_job(1, run_at => now() + interval '1 hour')", "1|available|scheduled"),
+                ("cancel_job(1, 'wrong')", "1|scheduled|cancelled"),
+                ("cancel_job(1, 'again')", "1|cancelled|cancelled"),
+            ] {
+                #expect(try await database.text("select * from errand.\(call)", as: "errand_ops") == result, "\(call)")
+            }
+            try await database.take(worker)
+            try await database.fail(worker, with: "broken")
+            let discarded = try await database.text("select * from errand.discard_job(2, 'x')", as: "errand_ops")
+            #expect(discarded == "2|failed|cancelled")
+            for call in ["cancel_job(99, 'x')", "retry_job(99)", "discard_job(99, 'x')", "reschedule_job(null, 'x')"] {
+                #expect(try await database.refusal(of: "select errand.\(call)") == "ER404", "\(call)")
+            }
+            #expect(try await database.refusal(of: "select errand.cancel_job(1, '')") == "ER422")
+        }
+    }
+
     @Test("a discarded job leaves the failures and stays in the history with the reason")
     func discard() async throws {
         try await withTestDatabase { database, _ in

@@ -34,7 +34,7 @@ import Testing
         arguments: [
             "select errand.cancel(array(select id from errand.job where state = 'available'), 'test')",
             "delete from errand.job where state = 'available'",
-            "select errand.reschedule(array(select id from errand.job where state = 'available'), now() + interval '1 day')",
+            "select errand.reschedule(array(select id from errand.job where state = 'available'), run_at => now() + interval '1 day')",
             """
             with opened as materialized (select errand.dependency_open('x', null, 'test'))
             update errand.job set state = 'parked', queue_position = null, parked_for = 'dependency:x'

@@ -63,7 +63,7 @@ select
             then 'housekeeping rescues it; does a worker or scheduler run?'
         else format(
             'select * from errand.running_jobs where job_id = %1$s -- if its progress stands still: '
-            'select * from errand.cancel(''{%1$s}'', reason => ''…'')', held.id)
+            'select * from errand.cancel_job(%1$s, ''…'')', held.id)
     end as hint
 from held
 left join errand.worker on worker.id = held.worker_id

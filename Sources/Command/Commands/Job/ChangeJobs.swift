@@ -131,7 +131,7 @@ struct RetryJobs: AsyncParsableCommand {
                             """
                             select job_id, was, case when run_at > now() then 'scheduled' else 'available' end, run_at,
                                 coalesce(beyond, 0)
-                            from errand.retry_where($1, $2::int4, $3, $4, $5::int4)
+                            from errand.retry_where($1, $4, $2::int4, $3, $5::int4)
                             """,
                             [
                                 try JSONB(encoding: filter.fields), perMinute, dryRun ?? true, reason,
@@ -142,7 +142,7 @@ struct RetryJobs: AsyncParsableCommand {
                         Statement(
                             """
                             select job_id, was, now, null::timestamptz, 0::int8
-                            from errand.retry($1, coalesce($3, now() + $4 * interval '1 microsecond'), $2)
+                            from errand.retry($1, $2, coalesce($3, now() + $4 * interval '1 microsecond'))
                             """, [ids, reason] + Moment.parameters(at)))
                 }
             if rows.isEmpty { try await filter.hintAtNames(on: connection) }

@@ -35,7 +35,7 @@ begin
         -- As the library says it. Another attempt with the same payload would fail again.
         case when ended.reason like 'payload does not fit %'
             then format('select errand.edit(%s, ''{…}'', reason => ''…''); ', explain_ended.job_id) else '' end
-        || format('select * from errand.retry(''{%s}'', reason => ''…'')', explain_ended.job_id) end;
+        || format('select * from errand.retry_job(%s, ''…'')', explain_ended.job_id) end;
     return next;
     if ended.unique_key is not null and ended.state in ('failed', 'cancelled') then
         select id, state into holder
@@ -45,7 +45,7 @@ begin
             code := 'unique_conflict';
             detail := format('job %s (%s) has its unique key %s', holder.id, holder.state,
                 quote_literal(ended.unique_key));
-            hint := format('select * from errand.cancel(''{%s}'', reason => ''…'')', holder.id);
+            hint := format('select * from errand.cancel_job(%s, ''…'')', holder.id);
             return next;
         end if;
     end if;

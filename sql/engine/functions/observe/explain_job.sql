@@ -19,7 +19,7 @@ begin
                     case when errand.sees_content() then job.attempts -> -1 ->> 'error' end,
                     job.attempts -> -1 ->> 'outcome'));
         end if;
-        hint := format('select * from errand.reschedule(''{%s}'', run_at => now())', job.id);
+        hint := format('select * from errand.reschedule_job(%s, run_at => now())', job.id);
         return next;
     elsif job.state = 'scheduled' then
         code := 'not_promoted';
@@ -30,7 +30,7 @@ begin
         code := 'crashed';
         detail := format('it was running in %s crashes of its worker: such jobs are released one at a time',
             job.crashes);
-        hint := format('select * from errand.cancel(''{%s}'', reason => ''…'')', job.id);
+        hint := format('select * from errand.cancel_job(%s, ''…'')', job.id);
         return next;
     end if;
 end

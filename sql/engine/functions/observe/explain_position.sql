@@ -44,7 +44,7 @@ begin
                     date_trunc('second', least(ahead / per_second, 3e8) * interval '1 second'))
             end);
         hint := case when job.priority > 1
-            then format('select * from errand.reschedule(''{%s}'', priority => 1)', job.id)
+            then format('select * from errand.reschedule_job(%s, priority => 1)', job.id)
             else 'More workers, or a higher concurrency, make the queue shorter.' end;
     else
         code := 'next';

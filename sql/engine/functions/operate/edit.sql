@@ -43,7 +43,7 @@ begin
             hint = case found_state
                 when 'running' then 'Cancel it, retry it for later, then edit it.'
                 when 'cancelled' then format(
-                    'select * from errand.retry(''{%s}'', run_at => now() + interval ''1 hour'') makes it wait again.',
+                    'select * from errand.retry_job(%s, run_at => now() + interval ''1 hour'') makes it wait again.',
                     edit.job_id)
                 else 'Enqueue a new job.'
             end;

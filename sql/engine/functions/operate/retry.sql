@@ -11,7 +11,7 @@
 -- unfinished job has the unique key of one of them.
 -- errand: for ops
 -- errand: topic retry
-create or replace function errand.retry(ids bigint[], run_at timestamptz default null, reason text default null)
+create or replace function errand.retry(ids bigint[], reason text default null, run_at timestamptz default null)
 returns table (job_id bigint, was text, now text)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column

@@ -14,7 +14,7 @@
 -- errand: for ops
 -- errand: topic retry
 create or replace function errand.retry_where(
-    filter jsonb, per_minute int default null, dry_run boolean default true, reason text default null,
+    filter jsonb, reason text default null, per_minute int default null, dry_run boolean default true,
     max_jobs int default 10000
 ) returns table (job_id bigint, was text, run_at timestamptz, beyond bigint)
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
