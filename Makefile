@@ -2,7 +2,7 @@
 
 .DEFAULT_GOAL := help
 .PHONY: help build run ci test test-pooled test-previous test-web test-alerts test-traces \
-	bench questions swarm cells faults failover checks dist dist-test release format clean
+	bench questions swarm cells faults failover docs checks dist dist-test release format clean
 
 help:    ## this list
 	@sed -n 's/^\([a-z-]*\): *## /make \1\t/p' Makefile | expand -t 20
@@ -51,6 +51,9 @@ cells:   ## measures a worker for three servers of which one is killed, and a fr
 
 failover: ## fails PostgreSQL over under load, with Patroni, etcd and HAProxy; FILTER=switchover or haproxy; needs root
 	@scripts/failover.sh $(FILTER)
+
+docs:    ## writes the part of docs/sql.md that is made from the schema
+	@ERRAND_BIN=$$(scripts/build.sh debug) scripts/checks/schema.sh interface write
 
 checks:  ## checks the rules that no test covers
 	@scripts/checks.sh

@@ -3,7 +3,7 @@
 #
 #   comments   every schema, table, view, function, sequence and type has a comment, so that \d+ is the manual
 #   twice      a second run changes nothing, even when every function, view, role and seed is applied again
-#   interface  docs/sql.md has the signature and rights of each function that people and applications call
+#   interface  docs/sql.md has each call and view as the schema has it; `interface write` writes it
 #   jobcolumns the lists of sql/engine/columns.sql have each column that a job takes along from table to table
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -59,20 +59,9 @@ twice() {
     same third "applying every script again"
 }
 
-# A long signature continues on an indented line. `schema.sh interface` prints all signatures if the document has none.
 interface() {
-    psql "$DATABASE_URL" -f scripts/checks/interface.sql > "$work/made"
-    awk '
-        /^## Signatures/ { here = 1 }
-        here && /^```/ { inside = !inside; next }
-        !inside { next }
-        /^ / { sub(/^ +/, " "); line = line $0; next }
-        { if (line != "") print line; line = $0 }
-        END { if (line != "") print line }' docs/sql.md > "$work/shown"
-    diff "$work/shown" "$work/made" > "$work/difference" && return 0
-    echo "docs/sql.md (<) and the schema (>) differ:"
-    grep '^[<>]' "$work/difference"
-    return 1
+    psql "$DATABASE_URL" -f scripts/checks/interface.sql > "$work/rows"
+    python3 scripts/checks/interface.py "$work/rows" "$@"
 }
 
 jobcolumns() {
@@ -81,4 +70,4 @@ jobcolumns() {
     [ ! -s "$work/found" ]
 }
 
-"$1"
+"$@"
