@@ -65,6 +65,7 @@ private struct FlowWalk {
             "wait", "wait", "wait",
             "select \(stage("'m/\(key)'")), moments.send('\(user)', media.submit('m/\(key)', '\(user)'))",
             "select \(stage("'m/\(key)'")), moments.send('\(user)', media.submit('m/\(key)', '\(user)'))",
+            "select \(stage("'m/\(key)'")), media.submit('m/\(key)', '\(user)', purpose => 'avatar')",
             "select moments.withdraw('\(user)', id) from moments.moment order by sent_at desc limit 1",
             "select media.remove(id) from media.photo order by md5(id::text) limit 1",
             "select pairing.disconnect('\(user)')",
@@ -130,6 +131,13 @@ private struct FlowWalk {
         }
         wrong += try await database.lines(
             "select 'not removed: ' || key || coalesce(' ' || error, '') from media.removal")
+        wrong += try await database.lines(
+            """
+            select 'avatars of ' || owner || ': ' || count(*) from media.photo_status
+            where purpose = 'avatar' and state = 'delivered'
+            group by owner
+            having count(*) > 1
+            """)
         wrong += try await AppTruth.strayObjects(database, service.store)
         wrong += try await AppTruth.untruePushes(database)
         return wrong

@@ -1,6 +1,6 @@
 -- delivered_v1: records that the store has an upload and, of a photo's result, all variants of the photo. Deletes their
--- bytes here. Photos that failed because they
--- lacked this original are compressed again. An original that no photo needs any more is listed for removal.
+-- bytes here. Photos that failed because they lacked this original are compressed again. An original that no photo
+-- needs any more is listed for removal. Older photos of the owner with the same purpose are removed.
 --
 -- revision is that of the stored bytes. With is_last = false they stay here, because they are stored once more. Returns
 -- kept; superseded if the upload has got other bytes since, so that nothing is recorded; unwanted if neither the upload
@@ -14,6 +14,7 @@ declare
     of_photo media.photo;
     original text;
     known media.upload;
+    older uuid[];
 begin
     select photo.* into of_photo
     from media.upload
@@ -28,11 +29,21 @@ begin
     ) then
         original := of_photo.source_key;
     end if;
+    older := array(
+        select id
+        from media.photo
+        where owner = of_photo.owner and purpose = of_photo.purpose and submitted_at < of_photo.submitted_at
+        order by submitted_at desc);
     -- Photos before uploads, as in removals.
     perform from media.photo
     where id = any (
         array(select id from media.photo where source_key = delivered_v1.key)
         || array(select id from media.photo where source_key = original and original_removed_at is null)
+        || array(
+            select other.id
+            from media.photo as replaced
+            join media.photo as other on other.source_key = replaced.source_key
+            where replaced.id = any (older))
         || of_photo.id)
     order by id
     for update;
@@ -54,6 +65,7 @@ begin
         perform media.original_arrived(delivered_v1.key);
         perform media.remove_original(original);
         perform media.remove_original(delivered_v1.key);
+        perform media.remove_replaced(older);
         return 'kept';
     end if;
     return case

@@ -4,6 +4,7 @@
 --   select media.submit('uploads/2026/4711.heic', keep_original => true);
 --   select media.submit('uploads/2026/4711.heic', max_bytes => 100000, max_edge => 512, format => 'webp');
 --   select media.submit('uploads/2026/4711.heic', qualities => '[50,80]');
+--   select media.submit('avatars/4711.heic', owner => 'user-17', purpose => 'avatar');
 --   select media.submit(
 --       'uploads/2026/4711.heic',
 --       variants => '[{"name": "thumb", "max_edge": 320, "max_bytes": 40000, "format": "webp"}]');
@@ -21,6 +22,11 @@
 -- 100; null is the format's own, 72 to 100 for jpeg. The highest that fits is taken. If not even the lowest does, the
 -- result has fewer pixels, and below 1,600 a lower quality.
 --
+-- An owner has one stored photo of each purpose, such as avatar: media.photo_of returns it. When a newer one is stored,
+-- all older ones are removed, with their rows at once and their objects within seconds. Until then the older one stays,
+-- also if the newer one fails. The order of the calls counts, not that of the storing. An older one stays while another
+-- photo is made from its result, or keeps that as its original, or while a foreign key refers to it.
+--
 -- variants are up to four smaller results, such as a thumbnail, made of the same decoded original and stored before the
 -- result: each has a name of its own (1 to 32 of a-z 0-9 _ -) and a max_edge; max_bytes and format are those of the
 -- result where they are left out. Order means nothing. media.variant_status has
@@ -28,10 +34,10 @@
 --
 -- Raises ER422 for an invalid key (keys are parts of letters, digits and . _ - + @, joined by slashes, none of them
 -- beginning with a dot), for an owner or idempotency_key that is not 1 to 200 characters long, for a max_bytes,
--- max_edge, format or qualities out of bounds, and for variants that are not as above; ER409 for an idempotency_key of
--- another submission, for a key of another owner's upload or photo, or of a card, a QR code or an archive, and for a
--- key whose object is about to be removed, such as the original of a photo that was just stored. Above READ COMMITTED,
--- 40001 if that has happened since the transaction's snapshot.
+-- max_edge, format or qualities out of bounds, for a purpose without an owner or not of a-z 0-9 _, and for variants
+-- that are not as above; ER409 for an idempotency_key of another submission, for a key of another owner's upload or
+-- photo, or of a card, a QR code or an archive, and for a key whose object is about to be removed, such as the original
+-- of a photo that was just stored. Above READ COMMITTED, 40001 if that has happened since the transaction's snapshot.
 -- errand: for enqueuer, ops
 create or replace function media.submit(
     source_key text,
@@ -42,19 +48,26 @@ create or replace function media.submit(
     max_edge int default 2560,
     format text default 'jpeg',
     variants jsonb default '[]',
-    qualities int4range default null
+    qualities int4range default null,
+    purpose text default null
 ) returns uuid
 language plpgsql security definer set search_path = pg_catalog, media, pg_temp as $$
 declare
     made uuid;
     known media.photo;
     wanted jsonb;
+    present timestamptz := now();
 begin
     perform media.check_key('submit: source_key', submit.source_key);
     perform media.check_owner('submit', submit.owner);
     if length(submit.idempotency_key) not between 1 and 200 then
         raise exception 'submit: idempotency_key: expected 1 to 200 characters or null, got %',
             length(submit.idempotency_key) using errcode = 'ER422';
+    elsif submit.purpose !~ '^[a-z][a-z0-9_]{0,49}$' then
+        raise exception 'submit: purpose: expected a-z, then up to 49 of a-z 0-9 _, got %',
+            quote_literal(left(submit.purpose, 100)) using errcode = 'ER422';
+    elsif submit.purpose is not null and submit.owner is null then
+        raise exception 'submit: owner: expected one, since the photo has a purpose, got null' using errcode = 'ER422';
     elsif submit.keep_original is null then
         raise exception 'submit: keep_original: expected true or false, got null' using errcode = 'ER422';
     elsif submit.max_bytes is null or submit.max_bytes not between 1000 and 16777216 then
@@ -73,21 +86,29 @@ begin
             quote_literal(submit.source_key) using errcode = 'ER409';
     end if;
     wanted := media.check_variants('submit: variants', submit.variants, submit.max_bytes, submit.format);
+    if submit.purpose is not null then
+        -- One after the other, until commit: so all older photos are visible when a newer one is stored.
+        perform pg_advisory_xact_lock(hashtextextended(concat_ws(' ', 'media.photo', submit.purpose, submit.owner), 0));
+        select greatest(clock_timestamp(), max(submitted_at) + interval '1 microsecond') into present
+        from media.photo
+        where photo.owner = submit.owner and photo.purpose = submit.purpose;
+    end if;
     insert into media.photo (
-        source_key, owner, idempotency_key, keep_original, max_bytes, max_edge, format, variants, qualities)
+        source_key, owner, idempotency_key, keep_original, max_bytes, max_edge, format, variants, qualities, purpose,
+        submitted_at)
     values (
         submit.source_key, submit.owner, submit.idempotency_key, submit.keep_original, submit.max_bytes,
-        submit.max_edge, submit.format, wanted, submit.qualities)
+        submit.max_edge, submit.format, wanted, submit.qualities, submit.purpose, present)
     on conflict on constraint photo_idempotency_key do nothing
     returning id into made;
     if made is null then
         select * into strict known from media.photo where photo.idempotency_key = submit.idempotency_key;
         if (
             known.source_key, known.owner, known.keep_original, known.max_bytes, known.max_edge, known.format,
-            known.variants, known.qualities
+            known.variants, known.qualities, known.purpose
         ) is distinct from (
             submit.source_key, submit.owner, submit.keep_original, submit.max_bytes, submit.max_edge, submit.format,
-            wanted, submit.qualities
+            wanted, submit.qualities, submit.purpose
         ) then
             raise exception 'submit: idempotency_key: expected one that no other submission has, got %',
                 quote_literal(submit.idempotency_key) using errcode = 'ER409';
@@ -95,6 +116,17 @@ begin
         return known.id;
     end if;
     perform media.hold_original(submit.source_key, made);
+    -- If it is the result of a photo, a newer photo of that one's purpose waits, and then doesn't remove it.
+    perform
+    from media.upload
+    where id = any (
+        array(select id from media.upload where key = submit.source_key collate "C" and photo is not null)
+        || array(
+            select upload.id
+            from media.variant
+            join media.upload on upload.photo = variant.photo
+            where variant.key = submit.source_key collate "default"))
+    for share;
     perform media.check_not_removed('submit: source_key', submit.source_key);
     perform media.enqueue_compression(made);
     return made;

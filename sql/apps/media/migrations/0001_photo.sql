@@ -32,6 +32,7 @@ create table media.photo (
     state text not null default 'submitted',
     owner text,
     idempotency_key text,
+    purpose text,
     source_key text not null,
     source_format text,
     result_key text,
@@ -43,10 +44,12 @@ create table media.photo (
     constraint photo_max_edge check (max_edge between 16 and 16384),
     constraint photo_qualities check (qualities <@ int4range(1, 101) and not isempty(qualities)),
     constraint photo_format check (format in ('jpeg', 'webp', 'avif')),
+    constraint photo_purpose check (purpose is null or purpose ~ '^[a-z][a-z0-9_]{0,49}$' and owner is not null),
     constraint photo_result check ((state = 'compressed') = (result_key is not null)),
     constraint photo_source_key check (length(source_key) between 1 and 1024)
 );
 create index photo_owner_index on media.photo (owner, submitted_at) where owner is not null;
+create index photo_purpose_index on media.photo (owner, purpose, submitted_at) where purpose is not null;
 create index photo_source_key_index on media.photo (source_key);
 
 comment on table media.photo is 'One row for each submitted photo';
@@ -54,6 +57,8 @@ comment on column media.photo.job_id is 'the job that compresses it';
 comment on column media.photo.idempotency_key is
     'the app''s name of this submission: a second one with it returns this photo; null = none';
 comment on column media.photo.owner is 'its owner, in the words of the app';
+comment on column media.photo.purpose is
+    'what it is for, such as avatar: when it is stored, the owner''s older ones of that purpose go; null = none';
 comment on column media.photo.state is 'submitted, compressed or failed';
 comment on column media.photo.source_key is 'key of the original in the object store; never changed';
 comment on column media.photo.max_bytes is 'the result has fewer bytes than this';

@@ -14,7 +14,7 @@ select
     -- Without an upload, an earlier version of the worker has stored it itself.
     case when upload.id is null then photo.compressed_at else upload.delivered_at end as delivered_at, photo.job_id,
     photo.keep_original, photo.original_removed_at, photo.format, photo.max_bytes, photo.max_edge,
-    photo.variants, photo.qualities
+    photo.variants, photo.qualities, photo.purpose
 from media.photo
 left join media.upload on upload.photo = photo.id;
 comment on view media.photo_status is 'The submitted photos: state, sizes, quality, error';
@@ -49,3 +49,4 @@ comment on column media.photo_status.variants is
     'those that were made';
 comment on column media.photo_status.qualities is
     'encoder qualities to choose from; null = those of the format';
+comment on column media.photo_status.purpose is 'what it is for, such as avatar; null = none';

@@ -14,7 +14,7 @@
 --
 -- Moments of one pair are sent one after the other, each until its transaction ends. Above READ COMMITTED, raises 40001
 -- if the pair's moments or the photo have changed since the transaction's snapshot: retry the transaction. Raises ER422
--- without a sender; ER409 for a photo of an event, since a later moment would remove it.
+-- without a sender; ER409 for a photo of an event or one with a purpose, since a later moment would remove it.
 -- errand: for enqueuer, ops
 create or replace function moments.send(sender text, photo uuid) returns table (status text, moment_id uuid)
 language plpgsql security definer set search_path = pg_catalog, moments, pg_temp as $$
@@ -24,6 +24,7 @@ declare
     place bigint;
     owner text;
     original text;
+    purpose text;
 begin
     perform errand.check_user('send', $1, 'sender');
     select mine.pair_id into pair from pairing.partner_of($1) as mine;
@@ -46,7 +47,10 @@ begin
     end if;
     -- The pair, then the photo, then its upload: the order of all who change moments. A compression that is about to
     -- record its result waits, and so does the record that the store has it.
-    select known.owner, known.source_key into owner, original from media.photo as known where known.id = $2 for share;
+    select known.owner, known.source_key, known.purpose into owner, original, purpose
+    from media.photo as known
+    where known.id = $2
+    for share;
     perform from media.upload as known where known.photo = $2 for share;
     status := case
         when original is null then 'no_photo'
@@ -62,6 +66,9 @@ begin
         if starts_with(original, 'events/') then
             raise exception 'send: photo %: expected one whose original is not below events/', $2
                 using errcode = 'ER409', hint = 'An event removes all objects there. Submit the photo by another key.';
+        elsif purpose is not null then
+            raise exception 'send: photo %: expected one without a purpose, got %', $2, purpose
+                using errcode = 'ER409', hint = 'Submit the photo once more, by another key.';
         end if;
         insert into moments.moment (id, pair_id, number, sender) values ($2, pair, place, $1);
         if exists (select from media.photo_status as known where known.id = $2 and known.state = 'delivered') then
