@@ -3,9 +3,9 @@
 --   select quotes.put('Know thyself.', 'Inscription at Delphi', 'Wisdom', source => 'Plato, Protagoras');
 --   select quotes.put('Know thyself.', 'Inscription at Delphi', 'Wisdom', id => 1001);
 --
--- Returns its id. A correction shows at once, and removes the quote's cards: they are drawn anew when somebody asks for
--- them. A new quote joins the rotation with the next cycle: stored days stay as they are. Raises ER404 for an unknown
--- id, ER409 if another quote has the same text, ER422 for missing or too long values.
+-- Returns its id. A correction shows at once, is told to the room `quotes`, and removes the quote's cards: they are
+-- drawn anew when somebody asks for them. A new quote joins the rotation with the next cycle: stored days stay as they
+-- are. Raises ER404 for an unknown id, ER409 if another quote has the same text, ER422 for missing or too long values.
 -- errand: for ops
 create or replace function quotes.put(
     text text, author text, category text, source text default null, id int default null
@@ -29,7 +29,7 @@ begin
             using errcode = 'ER422', hint = 'Motivation, Love, Success, Wisdom, Humor, or another one.';
     end if;
     -- The quote must not join a cycle that users have seen a part of.
-    perform quotes.write_days((now() at time zone 'UTC')::date);
+    perform quotes.rotate_v1();
     if exists (select from quotes.quote as known where known.text = put.text and known.id is distinct from put.id) then
         raise exception 'put: there is a quote with this text' using errcode = 'ER409';
     elsif put.id is null then
@@ -49,6 +49,7 @@ begin
         if not found then
             raise exception 'put: there is no quote %', put.id using errcode = 'ER404';
         end if;
+        perform quotes.tell('corrected', put.id);
     end if;
     perform errand.record_action(
         'quote_put', jsonb_build_object('quote', quote_id, 'text', put.text, 'author', put.author));

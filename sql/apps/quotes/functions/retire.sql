@@ -3,9 +3,9 @@
 --   select quotes.retire(17, 'it is not by Voltaire');
 --
 -- If its day was still to come, the last quote of the cycle takes that day, and no other day changes. Only in the last
--- days of a cycle, when the next one is stored already, the days of that one move forward by one. The call is
--- idempotent. Raises ER404 for an unknown quote, ER409 for the last quote, ER422 without a reason; above READ
--- COMMITTED, 40001 if another quote was retired since the transaction's snapshot.
+-- days of a cycle, when the next one is stored already, the days of that one move forward by one. The room `quotes` is
+-- told. The call is idempotent. Raises ER404 for an unknown quote, ER409 for the last quote, ER422 without a reason;
+-- above READ COMMITTED, 40001 if another quote was retired since the transaction's snapshot.
 -- errand: for ops
 create or replace function quotes.retire(id int, reason text) returns void
 language plpgsql security definer set search_path = pg_catalog, quotes, pg_temp as $$
@@ -19,7 +19,7 @@ declare
     size int;
 begin
     perform errand.check_reason('retire', retire.reason);
-    perform quotes.write_days(today);
+    perform quotes.rotate_v1(today);
     -- A snapshot older than another quote's retirement would still count that one: then this raises 40001.
     perform from quotes.quote as known where retired_at is null for no key update;
     if not exists (select from quotes.quote as known where known.id = retire.id) then
@@ -57,6 +57,7 @@ begin
     end loop;
     delete from quotes.day as written where written.day > latest_today;
     perform quotes.write_days(today);
+    perform quotes.tell('retired', retire.id);
     perform errand.record_action('quote_retire', jsonb_build_object('quote', retire.id), retire.reason);
 end
 $$;

@@ -3,7 +3,7 @@
 -- Why     Users share a quote as an image. Each card is drawn once, when somebody first asks for it.
 -- Locks   quotes.quote, for milliseconds.
 -- Before  No version was released before this one.
--- errand: needs media
+-- errand: needs media, rooms
 alter table quotes.quote add column cards uuid not null default gen_random_uuid();
 comment on column quotes.quote.cards is
     'the folder of its cards in the object store, below cards/: another one after each correction';
@@ -24,6 +24,7 @@ create table quotes.card (
     error text,
     constraint card_pkey primary key (id),
     constraint card_once unique (quote_id, template, appearance, format),
+    constraint card_key unique (key),
     constraint card_of_quote foreign key (quote_id) references quotes.quote (id),
     constraint card_template check (template in ('paper', 'sky', 'blossom', 'slate')),
     constraint card_appearance check (appearance in ('light', 'dark')),
