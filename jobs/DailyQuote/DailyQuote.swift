@@ -6,7 +6,8 @@ import Postgres
 /// `sql/apps/quotes/functions/due_push.sql` decides about each push. A run that comes late changes no local day.
 struct DailyQuote: Job {
     static let kind: JobKind = "daily_quote"
-    static let policy = JobPolicy(deadline: .seconds(90), retry: .exponential(attempts: 3, first: .seconds(1)))
+    static let policy = JobPolicy(
+        priority: 1, deadline: .seconds(90), retry: .exponential(attempts: 3, first: .seconds(1)))
 }
 
 /// Each batch is a transaction of its own, so that a failed attempt keeps its progress, and a user who stops the push

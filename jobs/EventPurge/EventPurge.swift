@@ -6,7 +6,7 @@ import Postgres
 /// Rows are deleted on time even if the store is down: the list of objects to remove commits with them.
 struct EventPurge: Job {
     static let kind: JobKind = "event_purge"
-    static let policy = JobPolicy(retry: .exponential(attempts: 5, first: .seconds(1)))
+    static let policy = JobPolicy(priority: 1, retry: .exponential(attempts: 5, first: .seconds(1)))
 }
 
 /// The start of an event's days until its purge: the setting ERRAND_EVENTS_KEPT_FROM.

@@ -6,7 +6,7 @@ import Postgres
 /// Nothing depends on the mark: `pairing.redeem_invite` checks the clock.
 struct InviteExpiry: Job {
     static let kind: JobKind = "invite_expiry"
-    static let policy = JobPolicy(retry: .exponential(attempts: 5, first: .seconds(1)))
+    static let policy = JobPolicy(priority: 1, retry: .exponential(attempts: 5, first: .seconds(1)))
 }
 
 /// Each batch is a transaction of its own, so that a failed attempt keeps its progress, and locks are short.

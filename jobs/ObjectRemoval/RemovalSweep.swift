@@ -5,7 +5,7 @@ import Postgres
 /// receipts that were finished 30 days ago.
 struct RemovalSweep: Job {
     static let kind: JobKind = "removal_sweep"
-    static let policy = JobPolicy(retry: .exponential(attempts: 5, first: .seconds(1)))
+    static let policy = JobPolicy(priority: 1, retry: .exponential(attempts: 5, first: .seconds(1)))
 }
 
 /// Needs no store: while that is down, the jobs that remove objects wait, four of them at most.
