@@ -84,8 +84,28 @@ import Testing
                 #expect(error?.sqlState == "ER409")
                 #expect(try await database.lines(status(event, "state", as: user)) == [])
             }
-            #expect(try await test.drain().outcomes == [.cancelled])
+            // The removal of what the job may have stored.
+            #expect(try await test.drain().outcomes == [.succeeded])
             #expect(try await database.number("select count(*) from events.archive where made_at is not null") == 1)
+        }
+    }
+
+    @Test("E6: a reveal that is planned while an archive is made ends that, and after the reveal another one is made")
+    func hiddenMeanwhile() async throws {
+        try await withArchives { test, store in
+            let database = test.database
+            let event = try await database.makeEvent(guests: ["ben"])
+            try await add("1.jpg", [1], to: event, by: "ben", database, store)
+            #expect(try await ask(event, as: "ben", database) == "making")
+            for reveal in ["now() + interval '1 h'", "now()"] {
+                try await database.execute(
+                    Statement("select events.edit(id, host, reveal_at => \(reveal)) from events.event"))
+                try await test.drain()
+                #expect(try await database.lines(status(event, "state")) == [], "\(reveal)")
+            }
+            #expect(try await ask(event, as: "ben", database) == "making")
+            try await test.drain()
+            #expect(try await database.lines(status(event, "state")) == ["made"])
         }
     }
 

@@ -9,7 +9,8 @@
 -- is none or it was purged. A reveal_at that has passed reveals the photos now. without_reveal takes a planned reveal
 -- back: all see the photos from now on, and nobody is told. An event that has ended lives again with an end in the
 -- future. Photos beyond a lowered limit stay. keep_original, qualities and max_edge are for photos that are added from
--- now on; kept_days moves the purge.
+-- now on; kept_days moves the purge. A reveal that is to come hides the photos again, and ends an archive that is being
+-- made.
 --
 -- The bounds are those of events.create. Also raises ER422 for a new end that has passed (events.end_now ends an
 -- event), for a reveal_at beside without_reveal, and for a new start or new kept_days with which the event would be
@@ -36,6 +37,7 @@ declare
     held events.event;
     -- A reveal that the participants have not been told of.
     is_pending boolean;
+    unfinished uuid[];
 begin
     perform errand.check_user('edit', $2);
     select * into held from events.event where id = $1 for no key update;
@@ -82,6 +84,12 @@ begin
     if is_pending then
         perform events.check_reveal('edit', $1);
         perform events.enqueue_reveal($1, held.reveal_at);
+        unfinished := array(
+            select known.id from events.archive as known where known.event_id = $1 and known.made_at is null);
+        if unfinished <> '{}' and held.reveal_at > clock_timestamp() then
+            perform events.remove_archives(unfinished, 'its photos are hidden until their reveal');
+            perform errand.enqueue('object_removal');
+        end if;
     elsif $9 then
         perform events.cancel_reveal($1, 'its host has taken the reveal back');
     end if;
