@@ -75,6 +75,39 @@ import Testing
         }
     }
 
+    @Test("A2: when a phone has another user, the activities of the one before end on it, and no others")
+    func movedPhone() async throws {
+        try await withTestDatabase { database, _ in
+            let phone = "start_token => repeat('cd', 32)"
+            let unsent = try await database.startActivity(phone)
+            let shown = try await database.startActivity("\(phone), dismiss_after => null")
+            try await database.execute(Statement("select activity.set_token($1, repeat('12', 32))", [shown]))
+            let elsewhere = try await database.startActivity("start_token => repeat('ef', 32)")
+            try await database.execute(Statement("select activity.start_demo(\(phone))"))
+            // The same user again.
+            let again = try await database.startActivity(phone)
+            let states = "select id, state from activity.activity where user_id = 'ben' order by started_at"
+            #expect(
+                try await database.lines(states)
+                    == [
+                        "\(unsent)|starting", "\(shown)|live", "\(elsewhere)|starting", "\(again)|starting",
+                    ].map { $0.lowercased() })
+            try await database.execute(
+                "select activity.start('carl', 'Dora', 'Hello', start_token => repeat('CD', 32))")
+            #expect(
+                try await database.lines(states)
+                    == [
+                        "\(unsent)|ended", "\(shown)|ending", "\(elsewhere)|starting", "\(again)|ended",
+                    ].map { $0.lowercased() })
+            #expect(
+                try await database.lines(
+                    "select dismiss_after, due_at <= clock_timestamp() from activity.activity where state = 'ending'")
+                    == ["00:00:00|true"])
+            #expect(
+                try await database.lines("select user_id from activity.activity where state = 'live'") == ["demo"])
+        }
+    }
+
     @Test("with a user's id an activity of another user is unknown, and stays as it is")
     func owners() async throws {
         try await withTestDatabase { database, _ in

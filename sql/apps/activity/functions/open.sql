@@ -45,6 +45,9 @@ begin
     if start_token is not null and token is null then
         perform activity.enqueue_push(activity, ends_at);
     end if;
+    if context <> 'start_demo' then
+        perform activity.end_others(start_token, user_id, who);
+    end if;
     return activity;
 end
 $$;

@@ -3,7 +3,8 @@
 --   select ok, reason, activity_id, ends_at
 --   from activity.start('user-18', 'Anna', 'Are you there?', start_token => '80ab…');
 --
--- With a start_token, a push starts it on the phone. If the app has started it itself, its update token is given as
+-- With a start_token, a push starts it on the phone. Activities of other users with that token end: the phone has
+-- another user now. If the app has started it itself, its update token is given as
 -- token, or reported by activity.set_token. Its end is due a margin (60 s, see activity.set_margin) before its 8 hours
 -- are over. attributes and content_state are what the app decodes, by default {"sender": …} and {"sender": …,
 -- "message": …}; activityId is added to the attributes. started_at is an earlier start. dismiss_after is how long it

@@ -56,6 +56,8 @@ create table activity.activity (
 ) with (fillfactor = 70);
 create index activity_open_index on activity.activity (due_at) where ended_at is null;
 create index activity_ended_index on activity.activity (ended_at) where ended_at is not null;
+create index activity_start_token_index on activity.activity (start_token)
+    where start_token is not null and ended_at is null;
 create index activity_user_index on activity.activity (user_id, started_at);
 create index activity_sender_index on activity.activity (sender_id, started_at) where sender_id is not null;
 comment on table activity.activity is 'One row for each Live Activity, until 30 days after its end';

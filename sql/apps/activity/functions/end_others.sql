@@ -1,0 +1,20 @@
+-- end_others: ends the activities of other users on the phone that has this push-to-start token: it has changed hands.
+-- They disappear at once. Demonstrations stay.
+create or replace function activity.end_others(start_token text, user_id text, who text) returns void
+language plpgsql set search_path = pg_catalog, activity, pg_temp as $$
+#variable_conflict use_variable
+declare
+    given constant text := activity.check_token('start_token', start_token);
+    held uuid;
+begin
+    for held in
+        select known.id
+        from activity.activity as known
+        where known.start_token = given and known.user_id <> end_others.user_id and known.ended_at is null
+            and known.sender <> 'DEMO'
+        order by known.id
+    loop
+        perform activity.end_now(held, dismiss_after => '0 s', who => who, why => 'its phone has another user');
+    end loop;
+end
+$$;
