@@ -1,9 +1,7 @@
 import ErrandTestKit
 import Foundation
-import Logging
 import Postgres
 import PushKit
-import Synchronization
 import Testing
 
 @Suite("A moment on its way to the partner", .serialized) struct MomentDeliveryTests {
@@ -28,7 +26,7 @@ import Testing
             try await Program.initialiseStore(database: url, settings: settings)
             try await makePairs(in: database)
             try await database.enqueueSleepers(others, milliseconds: 50)
-            let events = try await Events(configuration)
+            let events = try await RoomListener(configuration)
             let worker = try Program(["worker"], database: url, settings: settings)
             #expect(try await database.becomes("exists (select from errand.worker)", within: .seconds(60)))
 
@@ -47,7 +45,8 @@ import Testing
             worker.send(SIGTERM)
             #expect(try await worker.exit() == 0)
 
-            let arrived = events.times
+            let arrived = events.all.filter { $0.isOf("new_moment") }
+                .map { (moment: Self.moment(in: $0.text), at: $0.at) }
             await events.close()
             let pushed = server.accepted.map { (Self.moment(in: String(decoding: $0.body, as: UTF8.self)), $0.at) }
             #expect(arrived.count == count && Set(arrived.map(\.moment)).count == count, "one event for each")
@@ -113,33 +112,4 @@ import Testing
                     "select media.compressed_v1($1, 'photos/' || $1 || '.jpg', '{\"bytes\": 2}', '\\x0405')", [photo]))
         }
     }
-}
-
-/// The events new_moment that a Socket.IO server would get, with the time of each.
-private final class Events: Sendable {
-    private let connection: Connection
-    private let received: Received
-
-    private final class Received: Sendable {
-        let all = Mutex([(moment: String, at: Date)]())
-    }
-
-    init(_ configuration: PostgresConfiguration) async throws {
-        // A pooler in transaction mode forwards no notifications.
-        let direct = try PostgresConfiguration(url: TestServer.url(of: configuration, directly: true))
-        connection = try await Connection.connect(direct, logger: Logger(label: "errand.test"))
-        let received = Received()
-        self.received = received
-        await connection.deliverNotifications { notification in
-            guard notification.payload.contains("\"new_moment\"") else { return }
-            let moment = MomentDeliveryTests.moment(in: notification.payload)
-            received.all.withLock { $0.append((moment, Date())) }
-        }
-        // `listen` would split the name at its dot.
-        try await connection.script("listen \"socket.io#/\"")
-    }
-
-    var times: [(moment: String, at: Date)] { received.all.withLock { $0 } }
-
-    func close() async { await connection.close() }
 }
