@@ -166,10 +166,11 @@ import Testing
                 #expect(reply.jobs.isEmpty)
                 mark.observe(try #require(reply.observation), at: .zero)
             }
-            // The third claim's scan waits in this job's guard, which returns false.
+            // The third claim waits in this job's guard, which returns false. It asks for more jobs than there are, so
+            // it does not go on behind that one.
             try await Queue(database: database).enqueue(Noop(), .guarded(by: "waits"))
             let starts = mark.starts
-            async let waiting = database.claim(1, as: worker, starts: starts)
+            async let waiting = database.claim(2, as: worker, starts: starts)
             #expect(
                 try await database.becomes("exists (select from pg_locks where locktype = 'advisory' and not granted)"))
             try await writer.execute("commit")

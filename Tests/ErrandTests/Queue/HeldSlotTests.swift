@@ -161,7 +161,8 @@ import Testing
             let queue = Queue(database: database)
             let worker = try await ManualWorker(database, kinds: Self.noop)
             let other = try await ManualWorker(database, kinds: Self.noop)
-            let limited = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 8), .limited(by: "a"))
+            let limited = try await queue.enqueue(
+                all: [Noop](repeating: Noop(), count: 8), .limited(by: "a"), .maxAttempts(1))
             let free = try await queue.enqueue(all: [Noop](repeating: Noop(), count: 4), .limited(by: "b"))
             let claim = worker.claiming(20, beginsNow: 3)
             let reply = try claim.reply(await database.query(claim.statement))
@@ -175,6 +176,25 @@ import Testing
             let mixed = other.claiming(20, beginsNow: 6)
             #expect(try await mixed.reply(database.query(mixed.statement)).jobs.count == 6)
             #expect(try await other.claim(20).count == 3)
+        }
+    }
+
+    @Test("of jobs under several limits those start that come first, and the others get no slots")
+    func severalKeys() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 3), errand.set_limit('b', 1)")
+            let queue = Queue(database: database)
+            let worker = try await ManualWorker(database, kinds: Self.noop)
+            var ids: [Int64] = []
+            for key in ["a", "b", "b", "c", "a", "a", "b"] {
+                ids.append(try await queue.enqueue(Noop(), .limited(by: key)).id)
+            }
+            let claim = worker.claiming(20, beginsNow: 3)
+            let reply = try claim.reply(await database.query(claim.statement))
+            #expect(Set(reply.jobs.map(\.id)) == [ids[0], ids[1], ids[3], ids[4]])
+            #expect(reply.rest == .slots)
+            #expect(try await database.count("from errand.limit_slot") == 3)
+            #expect(try await database.count("from errand.job where state = 'parked'") == 1)
         }
     }
 

@@ -60,7 +60,7 @@ begin
     end if;
     -- Also if it has the slot already: it may have waited for more than a second, and the next job of this claim must
     -- find the slot taken.
-    perform errand.take_slot(job.limit_key, own, job.id, job.queue_position);
+    perform errand.take_slots(array[job.limit_key], array[own], array[job.id], array[job.queue_position]);
     perform set_config('errand.begin_left', (begin_left - 1)::text, true);
     return true;
 end

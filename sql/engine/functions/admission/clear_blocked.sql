@@ -41,16 +41,12 @@ begin
             where ahead.not_after < now() or ahead.limit_key is not null or ahead.kind = any (checked)))
             and state = 'available'
         for update skip locked) as met;
-    with gone as (
-        delete from errand.job
-        where ctid = any (late)
-        returning *
-    )
-    insert into errand.history (id, :request_columns, :attempt_columns, payload, payload_day, state, reason)
-    select
-        id, :request_columns, :attempt_columns, payload, payload_day, 'obsolete', 'not started by ' || not_after
-    from gone;
-    get diagnostics cleared = row_count;
+    perform errand.move_obsolete(late, array(
+        select 'not started by ' || job.not_after
+        from unnest(late) with ordinality as gone(row_id, nth)
+        join errand.job on job.ctid = gone.row_id
+        order by nth));
+    cleared := coalesce(cardinality(late), 0);
     if checked is not null then
         update errand.job
         set state = 'parked', queue_position = null, worker_id = null, parked_for = 'dependency:' || down.name

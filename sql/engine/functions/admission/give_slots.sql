@@ -40,8 +40,9 @@ begin
                 from errand.limit_slot as slot
                 where slot.job_id = held.id and slot.queue_position = held.queue_position and slot.slot > 0)
     loop
-        perform errand.take_slot(
-            running.key, errand.highest_slot(running.key) + 1, running.id, running.queue_position);
+        perform errand.take_slots(
+            array[running.key], array[errand.highest_slot(running.key) + 1], array[running.id],
+            array[running.queue_position]);
     end loop;
     update errand.limit set has_slots = true
     where ctid = any (array(select ctid from errand.limit where limit_key = any (given) for update skip locked));

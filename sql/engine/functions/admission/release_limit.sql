@@ -40,7 +40,9 @@ begin
         returning queue_position into drawn;
         released := released || waiting.job_id;
         if most is not null then
-            perform errand.take_slot(release_limit.limit_key, free[cardinality(released)], waiting.job_id, drawn);
+            perform errand.take_slots(
+                array[release_limit.limit_key], array[free[cardinality(released)]], array[waiting.job_id],
+                array[drawn]);
         end if;
         last.priority := waiting.priority;
         last.run_at := waiting.run_at;
