@@ -77,7 +77,7 @@ begin
     into limited, limit_keys, keys
     from met;
     if limited is not null and errand.lock_limits() then
-        full_keys := array(select key from unnest(keys) as key where cardinality(errand.release_limit(key)) = 0);
+        full_keys := array(select key from unnest(keys) as key where (errand.release_limit(key)).free = '{}');
         with parked as (
             update errand.job
             set state = 'parked', queue_position = null, worker_id = null, limit_key = met.limit_key,

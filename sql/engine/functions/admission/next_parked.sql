@@ -1,10 +1,9 @@
--- next_parked: returns the parked jobs of a limit that are released next, at most `wanted`, and locks their rows. With
--- a job, only those that come before it.
+-- next_parked: returns the parked jobs of a limit that are released next, at most `wanted`, and locks their rows.
 --
 -- Starts at the marks of errand.mark_parked. A scan from the beginning would read the entries of released jobs that a
 -- held snapshot keeps. Jobs of paused queues stay parked, and so do those that `slow` (errand.slow_queues) holds back.
 -- With such queues it reads 1,000 jobs of each priority, and errand.pass_parked lets the next call begin behind them.
-create or replace function errand.next_parked(limit_key text, wanted int, job errand.job, slow jsonb)
+create or replace function errand.next_parked(limit_key text, wanted int, slow jsonb)
 returns table (job_id bigint, priority smallint, run_at timestamptz)
 language plpgsql set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
@@ -20,14 +19,11 @@ begin
             where waiting.ctid = any (errand.parked_ahead(next_parked.limit_key, level))
                 and waiting.parked_for = 'limit:' || next_parked.limit_key
                 and (level < (slow ->> waiting.queue)::int) is not false
-                and ((job).id is null or level < (job).priority
-                    or (waiting.run_at, waiting.id) < ((job).run_at, (job).id))
                 and not exists (select from errand.queue where name = waiting.queue and paused_at is not null)
             order by waiting.run_at, waiting.id
             limit wanted
             for update skip locked
         ) as near
-        where (level > (job).priority) is not true
         limit wanted;
         return;
     end if;
@@ -47,13 +43,11 @@ begin
         where waiting.parked_for = 'limit:' || next_parked.limit_key and waiting.priority = level
             and (waiting.run_at, waiting.id)
                 > (coalesce(mark.run_at, '-infinity'), coalesce(mark.job_id, 0))
-            and ((job).id is null or level < (job).priority or (waiting.run_at, waiting.id) < ((job).run_at, (job).id))
             and not exists (select from errand.queue where name = waiting.queue and paused_at is not null)
         order by waiting.run_at, waiting.id
         limit wanted
         for update skip locked
     ) as near
-    where (level > (job).priority) is not true
     limit wanted;
 end
 $$;

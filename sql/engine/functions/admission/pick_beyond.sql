@@ -1,5 +1,5 @@
--- pick_beyond: for a claim that has met many jobs that may not run: returns jobs behind them that may. Scans the next
--- 100,000 positions, at 1 us each, and locks the rows that it returns.
+-- pick_beyond: for a claim that has met many jobs that may not run: returns jobs behind them that probably may, by
+-- position. Scans the next 100,000 positions, at 1 us each, and locks the rows; errand.admit decides about them.
 --
 -- Takes up to `wanted` jobs, without those in `picked`: jobs that need no admission check, and jobs whose limit has
 -- room (the first 100 limits that it meets).
@@ -28,24 +28,20 @@ begin
             select key
             from (select distinct limit_key from ahead where limit_key is not null limit 100) as met(key)
             where not errand.limit_is_full(key)
-        ),
-        fit as (
-            select ctid, id, limit_key
-            from errand.job
-            where ctid = any (array(
-                select ahead.ctid
-                from ahead
-                where ahead.guard is null and (picked is null or ahead.ctid <> all (picked))
-                    and case
-                        when ahead.limit_key is null then checked is null or ahead.kind <> all (checked)
-                        else ahead.limit_key in (select key from roomy)
-                    end
-                limit wanted))
-                and state = 'available'
-            -- errand.swap_slot expects this order.
-            order by queue_position
-            for update skip locked
         )
-        select ctid from fit where limit_key is null or errand.admit_job(id, checked));
+        select ctid
+        from errand.job
+        where ctid = any (array(
+            select ahead.ctid
+            from ahead
+            where ahead.guard is null and (picked is null or ahead.ctid <> all (picked))
+                and case
+                    when ahead.limit_key is null then checked is null or ahead.kind <> all (checked)
+                    else ahead.limit_key in (select key from roomy)
+                end
+            limit wanted))
+            and state = 'available'
+        order by queue_position
+        for update skip locked);
 end
 $$;

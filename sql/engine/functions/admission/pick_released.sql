@@ -1,9 +1,10 @@
 -- pick_released: for a claim after errand.release_v1 in one transaction: returns the jobs that this has just released
--- and that come before all waiting jobs, by priority and run_at. Takes at most `wanted` and locks their rows.
+-- and that come before all waiting jobs, by priority and run_at: at most `wanted`. Locks their
+-- rows; errand.admit decides whether they may run.
 --
 -- So a job that has waited for a limit doesn't wait again behind all later ones.
 create or replace function errand.pick_released(
-    queue text, kinds text[], priorities smallint[], marks bigint[], checked text[], released bigint[], wanted int
+    queue text, kinds text[], priorities smallint[], marks bigint[], released bigint[], wanted int
 ) returns tid[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -20,20 +21,17 @@ begin
                     and waiting.state = 'available' and waiting.kind = any (kinds)
                 order by waiting.queue_position
                 limit 1) as near
-        ),
-        due as (
-            select ctid, id
-            from errand.job
-            where id = any (released) and job.queue = pick_released.queue and kind = any (kinds) and state = 'available'
-                and crashes = 0
-                and not exists (
-                    select
-                    from head
-                    where head.priority < job.priority or head.priority = job.priority and head.run_at < job.run_at)
-            order by priority, run_at, id
-            limit wanted
-            for update skip locked
         )
-        select ctid from due where errand.admit_job(id, checked));
+        select ctid
+        from errand.job
+        where id = any (released) and job.queue = pick_released.queue and kind = any (kinds) and state = 'available'
+            and crashes = 0
+            and not exists (
+                select
+                from head
+                where head.priority < job.priority or head.priority = job.priority and head.run_at < job.run_at)
+        order by priority, run_at, id
+        limit wanted
+        for update skip locked);
 end
 $$;

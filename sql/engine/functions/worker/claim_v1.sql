@@ -14,11 +14,11 @@
 --
 -- epoch is stored with the claim (errand.claim), so that a lost worker's jobs are found without a scan of the queue.
 --
--- Some jobs need an admission check (errand.admit_job): those with a last moment, a guard or a limit, and those of
--- kinds with a limit or with a dependency that is down. All others pass a test of three nulls. After 100 jobs that may
--- not run, the claim takes jobs that may from behind them (errand.pick_beyond), and removes such jobs from the next
--- 20,000 positions (errand.clear_blocked), or 2,000 if it has jobs to run or writes outcomes. Guards get 250 ms; jobs
--- whose guard was not called by then stay in the queue.
+-- The claim locks jobs in their order first, without any decision. Some of them need one (errand.admit): those with a
+-- last moment, a guard or a limit, and those of kinds with a limit or with a dependency that is down. If some may not
+-- run, the claim goes on behind them. After 100 such jobs it takes jobs that may from behind them (errand.pick_beyond),
+-- and removes such jobs from the next 20,000 positions (errand.clear_blocked), or 2,000 if it has jobs to run or writes
+-- outcomes. Guards get 250 ms; jobs whose guard was not called by then stay in the queue.
 --
 -- Jobs that errand.release_v1 has released in the same transaction come first, if no waiting job comes before them
 -- (errand.pick_released). high is the value from before that, so their positions are above it.
@@ -65,18 +65,26 @@ declare
     checked text[];
     has_suspects boolean;
     has_handed_back boolean;
-    suspect record;
     most int := max_jobs;
-    most_in_all int;
-    picked tid[];
+    begin_left int := coalesce(begin_now, max_jobs);
     released bigint[] := nullif(current_setting('errand.released', true), '')::bigint[];
-    handed tid[];
-    beyond tid[];
+    -- Jobs that come next, those of them that need a decision, those that were met before, and those that may run.
+    locked tid[];
+    undecided tid[];
+    met tid[];
+    picked tid[];
     ids bigint[];
+    starts bigint[] := marks;
+    last record;
+    room int;
+    scanned int;
+    visited int := 0;
+    is_checked boolean := false;
+    admitted record;
     took_handed_back boolean;
     last_attempts int;
     needs_trim boolean;
-    blocked int;
+    blocked int := 0;
     left_over text;
     claimed int;
     room_in bigint;
@@ -130,112 +138,139 @@ begin
     if not may_claim or most = 0 then
         return;
     end if;
-    most_in_all := most;
-    if is_bounded then
-        -- See errand.admit_under_limit.
-        perform set_config('errand.begin_left', coalesce(begin_now, max_jobs)::text, true);
-    end if;
     if not durable then
         perform set_config('synchronous_commit', 'off', true);
     end if;
-    if has_suspects and takes_suspect and coalesce(begin_now, max_jobs) > 0 then
-        select ctid as row_id, id into suspect
-        from errand.job
-        where crashes >= 1 and state = 'available' and job.queue = claim_v1.queue and kind = any (kinds)
-        order by id
-        limit 1
-        for update skip locked;
-        if found and errand.admit_job(suspect.id, checked) then
-            picked := array[suspect.row_id];
-            ids := array[suspect.id];
-            most := most - 1;
-        end if;
+    if has_suspects and takes_suspect and begin_left > 0 then
+        met := array(
+            select ctid
+            from errand.job
+            where crashes >= 1 and state = 'available' and job.queue = claim_v1.queue and kind = any (kinds)
+            order by id
+            limit 1
+            for update skip locked);
     end if;
     if released is not null then
         -- Their positions are above it, so no mark moves by them.
         newest_position := least(newest_position, current_setting('errand.position_before')::bigint);
         perform set_config('errand.released', '', true);
-        handed := errand.pick_released(claim_v1.queue, kinds, priorities, marks, checked, released, most);
-        picked := picked || handed;
-        most := most - cardinality(handed);
+        met := met || errand.pick_released(
+            claim_v1.queue, kinds, priorities, marks, released, most - coalesce(cardinality(met), 0));
     end if;
-    select
-        picked || array_agg(ctid), ids || array_agg(id), bool_or(is_handed_back),
-        count(*) filter (where is_last) + coalesce(cardinality(picked), 0),
-        handed <> '{}' or bool_or(is_compressed) or sum(bytes) > 16777216
-    into picked, ids, took_handed_back, last_attempts, needs_trim
-    from (
+    locked := nullif(met, '{}');
+    met := locked;
+    last_attempts := coalesce(cardinality(met), 0);
+    needs_trim := met is not null;
+    room := most - last_attempts;
+    loop
         select
-            due.ctid, due.id, due.is_handed_back, due.attempt + 1 >= due.max_attempts as is_last,
-            pg_column_compression(due.payload) is not null as is_compressed,
-            coalesce(due.payload_bytes, pg_column_size(due.payload)) as bytes
+            locked || array_agg(ctid), array_agg(id), count(*), took_handed_back or bool_or(is_handed_back),
+            last_attempts + count(*) filter (where is_last),
+            needs_trim or bool_or(is_compressed) or sum(bytes) > 16777216,
+            locked || array_agg(ctid) filter (where needs_admission)
+        into locked, ids, scanned, took_handed_back, last_attempts, needs_trim, undecided
         from (
-            select near.*
-            from unnest(priorities) as level
-            cross join lateral (
-                select *
-                from (
-                    select
-                        waiting.ctid, waiting.id, waiting.kind, waiting.not_after, waiting.guard, waiting.limit_key,
-                        waiting.attempt, waiting.max_attempts, waiting.payload, waiting.payload_bytes,
-                        waiting.is_handed_back
-                    from errand.job as waiting
-                    where has_handed_back and waiting.is_handed_back and waiting.queue = claim_v1.queue
-                        and waiting.priority = level and waiting.state = 'available' and waiting.kind = any (kinds)
-                        and (not has_suspects or waiting.crashes = 0)
-                    order by waiting.queue_position
-                    for update skip locked) as handed_back
-                union all
-                select *
-                from (
-                    select
-                        waiting.ctid, waiting.id, waiting.kind, waiting.not_after, waiting.guard, waiting.limit_key,
-                        waiting.attempt, waiting.max_attempts, waiting.payload, waiting.payload_bytes,
-                        waiting.is_handed_back
-                    from errand.job as waiting
-                    where waiting.queue = claim_v1.queue and waiting.priority = level
-                        and waiting.queue_position > marks[level]
-                        and waiting.state = 'available' and waiting.kind = any (kinds)
-                        and waiting.is_handed_back is null and (not has_suspects or waiting.crashes = 0)
-                    order by waiting.queue_position
-                    for update skip locked) as by_position
-            ) as near
-            limit most + 100 + coalesce(cardinality(handed), 0)) as due
-        where (handed is null or due.ctid <> all (handed))
-            and (
-                due.not_after is null and due.guard is null and (due.limit_key is null or not is_bounded)
-                    and (checked is null or due.kind <> all (checked))
-                or errand.admit_job(due.id, checked))
-        limit most) as one;
-    needs_trim := needs_trim or last_attempts > case
-        when is_bounded then current_setting('errand.begin_left')::int
-        else coalesce(begin_now, max_jobs)
-    end;
-    blocked := coalesce(nullif(current_setting('errand.blocked_jobs', true), '')::int, 0);
-    if blocked > 0 then
-        perform set_config('errand.blocked_jobs', '', true);
-    end if;
+            select
+                due.ctid, due.id, due.is_handed_back, due.attempt + 1 >= due.max_attempts as is_last,
+                pg_column_compression(due.payload) is not null as is_compressed,
+                coalesce(due.payload_bytes, pg_column_size(due.payload)) as bytes,
+                due.not_after is not null or due.guard is not null or due.limit_key is not null and is_bounded
+                    or due.kind = any (checked) as needs_admission
+            from (
+                select waits.*
+                from unnest(priorities) as level
+                cross join lateral (
+                    select *
+                    from (
+                        select
+                            waiting.ctid, waiting.id, waiting.kind, waiting.not_after, waiting.guard, waiting.limit_key,
+                            waiting.attempt, waiting.max_attempts, waiting.payload, waiting.payload_bytes,
+                            waiting.is_handed_back
+                        from errand.job as waiting
+                        where has_handed_back and waiting.is_handed_back and waiting.queue = claim_v1.queue
+                            and waiting.priority = level and waiting.state = 'available' and waiting.kind = any (kinds)
+                            and (not has_suspects or waiting.crashes = 0)
+                        order by waiting.queue_position
+                        for update skip locked) as handed_back
+                    union all
+                    select *
+                    from (
+                        select
+                            waiting.ctid, waiting.id, waiting.kind, waiting.not_after, waiting.guard, waiting.limit_key,
+                            waiting.attempt, waiting.max_attempts, waiting.payload, waiting.payload_bytes,
+                            waiting.is_handed_back
+                        from errand.job as waiting
+                        where waiting.queue = claim_v1.queue and waiting.priority = level
+                            and waiting.queue_position > starts[level]
+                            and waiting.state = 'available' and waiting.kind = any (kinds)
+                            and waiting.is_handed_back is null and (not has_suspects or waiting.crashes = 0)
+                        order by waiting.queue_position
+                        for update skip locked) as by_position
+                ) as waits
+                limit room + coalesce(cardinality(met), 0)) as due
+            where met is null or due.ctid <> all (met)
+            limit room) as one;
+        visited := visited + scanned;
+        if undecided is null then
+            picked := picked || locked;
+        else
+            is_checked := true;
+            select * into admitted from errand.admit(undecided, checked, begin_left);
+            if cardinality(undecided) = cardinality(locked) then
+                picked := picked || admitted.fit;
+            else
+                picked := picked || array(
+                    select row_id
+                    from unnest(locked) as row_id
+                    where row_id <> all (undecided) or row_id = any (admitted.fit));
+            end if;
+            begin_left := begin_left - admitted.begun;
+            blocked := blocked + admitted.blocked;
+            left_over := least(left_over, admitted.rest);
+        end if;
+        exit when scanned < room or cardinality(picked) >= most or visited >= most + 100 or blocked >= 100;
+        -- It goes on behind these. Released jobs lie far behind them.
+        for last in
+            select job.priority, max(job.queue_position) filter (where job.is_handed_back is null) as position,
+                array_agg(job.ctid) filter (where job.is_handed_back) as handed_back
+            from errand.job
+            where job.ctid = any (locked) and (met is null or job.ctid <> all (met))
+            group by job.priority
+        loop
+            starts[last.priority] := greatest(starts[last.priority], last.position);
+            met := met || last.handed_back;
+        end loop;
+        locked := null;
+        room := least(most - coalesce(cardinality(picked), 0), most + 100 - visited);
+        if admitted.blocked * 2 >= scanned then
+            -- So that a claim of few jobs decides on more than those at once.
+            blocked := blocked + errand.clear_blocked(claim_v1.queue, kinds, priorities, starts, checked, 100);
+        end if;
+    end loop;
     if blocked >= 100 then
-        beyond := errand.pick_beyond(
-            claim_v1.queue, kinds, priorities, marks, checked, picked, most_in_all - coalesce(cardinality(picked), 0));
-        if beyond <> '{}' then
-            picked := picked || beyond;
+        locked := nullif(
+            errand.pick_beyond(
+                claim_v1.queue, kinds, priorities, marks, checked, picked, most - coalesce(cardinality(picked), 0)),
+            '{}');
+        if locked is not null then
+            select * into admitted from errand.admit(locked, checked, begin_left);
+            picked := picked || admitted.fit;
+            begin_left := begin_left - admitted.begun;
+            left_over := least(left_over, admitted.rest);
             needs_trim := true;
         end if;
     end if;
-    if needs_trim then
-        select trimmed.fit, trimmed.rest
+    if picked is not null and (needs_trim or last_attempts > begin_left) then
+        select trimmed.fit, least(left_over, trimmed.rest)
         into picked, left_over
         from errand.trim_claim(picked, coalesce(begin_now, max_jobs)) as trimmed;
+        is_checked := true;
+    end if;
+    if is_checked then
         ids := array(select id from errand.job where ctid = any (picked));
     end if;
     if has_suspects then
         left_over := coalesce(left_over, 'slots');
-    end if;
-    if current_setting('errand.admission_incomplete', true) <> '' then
-        -- 'more' counts before 'slots'.
-        left_over := least(left_over, current_setting('errand.admission_incomplete'));
-        perform set_config('errand.admission_incomplete', '', true);
     end if;
     if blocked >= 100 then
         left_over := 'more';
@@ -247,8 +282,8 @@ begin
     if left_over is not null or took_handed_back then
         newest_position := 0;
     end if;
-    if is_rated and cardinality(picked) = most_in_all then
-        room_in := errand.rate_wait(claim_v1.queue, most_in_all);
+    if is_rated and cardinality(picked) = most then
+        room_in := errand.rate_wait(claim_v1.queue, most);
     end if;
     -- now() may lie before run_at: the transaction may have waited since.
     started := clock_timestamp();
@@ -264,13 +299,13 @@ begin
             when num_nonnulls(job.not_after, job.guard, job.limit_key, job.tags, job.options) = 0 then null
             else errand.job_options(job)
         end,
-        job.crashes, newest_position, newest_transaction, seen, most_in_all, left_over, room_in;
+        job.crashes, newest_position, newest_transaction, seen, most, left_over, room_in;
     get diagnostics claimed = row_count;
     if claimed = 0 then
         return query
         select null::bigint, null::bigint, null::text, null::smallint, null::smallint, null::smallint,
             null::timestamptz, null::timestamptz, null::timestamptz, null::jsonb, null::jsonb, null::smallint,
-            newest_position, newest_transaction, seen, most_in_all, left_over, room_in;
+            newest_position, newest_transaction, seen, most, left_over, room_in;
         return;
     end if;
     insert into errand.claim (worker_id, epoch, job_ids) values (claim_v1.worker_id, claim_v1.epoch, ids);

@@ -1,0 +1,138 @@
+-- admit: decides which of the jobs that a claim has locked may run now, and returns them in their order. All others
+-- leave the queue, with one statement for each outcome: as obsolete if they are too late or their guard says no, as
+-- parked if their kind is paused, their dependency is down or their limit is full. blocked is their number.
+--
+-- At most begin_now jobs get slots of limits, the first ones; begun is their number. Some jobs stay in the queue, and
+-- rest says why: 'slots' = no more jobs of limits can start, 'more' = another session holds the limits' lock, or the
+-- guards have taken 250 ms. With begin_now null no job starts and no guard is called: only those that can't run leave.
+--
+-- Each limit key is evaluated once (errand.release_limit).
+create or replace function errand.admit(
+    candidates tid[], checked text[], begin_now int, out fit tid[], out begun int, out blocked int, out rest text
+)
+language plpgsql set search_path = pg_catalog, errand, pg_temp
+set jit = off set enable_seqscan = off set enable_bitmapscan = off set enable_sort = off as $$
+#variable_conflict use_column
+declare
+    -- Of each candidate: 'obsolete', 'parked', 'failed', 'stays', or null = it may run. reasons has what it waits for.
+    outcomes text[];
+    reasons text[];
+    limit_keys text[];
+    slots int[];
+    has_guards boolean;
+    met record;
+    free int[];
+    given int[];
+    room int;
+    first_left int;
+begin
+    select
+        array_agg(
+            case when job.not_after < now() then 'obsolete' when down.name is not null then 'parked' end order by nth),
+        array_agg(
+            case when job.not_after < now() then 'not started by ' || job.not_after else 'dependency:' || down.name end
+            order by nth),
+        -- Jobs from before their kind's registration don't name its limit.
+        array_agg(coalesce(job.limit_key, kind.limit_key) order by nth),
+        -- Slots that errand.release_v1 has given them in this transaction.
+        array_agg(
+            (
+                select held.slot
+                from errand.limit_slot as held
+                where held.job_id = job.id and held.queue_position = job.queue_position
+                    and held.limit_key = job.limit_key and held.slot > 0 and held.admitted_at > now()
+                    and (job.not_after < now()) is not true and down.name is null
+                limit 1)
+            order by nth),
+        bool_or(job.guard is not null)
+    into outcomes, reasons, limit_keys, slots, has_guards
+    from unnest(candidates) with ordinality as near(row_id, nth)
+    left join errand.job on job.ctid = near.row_id
+    left join errand.kind on kind.name = job.kind and kind.name = any (checked)
+    cross join lateral (
+        select min(dependency.name) as name
+        from errand.dependency
+        where dependency.name in (kind.dependency, 'kind:' || kind.name) and opened_at is not null
+            -- The probe may run while the dependency is down.
+            and (probe_job_id, probe_position) is distinct from (job.id, job.queue_position)) as down;
+    if has_guards and begin_now is not null then
+        for met in
+            select nth, job
+            from unnest(candidates, outcomes) with ordinality as near(row_id, outcome, nth)
+            join errand.job on job.ctid = near.row_id
+            where near.outcome is null and job.guard is not null
+            order by nth
+        loop
+            outcomes[met.nth] := errand.ask_before(met.job);
+            slots[met.nth] := case when outcomes[met.nth] is null then slots[met.nth] end;
+            reasons[met.nth] := format('guard %s said no', (met.job).guard);
+        end loop;
+        rest := case when 'stays' = any (outcomes) then 'more' end;
+    end if;
+    for met in
+        select near.key, array_agg(near.row_id order by nth) as row_ids, array_agg(nth order by nth) as nths
+        from unnest(candidates, outcomes, limit_keys, slots) with ordinality as near(row_id, outcome, key, slot, nth)
+        where near.outcome is null and near.key is not null and near.slot is null
+            and exists (select from errand.limit)
+        group by near.key
+        order by min(nth)
+    loop
+        continue when errand.limit_of(met.key) is null;
+        -- Jobs of other keys that come before all of these start first.
+        room := begin_now - (select count(*) from unnest(slots[:met.nths[1]]) as slot where slot > 0);
+        given := null;
+        if room <= 0 then
+            rest := coalesce(rest, 'slots');
+        elsif not errand.lock_limits() then
+            rest := 'more';
+        else
+            select released.free, released.slots into free, given
+            from errand.release_limit(met.key, met.row_ids, coalesce(room, 0)) as released;
+            -- The limit has been removed since.
+            continue when free is null;
+        end if;
+        for index in 1..cardinality(met.nths) loop
+            slots[met.nths[index]] := given[index];
+            reasons[met.nths[index]] := 'limit:' || met.key;
+            outcomes[met.nths[index]] :=
+                case when given[index] is null then 'stays' when given[index] = 0 then 'parked' end;
+        end loop;
+    end loop;
+    if begin_now is not null then
+        -- Several keys may have room for more than begin_now jobs.
+        first_left := (
+            select nth
+            from unnest(slots) with ordinality as taken(slot, nth)
+            where slot > 0
+            order by nth
+            offset begin_now
+            limit 1);
+        for index in coalesce(first_left, cardinality(slots) + 1)..cardinality(slots) loop
+            if slots[index] is not null then
+                slots[index] := null;
+                outcomes[index] := 'stays';
+            end if;
+        end loop;
+        if 'stays' = any (outcomes) then
+            rest := coalesce(rest, 'slots');
+        end if;
+    end if;
+    perform errand.take_slots(array_agg(key), array_agg(slot), array_agg(job.id), array_agg(queue_position))
+    from unnest(candidates, slots, limit_keys) as near(row_id, slot, key)
+    join errand.job on job.ctid = near.row_id
+    where slot > 0
+    having count(*) > 0;
+    perform errand.move_obsolete(array_agg(row_id), array_agg(reason))
+    from unnest(candidates, outcomes, reasons) as near(row_id, outcome, reason)
+    where outcome = 'obsolete'
+    having count(*) > 0;
+    perform errand.park(array_agg(row_id), array_agg(reason))
+    from unnest(candidates, outcomes, reasons) as near(row_id, outcome, reason)
+    where outcome = 'parked'
+    having count(*) > 0;
+    select array_agg(row_id order by nth) filter (where outcome is null), count(*) filter (where outcome <> 'stays'),
+        count(*) filter (where slot > 0)
+    into fit, blocked, begun
+    from unnest(candidates, outcomes, slots) with ordinality as near(row_id, outcome, slot, nth);
+end
+$$;
