@@ -104,6 +104,30 @@ import Testing
         }
     }
 
+    @Test("a claim looks once for the limit of a key that has none, however many jobs it takes, and takes no lock")
+    func unlimitedBesideLimit() async throws {
+        try await withTestDatabase { database, _ in
+            try await database.execute("select errand.set_limit('a', 1)")
+            let worker = try await ManualWorker(database, kinds: Self.noop)
+            let queue = Queue(database: database)
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 40), .limited(by: "b"))
+            try await queue.enqueue(all: [Noop](repeating: Noop(), count: 40), .limited(by: "c"))
+            let claim = worker.claiming(80)
+            try await database.transaction { transaction in
+                try await transaction.execute("set local track_functions = 'pl'")
+                #expect(try claim.reply(await transaction.query(claim.statement)).jobs.count == 80)
+                let calls = try await transaction.query(
+                    """
+                    select coalesce(sum(calls) filter (where funcname = 'bound_of'), 0)::int8,
+                        coalesce(sum(calls) filter (where funcname in ('lock_limits', 'take_slots')), 0)::int8
+                    from pg_stat_xact_user_functions
+                    where schemaname = 'errand'
+                    """)
+                #expect(try calls[0].decode(Int.self, Int.self) == (2, 0))
+            }
+        }
+    }
+
     @Test("8,000 jobs under as many limits are enqueued in one call, which compares no job with each limit")
     func manyKeys() async throws {
         try await withTestDatabase { database, _ in
