@@ -109,7 +109,7 @@ where worker_id = 0
 group by queue, kind, outcome;
 
 insert into errand.limit (limit_key, max_running) values ('tenant/*', 5);
-insert into errand.dependency (name) values ('apns'), ('storage');
+insert into errand.circuit (name) values ('apns'), ('storage');
 vacuum (analyze) errand.history;
 vacuum (analyze) errand.job;
 vacuum (analyze) errand.failed;

@@ -7,7 +7,7 @@ url=$1
 psql() { command psql --no-psqlrc --quiet --tuples-only --no-align --set ON_ERROR_STOP=1 "$@"; }
 
 queries=()
-for view in queue_status kind_status worker_status schedule_status recent_errors stuck overdue dependency_status \
+for view in queue_status kind_status worker_status schedule_status recent_errors stuck overdue circuits \
     limit_status table_health horizon_blockers maintenance_status; do
     queries+=("select * from errand.$view")
 done

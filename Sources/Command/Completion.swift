@@ -8,8 +8,8 @@ extension CompletionKind {
     static let kinds = names("select kind from errand.kind_status")
     /// The names of all schedules.
     static let schedules = names("select name from errand.schedule_status")
-    /// The names of all dependencies.
-    static let dependencies = names(DependencyCommand.allNames)
+    /// The names of all circuits.
+    static let circuits = names(CircuitCommand.allNames)
 
     /// The result of a query when Tab is pressed. After 2 s there is no completion: a shell that waits or shows errors
     /// would be worse.

@@ -39,7 +39,7 @@ struct ErrandCommand: AsyncParsableCommand {
                 name: "Job",
                 subcommands: [
                     StatusCommand.self, EnqueueCommand.self, JobCommand.self, BulkCommand.self, ErrorsCommand.self,
-                    QueueCommand.self, ScheduleCommand.self, LimitCommand.self, DependencyCommand.self,
+                    QueueCommand.self, ScheduleCommand.self, LimitCommand.self, CircuitCommand.self,
                     AuditCommand.self,
                 ]),
             CommandGroup(name: "App", subcommands: [MediaCommand.self]),

@@ -33,7 +33,7 @@ public struct RecordedJob: Sendable {
     public let traceparent: String?
     /// The user whose job it is.
     public let subject: String?
-    /// What a parked job waits for: `limit:KEY` or `dependency:NAME`.
+    /// What a parked job waits for: `limit:KEY` or `circuit:NAME`.
     public let parkedFor: String?
     /// The progress that its last attempt has reported, 0 to 1.
     public let progress: Double?

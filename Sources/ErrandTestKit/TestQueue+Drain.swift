@@ -9,7 +9,7 @@ extension TestQueue {
     /// Time stands still meanwhile: jobs that become due later, such as a retry after its delay, stay. With `within`,
     /// time passes as with ``advance(by:)``, from one due time to the next: `drain(within: .seconds(3600))` runs all
     /// retries. Jobs in a paused queue, of a kind without a handler, and parked ones whose limit has no room or whose
-    /// dependency is down stay too.
+    /// circuit is open stay too.
     ///
     /// - Parameters:
     ///   - within: the most time that may pass for the jobs.
@@ -41,8 +41,8 @@ extension TestQueue {
             and not exists (select from errand.queue as held where held.name = queue and held.paused_at is not null)
             and (state = 'available' or state = 'parked' and exists (
                 select
-                from errand.dependency
-                where 'dependency:' || name = parked_for and opened_at is null and failures = 0))
+                from errand.circuit
+                where 'circuit:' || name = parked_for and opened_at is null and failures = 0))
         """
 
     private var kinds: [String] { handlers.kinds.map(\.rawValue) }
@@ -89,9 +89,9 @@ extension TestQueue {
         var idleChecks = 0
         while idleChecks < 2 {
             guard ContinuousClock.now < end else { return false }
-            // The part of housekeeping that jobs may wait for: limits with room and dependencies that are up again.
+            // The part of housekeeping that jobs may wait for: limits with room and circuits that are closed again.
             let rows = try await database.pipeline(["select errand.release_parked_v1()", isBusy])
-            // The job that probes a dependency may have completed between the two: the next check releases the others.
+            // The job that probes a circuit may have completed between the two: the next check releases the others.
             idleChecks = try rows[1].scalar(Bool.self) ? 0 : idleChecks + 1
             if idleChecks == 0 { try await Task.sleep(for: .milliseconds(2)) }
         }

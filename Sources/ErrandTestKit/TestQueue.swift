@@ -77,7 +77,7 @@ extension TestQueue {
     /// Advances time: jobs that would be due by then are available now.
     ///
     /// The database's clock can't be moved. Instead the queue's stored times are moved back by `time`: when waiting
-    /// jobs were enqueued, become due and become obsolete; retries; pauses of queues; dependencies that are down. Not
+    /// jobs were enqueued, become due and become obsolete; retries; pauses of queues; circuits that are open. Not
     /// moved are times in payloads and in your tables, ended jobs, schedules and their ticks, and rates.
     public func advance(by time: Duration) async throws {
         let statements = [
@@ -88,7 +88,7 @@ extension TestQueue {
             """,
             "update errand.queue set paused_at = paused_at - $1, paused_until = paused_until - $1",
             """
-            update errand.dependency
+            update errand.circuit
             set opened_at = opened_at - $1, until = until - $1, failing_since = failing_since - $1,
                 failed_at = failed_at - $1, closed_at = closed_at - $1, released_at = released_at - $1
             """,

@@ -23,7 +23,7 @@ def literal(text):
 
 
 def fill(shop):
-    """A job of each state, a worker, a limit, a dependency and an audited action for each text."""
+    """A job of each state, a worker, a limit, a circuit and an audited action for each text."""
     for text in HOSTILE:
         given = literal(text)
         payload = literal(json.dumps({text: [text, {"token": text}]}))
@@ -51,7 +51,7 @@ def fill(shop):
             insert into errand.limit (limit_key, max_running) values ({given}, 1);
             insert into errand.action (jobs, who, action, target, reason, person, request, job_ids)
             select 1, {given}, {given}, {payload}, {given}, {given}, {given}, array[max(id)] from errand.failed;
-            update errand.dependency set reason = {given} where name = 'warehouse';
+            update errand.circuit set reason = {given} where name = 'warehouse';
             update errand.schedule set paused_reason = {given}, problem = {given} where name = 'monthly_invoices';
             insert into errand.finished_per_minute (minute, worker_id, queue, kind, outcome, jobs, wait_ms, run_ms)
             values (date_trunc('minute', now()) - interval '5 minutes', 0, {given}, {given}, 'succeeded', 3, 1, 1);

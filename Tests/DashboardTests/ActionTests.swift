@@ -80,13 +80,13 @@ import Testing
                 "/limits", "action=pause-kind&name=newsletter&until=\(year)-01-01T12:00&reason=the+text+is+wrong")
             #expect(paused.headers["location"] == "/limits?done=pause-kind", "\(paused.text)")
             #expect(
-                try await page.rows("select name, until::text from errand.dependency where opened_at is not null")
+                try await page.rows("select name, until::text from errand.circuit where opened_at is not null")
                     == ["kind:newsletter \(year)-01-01 12:00:00+00"])
             let shown = try await page.send("GET", "/limits", headers: page.cookie).text
             #expect(shown.contains("paused") && shown.contains("the text is wrong"))
             #expect(shown.contains(#"<option value="newsletter">"#) && shown.contains(#"value="resume-kind""#))
             #expect(try await page.post("/limits", "action=resume-kind&name=newsletter&reason=corrected").status == 303)
-            #expect(try await page.rows("select name, '' from errand.dependency where opened_at is not null") == [])
+            #expect(try await page.rows("select name, '' from errand.circuit where opened_at is not null") == [])
             #expect(
                 try await page.rows("select action, reason from errand.audit order by id")
                     == ["pause_kind the text is wrong", "resume_kind corrected"])

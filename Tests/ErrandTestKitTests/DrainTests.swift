@@ -56,10 +56,10 @@ import Testing
         }
     }
 
-    @Test("a parked job stays while its dependency is down, and runs once it is back")
+    @Test("a parked job stays while its circuit is open, and runs once it is back")
     func parks() async throws {
         let isDown = Log()
-        let handler = LetterHandler { _, _ in isDown.all.isEmpty ? .park(dependency: "smtp") : .done }
+        let handler = LetterHandler { _, _ in isDown.all.isEmpty ? .unavailable("smtp") : .done }
         try await withTestQueue([handler]) { test in
             for place in 1...5 { try await test.queue.enqueue(Letter(to: "\(place)")) }
             let drained = try await test.drain()

@@ -44,7 +44,7 @@ import Testing
             #expect(permanent.attemptOutcome == .failed)
             #expect(permanent.reason == "refused")
             let down = try await test.run(
-                LetterHandler { _, _ in throw DependencyDown("smtp", reason: "no route") }, Letter(to: "x"))
+                LetterHandler { _, _ in throw Unavailable("smtp", reason: "no route") }, Letter(to: "x"))
             #expect(down.attemptOutcome == .parked)
         }
     }

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test("a dependency on a missing script, or a cycle, fails with the line")
+    @Test("a circuit on a missing script, or a cycle, fails with the line")
     func refusesWishes() {
         let lost = ScriptFile(path: "views/a.sql", text: "-- a.\n-- errand: after nothing\n")
         #expect(throws: RuleError(path: "views/a.sql", line: 2, rule: "no script of this list is named nothing")) {

@@ -94,7 +94,7 @@ extension ActivityPushing {
             try await context.database.execute(
                 Statement("select activity.not_sent_v1($1, false, $2)", [activity, account]))
         }
-        if let down = try await OutboundDependency.apns.parking(error, in: context) { throw down }
+        if let down = try await OutboundCircuit.apns.parking(error, in: context) { throw down }
         switch error.code {
         case .expired: return .cancel(reason: "not sent: its 8 hours are over")
         case .tokenGone: return try await tokenGone(error, plan, account, left: left)
@@ -135,7 +135,7 @@ extension ActivityPushing {
                 }
                 return .retry(after: delay, reason: reason, cause: "token registered again")
             case .misconfigured:
-                let apns = OutboundDependency.apns
+                let apns = OutboundCircuit.apns
                 return apns.misconfigured(error.misconfiguration, at: plan.present, in: context).outcome
             case .ended: return .cancel(reason: "\(error)")
             }

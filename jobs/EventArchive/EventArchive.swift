@@ -11,7 +11,7 @@ struct EventArchive: Job {
     static let kind: JobKind = "event_archive"
     static let policy = JobPolicy(
         queue: "uploads", priority: 3, deadline: .seconds(3600), retry: .exponential(attempts: 5, first: .seconds(5)),
-        limit: 4, dependency: OutboundDependency.storage.name, memory: 64 << 20)
+        limit: 4, circuit: OutboundCircuit.storage.name, memory: 64 << 20)
 
     /// The id in `events.archive`.
     var archive: UUID
@@ -45,7 +45,7 @@ struct EventArchiveHandler: JobHandler {
     func run(_ job: EventArchive, in context: JobContext) async throws -> Outcome {
         let (archiveKey, photos) = try await photos(of: job, in: context)
         guard let archiveKey else { return .cancel(reason: "archive \(job.archive) is gone, or made already") }
-        return try await OutboundDependency.storing(in: context) {
+        return try await OutboundCircuit.storing(in: context) {
             try await make(job, of: photos, at: archiveKey, in: context)
         }
     }

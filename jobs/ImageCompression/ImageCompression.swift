@@ -12,7 +12,7 @@ struct ImageCompression: Job {
     // Longer than the clock of a photo that has timed out five times, behind another one.
     static let policy = JobPolicy(
         queue: "images", deadline: .seconds(900), retry: .exponential(attempts: 4, first: .seconds(2)),
-        dependency: OutboundDependency.storage.name)
+        circuit: OutboundCircuit.storage.name)
 
     /// The id in `media.photo`.
     var photo: UUID
@@ -37,7 +37,7 @@ struct ImageCompressionHandler: JobHandler {
         } catch let error as ImageError where error.isPermanent || error.code == .timeLimit && context.attempt > 1 {
             return try await failed(job, "\(error)", cause: error.loggedClass, in: context)
         } catch {
-            if let down = try await OutboundDependency.storage.parking(error, in: context) { throw down }
+            if let down = try await OutboundCircuit.storage.parking(error, in: context) { throw down }
             if context.attempt >= context.maxAttempts { await recordLast(error, of: job, in: context) }
             throw error
         }

@@ -19,7 +19,7 @@ struct NotificationAPNsHandler: JobHandler {
     func run(_ job: NotificationAPNs, in context: JobContext) async throws -> Outcome {
         try await NotificationPushing(
             delivery: job.delivery, platform: .apns, service: pushes.apns, environment: pushes.environment,
-            dependency: .apns, context: context
+            circuit: .apns, context: context
         ).run()
     }
 }
@@ -38,7 +38,7 @@ struct NotificationFCMHandler: JobHandler {
 
     func run(_ job: NotificationFCM, in context: JobContext) async throws -> Outcome {
         try await NotificationPushing(
-            delivery: job.delivery, platform: .fcm, service: pushes.fcm, environment: nil, dependency: .fcm,
+            delivery: job.delivery, platform: .fcm, service: pushes.fcm, environment: nil, circuit: .fcm,
             context: context
         ).run()
     }

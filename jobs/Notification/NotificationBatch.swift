@@ -20,7 +20,7 @@ struct NotificationAPNsBatchHandler: JobHandler {
     func run(_ job: NotificationAPNsBatch, in context: JobContext) async throws -> Outcome {
         try await NotificationBatchPushing(
             batch: job.batch, last: job.last, platform: .apns, service: pushes.apns, environment: pushes.environment,
-            dependency: .apns, context: context
+            circuit: .apns, context: context
         ).run()
     }
 }
@@ -41,7 +41,7 @@ struct NotificationFCMBatchHandler: JobHandler {
 
     func run(_ job: NotificationFCMBatch, in context: JobContext) async throws -> Outcome {
         try await NotificationBatchPushing(
-            batch: job.batch, last: job.last, platform: .fcm, service: pushes.fcm, environment: nil, dependency: .fcm,
+            batch: job.batch, last: job.last, platform: .fcm, service: pushes.fcm, environment: nil, circuit: .fcm,
             context: context
         ).run()
     }

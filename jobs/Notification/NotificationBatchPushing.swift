@@ -22,7 +22,7 @@ struct NotificationBatchPushing {
     let service: any PushService
     /// Apple's servers that the service sends to; nil takes all devices.
     let environment: String?
-    let dependency: OutboundDependency
+    let circuit: OutboundCircuit
     let context: JobContext
 
     func run() async throws -> Outcome {
@@ -120,10 +120,10 @@ extension NotificationBatchPushing {
         return Left(waiting: waiting, refused: refused, next: next)
     }
 
-    /// - Throws: ``DependencyDown`` after the record, if the service is down. Then the rest of the batch waits for it.
+    /// - Throws: ``Unavailable`` after the record, if the service is down. Then the rest of the batch waits for it.
     private func record(_ results: [PushResult]) async throws {
         let down = results.first(where: \.isParked)?.error
-        let parking: DependencyDown? = if let down { try await dependency.parking(down, in: context) } else { nil }
+        let parking: Unavailable? = if let down { try await circuit.parking(down, in: context) } else { nil }
         let isMisconfigured = try await context.database.query(
             Statement("select notify.record_batch_v1($1, $2)", [context.id, try JSONB(encoding: results)])
         ).scalar(Bool.self)
@@ -132,7 +132,7 @@ extension NotificationBatchPushing {
         }
         if let parking { throw parking }
         if isMisconfigured, let error = results.first(where: \.isAmbiguous)?.error,
-            let parking = try await dependency.parking(error.misconfiguration, in: context)
+            let parking = try await circuit.parking(error.misconfiguration, in: context)
         {
             throw parking
         }

@@ -17,13 +17,13 @@ struct NotificationPushing {
     let service: any PushService
     /// Apple's servers that the service sends to; nil takes all devices.
     let environment: String?
-    let dependency: OutboundDependency
+    let circuit: OutboundCircuit
     let context: JobContext
 
-    static func policy(for dependency: OutboundDependency) -> JobPolicy {
+    static func policy(for circuit: OutboundCircuit) -> JobPolicy {
         JobPolicy(
             queue: "pushes", deadline: .seconds(60),
-            retry: .exponential(attempts: 200, first: .seconds(1), cap: .seconds(900)), dependency: dependency.name)
+            retry: .exponential(attempts: 200, first: .seconds(1), cap: .seconds(900)), circuit: circuit.name)
     }
 
     func run() async throws -> Outcome {
@@ -71,7 +71,7 @@ struct NotificationPushing {
 extension NotificationPushing {
     private func notAccepted(_ error: PushError, _ plan: NotificationPlan, left: Duration) async throws -> Outcome {
         let account = Account(context.id, via: service.route, status: error.status, reason: error.reason)
-        if let down = try await dependency.parking(error, in: context) {
+        if let down = try await circuit.parking(error, in: context) {
             // It waits for credentials, or until the service is fixed or reachable.
             try await context.database.execute(try record(service.route == .none ? "not_sent" : "waiting", account))
             throw down
@@ -123,7 +123,7 @@ extension NotificationPushing {
             case .misconfigured:
                 try await transaction.execute(try record("waiting", account))
                 try await transaction.execute(Statement("select notify.reopen_v1($1)", [platform.rawValue]))
-                return dependency.misconfigured(error.misconfiguration, at: plan.present, in: context).outcome
+                return circuit.misconfigured(error.misconfiguration, at: plan.present, in: context).outcome
             case .retired, .gone:
                 try await transaction.execute(try record("token gone", account, isFinal: true))
                 return .cancel(reason: "\(error)")

@@ -8,7 +8,7 @@ import Postgres
 struct ObjectRemoval: Job {
     static let kind: JobKind = "object_removal"
     static let policy = JobPolicy(
-        priority: 1, retry: .exponential(attempts: 5, first: .seconds(2)), dependency: OutboundDependency.storage.name)
+        priority: 1, retry: .exponential(attempts: 5, first: .seconds(2)), circuit: OutboundCircuit.storage.name)
 }
 
 /// Takes due entries of the list in `media.removal`, removes their objects, and deletes the entries, batch by batch.
@@ -136,10 +136,10 @@ extension ObjectRemovalHandler {
     /// - Returns: the error to throw if they wait.
     private func returnToList(
         _ entries: [Entry], after error: StorageError, in context: JobContext
-    ) async throws -> DependencyDown? {
+    ) async throws -> Unavailable? {
         let isDown = error.code == .unreachable || error.code == .wrongStore
         try await refuse(entries.map { ($0, "\(error)") }, isStoreDown: isDown, in: context)
-        if isDown { return try await OutboundDependency.storage.parking(error, in: context) }
+        if isDown { return try await OutboundCircuit.storage.parking(error, in: context) }
         if error.fault == .configuration {
             context.logger.error(
                 "the object store has to be fixed: nothing is removed", metadata: ["error": "\(error)"])

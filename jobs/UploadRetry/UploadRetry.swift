@@ -11,7 +11,7 @@ struct UploadRetry: Job {
     // Failed jobs are kept for ten years, because each has a user's photo.
     static let policy = JobPolicy(
         queue: "uploads", deadline: .seconds(60), retry: .delays(.seconds(2), .seconds(8), .seconds(30)),
-        dependency: OutboundDependency.storage.name, retention: JobRetention(failed: .seconds(10 * 365 * 86_400)))
+        circuit: OutboundCircuit.storage.name, retention: JobRetention(failed: .seconds(10 * 365 * 86_400)))
 
     /// The id in `media.upload`.
     var upload: UUID
@@ -33,7 +33,7 @@ struct UploadRetryHandler: JobHandler {
     let store: any ObjectStore
 
     func run(_ job: UploadRetry, in context: JobContext) async throws -> Outcome {
-        try await OutboundDependency.storing(in: context) { try await deliver(job, in: context) }
+        try await OutboundCircuit.storing(in: context) { try await deliver(job, in: context) }
     }
 
     private func deliver(_ job: UploadRetry, in context: JobContext) async throws -> Outcome {

@@ -80,7 +80,7 @@ def jobs_stuck(web, worker, scheduler):
     sql("select errand.cancel_where('{\"queue\": \"default\"}', reason => 'test', dry_run => false)")
 
 
-def dependency_down(web, worker, scheduler):
+def circuit_down(web, worker, scheduler):
     yield from without_store(
         "select media.submit_upload('fault/' || n, '\\xffd8ffe0', owner => 'test') from generate_series(1, 6) as n")
 
@@ -165,7 +165,7 @@ def push_without_credentials(web, worker, scheduler):
     yield
     worker.stop()
     worker.start(ERRAND_PUSH="log")
-    sql("select errand.dependency_close('apns')")
+    sql("select errand.circuit_close('apns')")
 
 
 def table_bloated(web, worker, scheduler):
@@ -260,7 +260,7 @@ FAULTS = {
     "ErrandScrapeFailing": scrape_failing, "ErrandNoMetrics": no_metrics, "ErrandStatusDown": status_down,
     "ErrandStatisticsOld": statistics_old, "ErrandNoWorker": no_worker, "ErrandQueueUnserved": queue_unserved, "ErrandNoScheduler": no_scheduler,
     "ErrandJobsLate": jobs_late, "ErrandJobsFailing": jobs_failing, "ErrandJobsStuck": jobs_stuck,
-    "ErrandDependencyDown": dependency_down, "ErrandLeasesLost": leases_lost,
+    "ErrandCircuitOpen": circuit_down, "ErrandLeasesLost": leases_lost,
     "ErrandPoolExhausted": pool_exhausted, "ErrandScheduleLate": schedule_late, "ErrandTicksLate": ticks_late,
     "ErrandVacuumHeldBack": vacuum_held_back, "ErrandPhotosFailing": photos_failing,
     "ErrandStoreBehind": store_behind, "ErrandRemovalsLate": removals_late, "ErrandPushWithoutCredentials": push_without_credentials, "ErrandTableBloated": table_bloated,

@@ -4,7 +4,7 @@ import ErrandStorage
 /// Keeps a receipt in a folder or a bucket.
 public struct ArchiveReceipt: Job {
     public static let kind: JobKind = "archive_receipt"
-    public static let policy = JobPolicy(dependency: "storage")
+    public static let policy = JobPolicy(circuit: "storage")
     public var order: Int
     public var text: String
 
@@ -26,7 +26,7 @@ public struct ArchiveReceiptHandler: JobHandler {
             try await store.putOnce(Array(job.text.utf8), at: key, type: ContentType(rawValue: "text/plain"))
             return .done
         } catch {
-            if error.isUnreachable { return .park(dependency: "storage", reason: "\(error)") }
+            if error.isUnreachable { return .unavailable("storage", reason: "\(error)") }
             if error.isPermanent { return .fail(error) }
             throw error
         }

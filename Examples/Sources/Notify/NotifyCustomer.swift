@@ -5,7 +5,7 @@ import Foundation
 /// Tells a customer that an order is on its way.
 public struct NotifyCustomer: Job {
     public static let kind: JobKind = "notify_customer"
-    public static let policy = JobPolicy(dependency: "apns")
+    public static let policy = JobPolicy(circuit: "apns")
     public var deviceToken: String
 
     public init(deviceToken: String) { self.deviceToken = deviceToken }
@@ -26,7 +26,7 @@ public struct NotifyCustomerHandler: JobHandler {
             return .done
         } catch {
             if error.code == .tokenGone { return .cancel(reason: "the device's token is invalid") }
-            if error.isUnreachable { return .park(dependency: "apns", reason: "\(error)") }
+            if error.isUnreachable { return .unavailable("apns", reason: "\(error)") }
             if error.isPermanent { return .fail(error) }
             throw error
         }

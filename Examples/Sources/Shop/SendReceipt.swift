@@ -29,7 +29,7 @@ public struct SendReceipt: Job {
         queue: "mail",
         deadline: .seconds(20),
         retry: .exponential(attempts: 6, first: .seconds(2)),
-        dependency: "mail_server")
+        circuit: "mail_server")
     public var order: UUID
 
     public init(order: UUID) { self.order = order }
@@ -49,7 +49,7 @@ public struct SendReceiptHandler: JobHandler {
         do {
             try await mail.sendReceipt(to: customer, cents: cents)
         } catch MailError.unreachable {
-            return .park(dependency: "mail_server", reason: "no connection")
+            return .unavailable("mail_server", reason: "no connection")
         }
         context.logger.info("receipt sent", metadata: ["order": "\(job.order)"])
         return .done

@@ -45,7 +45,7 @@ import Testing
 
             await mail.fail(with: .unreachable)
             let down = try await test.run(SendReceiptHandler(mail: mail), SendReceipt(order: order))
-            #expect(down.outcome == .park(dependency: "mail_server", reason: "no connection"))
+            #expect(down.outcome == .unavailable("mail_server", reason: "no connection"))
 
             await mail.fail(with: .noSuchAddress("nobody"))
             let nowhere = try await test.run(SendReceiptHandler(mail: mail), SendReceipt(order: order))

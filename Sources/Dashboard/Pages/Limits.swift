@@ -1,6 +1,6 @@
 import Foundation
 
-/// The limits, rates, dependencies and paused kinds.
+/// The limits, rates, circuits and paused kinds.
 struct Limits {
     struct LimitRow: Decodable {
         let what: String
@@ -13,7 +13,7 @@ struct Limits {
         let parked: Int?
     }
 
-    struct DependencyRow: Decodable {
+    struct CircuitRow: Decodable {
         let name: String
         let state: String
         let openedAt: Moment?
@@ -48,9 +48,9 @@ struct Limits {
         let parked: String?
     }
 
-    struct Dependency {
+    struct Circuit {
         let name: String
-        /// Of a paused kind; empty for a dependency.
+        /// Of a paused kind; empty for a circuit.
         let kind: String
         let isKind: Bool
         let state: String
@@ -68,7 +68,7 @@ struct Limits {
     let limits: [Limit]
     let hasLimits: Bool
     let dependencies: [Dependency]
-    let hasDependencies: Bool
+    let hasCircuits: Bool
     /// Names that the form of a pause proposes.
     let kinds: [String]
 
@@ -83,17 +83,17 @@ struct Limits {
                 isFull: row.isFull ?? false, parked: row.parked.map { Amount.count($0) })
         }
         hasLimits = !limits.isEmpty
-        self.dependencies = dependencies.map { Self.dependency($0, now: now) }
-        hasDependencies = !dependencies.isEmpty
+        self.circuits = circuits.map { Self.circuit($0, now: now) }
+        hasCircuits = !circuits.isEmpty
         self.kinds = kinds.map(\.kind)
     }
 
-    /// A paused kind is the dependency `kind:` and its name.
-    private static func dependency(_ row: DependencyRow, now: Date) -> Dependency {
+    /// A paused kind is the circuit `kind:` and its name.
+    private static func circuit(_ row: CircuitRow, now: Date) -> Circuit {
         let prefix = "kind:"
         let isKind = row.name.hasPrefix(prefix)
         let isUp = row.state == "up"
-        return Dependency(
+        return Circuit(
             name: row.name, kind: isKind ? String(row.name.dropFirst(prefix.count)) : "", isKind: isKind,
             state: isKind ? isUp ? "runs" : "paused" : row.state,
             tone: isUp ? "good" : isKind || row.state == "tried" ? "held" : "bad", isOpen: !isUp, isUp: isUp,
@@ -118,16 +118,16 @@ extension Dashboard {
                 Query(
                     """
                     select name, state, opened_at, opened_by, until, reason, failures, failed_at, closed_at, parked, is_more
-                    from errand.dependency_status
+                    from errand.circuits
                     order by state = 'up', name
                     limit 200
                     """),
                 Query("select kind from errand.kind_status where queue is not null order by kind limit 200"),
             ])
         let view = Limits(
-            try results.rows(0, of: Limits.LimitRow.self), try results.rows(1, of: Limits.DependencyRow.self),
+            try results.rows(0, of: Limits.LimitRow.self), try results.rows(1, of: Limits.CircuitRow.self),
             kinds: try results.rows(2, of: Limits.KindRow.self), now: results.now)
-        return page("limits", "Limits and dependencies", section: "Limits", visit, results, isLive: true, view)
+        return page("limits", "Limits and circuits", section: "Limits", visit, results, isLive: true, view)
     }
 
     /// Each change but the closing of a circuit has its reason on record.
@@ -137,8 +137,8 @@ extension Dashboard {
         // A missing reason is refused by the database.
         let reason = visit.form["reason"] ?? ""
         switch action {
-        case "open": try await act(visit, "select errand.dependency_open($1, null, $2)::text", [name, reason])
-        case "close": try await act(visit, "select errand.dependency_close($1)::text", [name])
+        case "open": try await act(visit, "select errand.circuit_open($1, null, $2)::text", [name, reason])
+        case "close": try await act(visit, "select errand.circuit_close($1)::text", [name])
         case "pause-kind":
             try await act(
                 visit, "select errand.pause_kind($1, $2, $3::text::timestamptz)::text",

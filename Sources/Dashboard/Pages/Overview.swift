@@ -244,7 +244,7 @@ extension Dashboard {
                 Query(
                     """
                     select name, opened_at, reason, parked, is_more
-                    from errand.dependency_status
+                    from errand.circuits
                     where state <> 'up'
                     order by opened_at
                     limit 20

@@ -6,7 +6,7 @@ public enum AttemptOutcome: String, Sendable, Hashable, Encodable {
     case retried
     /// The job runs again later. The attempt is not counted.
     case snoozed
-    /// The job waits for a dependency. The attempt is not counted.
+    /// The job waits for a circuit. The attempt is not counted.
     case parked
     /// The worker stopped and handed the job back. The attempt is not counted.
     case released

@@ -9,10 +9,10 @@ package struct AttemptResult: Sendable {
     package private(set) var output: JSONB?
     /// Until the job is due again.
     private(set) var delay: Duration?
-    /// When the job is due again, or when the dependency may be probed.
+    /// When the job is due again, or when the circuit may be probed.
     private(set) var dueAt: Timestamp?
     /// What a parked job waits for.
-    private(set) var dependency: String?
+    private(set) var circuit: String?
     /// Nil unless the handler committed the outcome in its own transaction.
     private(set) var commit: HandlerCommit?
     /// The class of the error: see ``Swift/Error/loggedClass``. Nil if the handler only gave a reason.
@@ -47,8 +47,8 @@ extension AttemptResult {
 
     static func snoozed(until time: Timestamp) -> Self { Self(outcome: .snoozed, dueAt: time) }
 
-    static func parked(dependency: String, until: Timestamp?, reason: String) -> Self {
-        Self(outcome: .parked, error: reason, dueAt: until, dependency: dependency)
+    static func parked(circuit: String, until: Timestamp?, reason: String) -> Self {
+        Self(outcome: .parked, error: reason, dueAt: until, circuit: circuit)
     }
 
     /// Handed back, uncounted: the worker stops, or the job waited too long for a slot.
@@ -89,8 +89,8 @@ extension AttemptResult {
             case .done(let output): .succeeded(checking: output)
             case .snooze(let delay): .snoozed(for: delay)
             case .snoozeUntil(let time): .snoozed(until: time)
-            case .park(let dependency, let until, let reason):
-                .parked(dependency: dependency, until: until, reason: reason)
+            case .park(let circuit, let until, let reason):
+                .parked(circuit: circuit, until: until, reason: reason)
             case .cancel(let reason): .cancelled(reason: reason)
             case .fail(let reason, let cause): .failed(error: reason).caused(by: cause)
             case .retry(let delay, let reason, let cause):

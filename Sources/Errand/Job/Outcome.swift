@@ -11,11 +11,11 @@ public enum Outcome: Sendable, Hashable {
     case snooze(for: Duration)
     /// See ``snooze(until:)``. Two cases can't share a name in patterns.
     case snoozeUntil(Timestamp)
-    /// A dependency of the job is down. The job waits, and the attempt is not counted. Three failures within 10 s open
-    /// the dependency's circuit for all workers; `until` opens it at once. Then one job per second probes it, and after
-    /// a success the parked jobs are released, oldest first. A dependency's name: a-z, then up to 99 of a-z 0-9 `_` `.`
+    /// A circuit of the job is down. The job waits, and the attempt is not counted. Three failures within 10 s open
+    /// the circuit for all workers; `until` opens it at once. Then one job per second probes it, and after
+    /// a success the parked jobs are released, oldest first. A circuit's name: a-z, then up to 99 of a-z 0-9 `_` `.`
     /// `-`.
-    case park(dependency: String, until: Timestamp? = nil, reason: String = "found to be down")
+    case park(circuit: String, until: Timestamp? = nil, reason: String = "found to be down")
     /// The job is no longer wanted. It moves to the history with its reason.
     case cancel(reason: String)
     /// The job failed permanently: a retry would not help. It moves to the failed jobs with its reason. Logs have the
@@ -73,22 +73,22 @@ public protocol ClassifiedError: Error {
     var isPermanent: Bool { get }
 }
 
-/// A dependency of the job is down. A handler that throws it has the outcome
-/// ``Outcome/park(dependency:until:reason:)``.
-public struct DependencyDown: Error, Sendable, CustomStringConvertible {
-    public let dependency: String
-    /// When the dependency may be probed, if known.
+/// A circuit of the job is down. A handler that throws it has the outcome
+/// ``Outcome/unavailable(_:until:reason:)``.
+public struct Unavailable: Error, Sendable, CustomStringConvertible {
+    public let circuit: String
+    /// When the circuit may be probed, if known.
     public let until: Timestamp?
     public let reason: String
 
-    public init(_ dependency: String, until: Timestamp? = nil, reason: String) {
-        self.dependency = dependency
+    public init(_ circuit: String, until: Timestamp? = nil, reason: String) {
+        self.circuit = circuit
         self.until = until
         self.reason = reason
     }
 
-    public var description: String { "\(dependency) is down: \(reason)" }
+    public var description: String { "\(circuit) is down: \(reason)" }
 
     /// The outcome of a job that finds this out in the transaction that completes it.
-    public var outcome: Outcome { .park(dependency: dependency, until: until, reason: reason) }
+    public var outcome: Outcome { .unavailable(circuit, until: until, reason: reason) }
 }

@@ -62,7 +62,7 @@ struct PromotePlan {
     mutating func failed() { scansEverythingFrom = .zero }
 }
 
-/// When parked jobs are checked: their dependency may be up, or their limit may have room.
+/// When parked jobs are checked: their circuit may be up, or their limit may have room.
 enum ReleasePlan {
     static let interval: Duration = .milliseconds(200)
     /// The longest delay while some are parked.

@@ -38,7 +38,7 @@ extension Completion {
             [
                 group[0].job.workerID, group.map(\.job.id), group.map(\.job.position), group.map(\.outcome.rawValue),
                 group.map { $0.result.error?.storable }, group.map(\.result.delay?.wholeMilliseconds),
-                group.map(\.result.output), group.map(\.result.dueAt), group.map(\.result.dependency),
+                group.map(\.result.output), group.map(\.result.dueAt), group.map(\.result.circuit),
             ]
         ).prepared
     }
@@ -60,7 +60,7 @@ extension Completion {
             "select * from errand.commit_v1($1, $2, $3, $4, $5, $6, $7, $8, $9)",
             [
                 job.workerID, job.id, job.position, outcome.rawValue, result.error?.storable,
-                result.delay?.wholeMilliseconds, result.output, result.dueAt, result.dependency,
+                result.delay?.wholeMilliseconds, result.output, result.dueAt, result.circuit,
             ])
     }
 }

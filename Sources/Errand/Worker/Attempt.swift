@@ -62,8 +62,8 @@ package final class Attempt: Sendable {
             return .failure("deadline of \(policy.deadline) exceeded", of: job, policy)
         case .cancelled, .leaseLost, nil:
             switch error {
-            case let down as DependencyDown:
-                return .parked(dependency: down.dependency, until: down.until, reason: down.reason)
+            case let down as Unavailable:
+                return .parked(circuit: down.circuit, until: down.until, reason: down.reason)
             case let refused as CompletionRefused where refused.isUnwanted:
                 return .obsolete(reason: "\(refused)")
             case let classified as any ClassifiedError where classified.isPermanent:

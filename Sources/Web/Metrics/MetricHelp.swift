@@ -50,8 +50,8 @@ enum MetricHelp {
     /// Those of `errand.metrics()`. A newer schema may have more.
     private static let ofQueue = [
         "errand_attempts_total": "Completed attempts of all workers.",
-        "errand_dependency_held": "1 if an operator has opened the circuit of a dependency.",
-        "errand_dependency_up": "0 while the circuit of a dependency is open.",
+        "errand_circuit_held": "1 if an operator has opened a circuit.",
+        "errand_circuit_closed": "0 while a circuit is open.",
         "errand_folded_names": "Queues and kinds that are summed up as other.",
         "errand_horizon_transactions": "Transactions since the oldest snapshot that holds back vacuum.",
         "errand_jobs": "Jobs by queue and state.",

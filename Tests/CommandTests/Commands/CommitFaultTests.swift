@@ -39,7 +39,7 @@ import Testing
         select errand.schedule_put('nightly', '0 3 * * *', 'noop');
         select errand.schedule_put('paused', '0 3 * * *', 'noop');
         select errand.schedule_pause('paused', 'test');
-        select errand.dependency_open('storage', now() + interval '1 hour', 'test');
+        select errand.circuit_open('storage', now() + interval '1 hour', 'test');
         select errand.cancel('{3}', 'test');
         insert into errand.worker (name, version, queues, kinds, lease)
         values ('host:1', '0.1', '{default}', '{noop}', interval '1 hour'),
@@ -53,8 +53,8 @@ import Testing
         "job cancel --kind noop --reason test --no-dry-run",
         "job reschedule --kind noop --at 1h --reason test --no-dry-run", "bulk cancel --kind noop --reason test",
         "limit set shop 2", "limit clear shop", "queue pause default --reason test", "queue resume paused",
-        "worker drain 1 --reason test", "worker undrain 2", "dependency open mail --reason test --unused",
-        "dependency close storage", "schedule put daily 0_4_*_*_* noop", "schedule run nightly --reason test",
+        "worker drain 1 --reason test", "worker undrain 2", "circuit open mail --reason test --unused",
+        "circuit close storage", "schedule put daily 0_4_*_*_* noop", "schedule run nightly --reason test",
         "schedule pause nightly --reason test", "schedule resume paused", "schedule drop nightly",
     ]
 

@@ -55,7 +55,7 @@ import Testing
             lines.map(\.check) == [
                 "database", "tls", "writes", "settings", "schema", "home", "roles", "rights", "clock",
                 "wake-ups", "workers", "scheduler", "housekeeping", "cell", "moves", "stuck jobs", "failures",
-                "dependencies", "guards", "partitions", "vacuum horizon", "locks", "notifications", "overdue",
+                "circuits", "guards", "partitions", "vacuum horizon", "locks", "notifications", "overdue",
                 "kinds", "paused", "time zones", "storage", "pushes", "image program", "image formats", "fonts",
                 "address",
             ])

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Command
 
-@Suite("errand queue, worker list and dependency") struct QueueTests {
+@Suite("errand queue, worker list and circuit") struct QueueTests {
     @Test("a queue is listed, paused and resumed, and for a typo the most similar name is suggested")
     func queue() async throws {
         try await withTestDatabase { database, configuration in
@@ -75,19 +75,19 @@ import Testing
         }
     }
 
-    @Test("a dependency is opened, listed and closed, and for a typo the most similar name is suggested")
-    func dependency() async throws {
+    @Test("a circuit is opened, listed and closed, and for a typo the most similar name is suggested")
+    func circuit() async throws {
         try await withTestDatabase { _, configuration in
             let settings = try reaching(configuration)
             func errand(_ arguments: String...) async throws -> Program {
-                try await Program.run(["dependency"] + arguments, settings: settings)
+                try await Program.run(["circuit"] + arguments, settings: settings)
             }
-            #expect(try await errand("list").output == "no dependency is known\n")
+            #expect(try await errand("list").output == "no circuit is known\n")
             let unknown = try await errand("open", "storage", "--reason", "moves")
             #expect(unknown.code == 1)
             #expect(
                 unknown.error
-                    == "errand: there is no dependency 'storage' (--unused opens one that no kind needs yet)")
+                    == "errand: there is no circuit 'storage' (--unused opens one that no kind needs yet)")
             let open = try await errand("open", "storage", "--reason", "moves", "--until", "10m", "--unused")
             #expect(open.output == "storage: open\n")
             let list = try await errand("list")
@@ -100,10 +100,10 @@ import Testing
             #expect(lines[0].opened_by == "ops" && lines[0].until != nil)
             #expect(
                 try await errand("close", "storag").error
-                    == "errand: there is no dependency 'storag'; did you mean storage?")
+                    == "errand: there is no circuit 'storag'; did you mean storage?")
             #expect(
                 try await errand("close", "storage", "--json").output
-                    == #"{"dependency":"storage","done":"closed"}"# + "\n")
+                    == #"{"circuit":"storage","done":"closed"}"# + "\n")
             #expect(try await errand("close", "storage").output == "storage: was not open\n")
         }
     }

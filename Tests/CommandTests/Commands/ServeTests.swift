@@ -135,7 +135,7 @@ import Testing
             let settings = try reaching(configuration).merging(["ERRAND_STORAGE": "/dev/null/x"]) { one, _ in one }
             let scheduler = try await Program.run(["scheduler"], settings: settings, signals: [("scheduling", SIGTERM)])
             #expect(scheduler.code == 0)
-            // A worker also has jobs without dependencies. Jobs with one wait.
+            // A worker also has jobs without circuits. Jobs with one wait.
             let worker = try await Program.run(["worker"], settings: settings, signals: [("registered", SIGTERM)])
             #expect(worker.code == 0)
             #expect(worker.errors.contains("the object store can't be used yet: jobs that need it wait"))

@@ -52,6 +52,6 @@ import Testing
     func completion(shell: String) async throws {
         let program = try await Program.run(["--generate-completion-script", shell])
         #expect(program.code == 0)
-        #expect(program.output.contains("dependency") && program.output.contains("discard"))
+        #expect(program.output.contains("circuit") && program.output.contains("discard"))
     }
 }

@@ -137,13 +137,13 @@ import Testing
             print("F63: \(fixture.server.receipts.count) requests with the wrong key")
             #expect(
                 try await database.count(
-                    "from errand.health() where check_name = 'dependencies' and not ok and detail like '%apns%'") == 1)
+                    "from errand.health() where check_name = 'circuits' and not ok and detail like '%apns%'") == 1)
             let secret = String(other.pem.split(separator: "\n")[1])
             #expect(!wrong.output.contains(secret) && wrong.output.contains("has to be configured correctly"))
             wrong.send(SIGTERM)
             #expect(try await wrong.exit() == 0)
             let right = try fixture.worker()
-            try await database.execute("select errand.dependency_close('apns')")
+            try await database.execute("select errand.circuit_close('apns')")
             #expect(
                 try await database.becomes(
                     "not exists (select from errand.job where queue = 'pushes')", within: .seconds(40)))

@@ -132,7 +132,7 @@ extension FlowBench {
     /// Waits until the worker has met the fault of a service, or has nothing to do.
     func awaitFault() async throws {
         let isMet = """
-            exists (select from errand.dependency where failed_at > '\(begun)')
+            exists (select from errand.circuit where failed_at > '\(begun)')
                 or exists (select from media.removal where error is not null)
                 or not exists (select from errand.job where state in ('available', 'running'))
             """
@@ -180,7 +180,7 @@ extension FlowBench {
             select from errand.job
             where not (state = 'scheduled' and run_at > now() + interval '10 minutes'))
         and not exists (select from media.removal)
-        and not exists (select from errand.dependency where opened_at is not null)
+        and not exists (select from errand.circuit where opened_at is not null)
         """
 
     /// Lets time pass until nothing is left to do. Returns false if something is left after a minute.
@@ -198,7 +198,7 @@ extension FlowBench {
         update errand.job set run_at = now()
         where state = 'scheduled' and run_at > now() and run_at < now() + interval '10 minutes'
         """,
-        "update errand.dependency set until = now() where opened_at is not null and until > now()",
+        "update errand.circuit set until = now() where opened_at is not null and until > now()",
         """
         update media.removal
         set try_at = try_at - interval '90 s', final_at = final_at - interval '90 s',

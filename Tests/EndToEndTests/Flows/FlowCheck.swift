@@ -76,7 +76,7 @@ extension FlowBench {
         where not (state = 'scheduled' and run_at > now() + interval '10 minutes'
             and kind in ('activity_end', 'event_reveal'))
         union all select 'failed: ' || kind from errand.failed
-        union all select 'circuit open: ' || name from errand.dependency where opened_at is not null
+        union all select 'circuit open: ' || name from errand.circuit where opened_at is not null
         union all select 'not removed: ' || key || coalesce(' ' || error, '') from media.removal
         union all select 'receipt not finished: ' || reason from media.receipt where finished_at is null
         union all

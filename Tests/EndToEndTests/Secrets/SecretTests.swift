@@ -54,7 +54,7 @@ import Testing
             let failing = try fixture.start("run", log: "text", wrong)
             #expect(
                 try await database.becomes(
-                    "exists (select from errand.dependency_status where state <> 'closed')", within: .seconds(60)),
+                    "exists (select from errand.circuits where state <> 'closed')", within: .seconds(60)),
                 "\(failing.output.suffix(2000))")
             evidence.add("/metrics", try await failing.response("metrics"))
             for command in [["doctor", "--json"], ["doctor"]].prefix(Hardness.isFull ? 2 : 1) {
@@ -266,7 +266,7 @@ private struct SecretFixture: Sendable {
         ["status", "--json"], ["job", "list", "--json"], ["job", "show", "1", "--json"],
         ["job", "explain", "1", "--json"],
         ["queue", "list", "--json"], ["schedule", "list", "--json"], ["worker", "list", "--json"],
-        ["dependency", "list", "--json"], ["enqueue", "noop", "{}"], ["job", "show", "999999"],
+        ["circuit", "list", "--json"], ["enqueue", "noop", "{}"], ["job", "show", "999999"],
     ]
 
     func start(_ service: String, log format: String, _ changed: [String: String] = [:]) throws -> Program {

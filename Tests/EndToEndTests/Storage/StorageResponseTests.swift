@@ -49,18 +49,18 @@ import Testing
             #expect(fixture.proxy.requests.count <= (Hardness.isFull ? 4 : 2))
             #expect(
                 try await database.count(
-                    "from errand.health() where check_name = 'dependencies' and not ok and detail like '%storage%'")
+                    "from errand.health() where check_name = 'circuits' and not ok and detail like '%storage%'")
                     == 1)
             #expect(
                 try await database.count(
-                    "from errand.dependency_status where state = 'down' and reason like '%SignatureDoesNotMatch%'") == 1
+                    "from errand.circuits where state = 'down' and reason like '%SignatureDoesNotMatch%'") == 1
             )
             #expect(wrong.output.contains("has to be fixed") && !wrong.output.contains("not-the-secret-at-all"))
             wrong.send(SIGTERM)
             #expect(try await wrong.exit() == 0)
 
             let right = try fixture.worker()
-            try await database.execute("select errand.dependency_close('storage')")
+            try await database.execute("select errand.circuit_close('storage')")
             #expect(try await database.becomes("not exists (select from errand.job)", within: .seconds(60)))
             try await fixture.expectDelivered(30)
             right.send(SIGTERM)

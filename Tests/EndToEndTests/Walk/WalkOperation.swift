@@ -53,7 +53,7 @@ struct WalkGenerator {
         case ..<80: pause()
         case ..<86: setLimit()
         case ..<89: setRate()
-        case ..<92: dependency()
+        case ..<92: circuit()
         case ..<94: releaseWorker()
         case ..<97: schedule()
         case ..<99: only("hold", "(\(rows("id", 3))) as held")
@@ -239,11 +239,11 @@ extension WalkGenerator {
         return call("set_rate", "'other', \(rate.replacing(", ", with: "::interval, "))")
     }
 
-    private mutating func dependency() -> WalkOperation {
+    private mutating func circuit() -> WalkOperation {
         switch number(0..<3) {
-        case 0: call("dependency_open", "'wall', now() + interval '\(number(50..<1500)) ms', 'walk'")
-        case 1: call("dependency_open", "'wall', null, 'walk'")
-        default: call("dependency_close", "'wall'")
+        case 0: call("circuit_open", "'wall', now() + interval '\(number(50..<1500)) ms', 'walk'")
+        case 1: call("circuit_open", "'wall', null, 'walk'")
+        default: call("circuit_close", "'wall'")
         }
     }
 

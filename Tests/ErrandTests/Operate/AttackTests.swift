@@ -96,7 +96,7 @@ import Testing
         "select errand.retry_where(jsonb_build_object('state', $1))", "select errand.retry('{0}', reason => $1)",
         "select errand.reschedule_where(jsonb_build_object('kind', $1), $1, $1, force => true, dry_run => false)",
         "select errand.edit(1, to_jsonb($1), 'x')", "select errand.pause($1, 'x', force => true)",
-        "select errand.pause_kind($1, 'x', force => true)", "select errand.dependency_open($1, null, 'x')",
+        "select errand.pause_kind($1, 'x', force => true)", "select errand.circuit_open($1, null, 'x')",
         "select errand.schedule_put($1, '* * * * *', 'noop')", "select errand.schedule_put('attacked', $1, 'noop')",
         "select errand.schedule_put('attacked', '* * * * *', $1)",
         "select errand.schedule_put('attacked', '* * * * *', 'noop', time_zone => $1)",
@@ -177,7 +177,7 @@ import Testing
                     "select errand.discard('{1}', 'x')", "select errand.edit(2, '1', 'x')",
                     "select errand.reschedule_where('{\"kind\": \"noop\"}', 'x', 'default', 1, dry_run => false)",
                     "select errand.set_limit('a', 1)", "select errand.set_rate('default', '1 s', 1)",
-                    "select errand.dependency_open('a', null, 'x')", "select errand.dependency_close('a')",
+                    "select errand.circuit_open('a', null, 'x')", "select errand.circuit_close('a')",
                     "select errand.schedule_put('a', '* * * * *', 'noop')", "select errand.schedule_pause('a', 'x')",
                     "select errand.schedule_resume('a')", "select errand.schedule_drop('a')", "select errand.health()",
                     "select errand.metrics()", "select errand.schema_version()", "select media.submit('uploads/a.jpg')",
@@ -263,12 +263,12 @@ import Testing
                     (array[null, '{}', '[]', '"x"']::jsonb[])[1 + n % 4],
                     (array[null, 'infinity', '-infinity']::timestamptz[])[1 + n % 3],
                     (array[null, '', '%'])[1 + n % 3], (array[null, 'none'])[1 + n % 2], (array[null, '{}', '{""}']::text[][])[1 + n % 3][1:1],
-                    (array[null, 'limit:', 'dependency:', 'x'])[1 + n % 4]
+                    (array[null, 'limit:', 'circuit:', 'x'])[1 + n % 4]
                 from generate_series(1, 200) as n
                 on conflict do nothing
                 """)
             for view in [
-                "job_status", "queue_status", "kind_status", "worker_status", "stuck", "overdue", "dependency_status",
+                "job_status", "queue_status", "kind_status", "worker_status", "stuck", "overdue", "circuits",
                 "limit_status", "recent_errors", "health()", "metrics()", "refresh_statistics_v1('0 s')",
                 "queue_status",
                 "metrics()",

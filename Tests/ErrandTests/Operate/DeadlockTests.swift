@@ -28,7 +28,7 @@ import Testing
         "select errand.pause_kind('noop', 'x', now() + interval '20 ms', force => true)",
         "select errand.resume_kind('noop')",
         "select errand.pause('default', 'x', now() + interval '20 ms')", "select errand.resume('default')",
-        "select errand.dependency_open('storage', now(), 'x')", "select errand.dependency_close('storage')",
+        "select errand.circuit_open('storage', now(), 'x')", "select errand.circuit_close('storage')",
         "select errand.set_limit('a', (random() * 3)::int)", "select errand.set_rate('default', '100 ms', 50)",
         "select errand.schedule_put('s', 'every 1 s', 'noop')", "select errand.schedule_run_now('s', 'x')",
         "select errand.enqueue('noop', unique_key => 'k' || (random() * 9)::int, on_conflict => 'replace', limit_key => 'a')",
@@ -167,7 +167,7 @@ import Testing
             let outcomes: [AttemptResult] = [
                 .succeeded(output: nil), .succeeded(output: JSONB("1")), .failed(error: "x"),
                 .retried(error: "x", after: .zero),
-                .parked(dependency: "storage", until: nil, reason: "x"), .released,
+                .parked(circuit: "storage", until: nil, reason: "x"), .released,
             ]
             let completions = held.reversed().enumerated().map { place, job in
                 Completion(job: job, result: outcomes[(place + round) % outcomes.count], took: .zero)

@@ -74,7 +74,7 @@ import Testing
         }
     }
 
-    @Test("open dependencies, full limits and used rates name the blocking jobs")
+    @Test("open circuits, full limits and used rates name the blocking jobs")
     func limits() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await database.enter()
@@ -95,13 +95,13 @@ import Testing
             #expect(
                 try await database.text(full)
                     == "limit_full|the limit 'tenant/4' allows 2 at once and 2 run: job 1 on host:1, job 2 on host:1")
-            try await database.execute("update errand.kind set dependency = 'apns' where name = 'noop'")
+            try await database.execute("update errand.kind set circuit = 'apns' where name = 'noop'")
             try await database.execute(
-                "insert into errand.dependency (name, opened_at, opened_by, reason) values ('apns', now(), 'ops', 'down')"
+                "insert into errand.circuit (name, opened_at, opened_by, reason) values ('apns', now(), 'ops', 'down')"
             )
-            #expect(try await database.text("select code from errand.explain(3)") == "dependency_open\nlimit_full")
+            #expect(try await database.text("select code from errand.explain(3)") == "circuit_open\nlimit_full")
             #expect(
-                try await database.text("select name, state, parked from errand.dependency_status") == "apns|down|0")
+                try await database.text("select name, state, parked from errand.circuits") == "apns|down|0")
             #expect(
                 try await database.text("select name, allowed, running, is_full from errand.limit_status order by name")
                     == "tenant/*|2|0|false\ntenant/4|2|2|true")
@@ -109,7 +109,7 @@ import Testing
             try await database.execute(
                 "insert into errand.rate_log values ('default', array[now()], array[now()], '{5}')")
             #expect(
-                try await database.text("select code from errand.explain(3)") == "dependency_open\nlimit_full\nrate")
+                try await database.text("select code from errand.explain(3)") == "circuit_open\nlimit_full\nrate")
         }
     }
 }

@@ -41,7 +41,7 @@ import Testing
                     errand.pause(queue, reason, [until], [force])|\
                     Pauses a queue until errand.resume or the given time: no worker claims from it. Running jobs go on.
                     """)
-            #expect(try await database.text(page, as: "errand_monitor").hasPrefix("errand.dependency_status|"))
+            #expect(try await database.text(page, as: "errand_monitor").hasPrefix("errand.circuits|"))
             #expect(try await database.text(page, as: "errand_enqueuer") == "")
             let app = "select call from errand.help('quotes') where call = 'quotes.retire(id, reason)'"
             #expect(try await database.text(app, as: "errand_ops") == "quotes.retire(id, reason)")

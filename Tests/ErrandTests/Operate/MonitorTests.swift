@@ -45,7 +45,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await Self.fill(database)
             for view in [
-                "job_status", "job_progress", "recent_errors", "dependency_status", "explain(1)", "explain(2)", "audit",
+                "job_status", "job_progress", "recent_errors", "circuits", "explain(1)", "explain(2)", "audit",
                 "bulk_status",
             ] {
                 let all = "select string_agg(row_to_json(seen)::text, ' ') from errand.\(view) as seen"
@@ -178,10 +178,10 @@ import Testing
             """)
         try await database.execute(
             """
-            insert into errand.dependency (name, opened_at, opened_by, reason)
+            insert into errand.circuit (name, opened_at, opened_by, reason)
             values ('mailbox', now(), 'failures', 'no mailbox anna')
             """)
-        try await database.execute("update errand.kind set dependency = 'mailbox' where name = 'noop'")
+        try await database.execute("update errand.kind set circuit = 'mailbox' where name = 'noop'")
         try await database.execute(
             #"select errand.bulk_start('discard', '{"queue": "mail", "error": "anna", "fingerprint": "anna"}', 'old')"#)
     }

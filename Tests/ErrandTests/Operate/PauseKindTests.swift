@@ -23,14 +23,14 @@ import Testing
             var claimed: [ClaimedJob] = []
             for _ in 1...3 { claimed += try await worker.claim(10, kinds: ["noop", "mail"]) }
             #expect(claimed.map(\.kind) == ["mail"])
-            let parked = "from errand.job where state = 'parked' and parked_for = 'dependency:kind:noop'"
+            let parked = "from errand.job where state = 'parked' and parked_for = 'circuit:kind:noop'"
             #expect(try await database.count(parked) == jobs)
             #expect(try await database.text(reason) == "kind_paused|select errand.resume_kind('noop')")
             try await database.execute("select errand.resume_kind('noop', reason => 'it is right')")
             try await database.execute("select errand.resume_kind('noop')")
             // As if it was long ago, so that many are released at once.
             try await database.execute(
-                "update errand.dependency set closed_at = now() - interval '1 hour', released_at = null")
+                "update errand.circuit set closed_at = now() - interval '1 hour', released_at = null")
             try await database.execute("select errand.release_parked_v1()")
             #expect(try await database.count(parked) == 0)
             #expect(try await worker.claim(jobs, kinds: ["noop", "mail"]).count == jobs)
@@ -43,13 +43,13 @@ import Testing
         }
     }
 
-    @Test("a dependency with nearly the name of a pause parks no job of that kind")
-    func isNoDependency() async throws {
+    @Test("a circuit with nearly the name of a pause parks no job of that kind")
+    func isNoCircuit() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(Noop())
-            try await database.execute("select errand.dependency_open('kind.noop', null, 'a name that somebody chose')")
-            let pause = "select errand.dependency_open('kind:noop', null, 'no name for a dependency')"
+            try await database.execute("select errand.circuit_open('kind.noop', null, 'a name that somebody chose')")
+            let pause = "select errand.circuit_open('kind:noop', null, 'no name for a circuit')"
             #expect(try await database.refusal(of: pause, as: "errand_ops") == "ER422")
             #expect(try await worker.claim(1).count == 1)
         }
@@ -64,12 +64,12 @@ import Testing
             #expect(try await worker.claim(3).isEmpty)
             try await database.execute("select errand.release_parked_v1()")
             #expect(try await database.count("from errand.job where state = 'parked'") == 3)
-            try await database.execute("update errand.dependency set until = now()")
+            try await database.execute("update errand.circuit set until = now()")
             try await database.execute("select errand.release_parked_v1()")
-            try await database.execute("update errand.dependency set closed_at = now() - interval '1 hour'")
+            try await database.execute("update errand.circuit set closed_at = now() - interval '1 hour'")
             try await database.execute("select errand.release_parked_v1()")
             #expect(try await worker.claim(3).count == 3)
-            #expect(try await database.count("from errand.dependency where opened_at is not null") == 0)
+            #expect(try await database.count("from errand.circuit where opened_at is not null") == 0)
             let error = await #expect(throws: PostgresError.self) {
                 try await database.execute("select errand.pause_kind('nop', 'x')")
             }

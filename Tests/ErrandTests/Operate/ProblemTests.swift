@@ -189,25 +189,25 @@ import Testing
             try await database.execute("select errand.enqueue('noop')")
             try await database.execute("update errand.job set run_at = now() - interval '10 min'")
             try await database.execute("select errand.pause('default', 'a test'), errand.pause_kind('noop', 'a typo')")
-            try await database.execute("select errand.dependency_open('storage', null, 'it moves')")
+            try await database.execute("select errand.circuit_open('storage', null, 'it moves')")
             let overdue = "select what, name, detail like 'paused by %: a test; its oldest job%' from errand.overdue"
             #expect(try await database.text(overdue) == "paused queue|default|true")
             let health =
-                "select check_name, ok, detail from errand.health() where check_name in ('overdue', 'dependencies')"
+                "select check_name, ok, detail from errand.health() where check_name in ('overdue', 'circuits')"
             #expect(
                 try await database.text("\(health) order by 1") == """
-                    dependencies|true|the kind noop is paused: a typo, storage is held by an operator: it moves
+                    circuits|true|the kind noop is paused: a typo, storage is held by an operator: it moves
                     overdue|true|paused queue default
                     """)
             let samples = """
-                select name, labels ->> 'kind', labels ->> 'dependency', value from errand.metrics()
-                where name in ('errand_overdue', 'errand_dependency_up', 'errand_dependency_held', 'errand_kind_paused')
+                select name, labels ->> 'kind', labels ->> 'circuit', value from errand.metrics()
+                where name in ('errand_overdue', 'errand_circuit_closed', 'errand_circuit_held', 'errand_kind_paused')
                 order by name
                 """
             #expect(
                 try await database.text(samples) == """
-                    errand_dependency_held||storage|1
-                    errand_dependency_up||storage|0
+                    errand_circuit_held||storage|1
+                    errand_circuit_closed||storage|0
                     errand_kind_paused|noop||1
                     errand_overdue|||0
                     """)

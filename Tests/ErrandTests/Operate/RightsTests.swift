@@ -153,7 +153,7 @@ import Testing
                     ]
                 default:
                     [
-                        "audit", "dependency_status", "horizon_blockers", "kind_status", "limit_status",
+                        "audit", "circuits", "horizon_blockers", "kind_status", "limit_status",
                         "maintenance_status", "overdue", "queue_status", "recent_errors", "schedule_status", "stuck",
                         "job_status", "job_progress", "table_health", "worker_status", "health()", "metrics()",
                         "explain(1)",

@@ -8,20 +8,20 @@ import Testing
 @Suite("The server's clock is put back by an hour") struct ClockBackTests {
     private static let kinds = #"""
         [{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
-            "dependency": "storage"}]
+            "circuit": "storage"}]
         """#
 
-    @Test("jobs of a dependency that was closed before it are released all the same")
+    @Test("jobs of a circuit that was closed before it are released all the same")
     func closed() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 5))
-            try await database.execute("select errand.dependency_open('storage', null, 'moves')")
+            try await database.execute("select errand.circuit_open('storage', null, 'moves')")
             #expect(try await worker.claim(10).isEmpty)
-            try await database.execute("select errand.dependency_close('storage')")
+            try await database.execute("select errand.circuit_close('storage')")
             try await database.execute(
                 """
-                update errand.dependency
+                update errand.circuit
                 set closed_at = now() + interval '1 hour', released_at = now() + interval '1 hour'
                 """)
             #expect(
@@ -30,15 +30,15 @@ import Testing
         }
     }
 
-    @Test("jobs that found a dependency down before it come back")
+    @Test("jobs that found a circuit down before it come back")
     func failed() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(Noop())
             try await worker.end(
-                worker.claim(1), .parked(dependency: "storage", until: nil, reason: "connection refused"))
+                worker.claim(1), .parked(circuit: "storage", until: nil, reason: "connection refused"))
             #expect(try await database.count("from errand.job where state = 'parked'") == 1)
-            try await database.execute("update errand.dependency set failed_at = now() + interval '1 hour'")
+            try await database.execute("update errand.circuit set failed_at = now() + interval '1 hour'")
             #expect(
                 try await database.becomes(
                     "count(*) = 1 from errand.job where state = 'available'", after: database.promote))
@@ -151,34 +151,34 @@ import Testing
         }
     }
 
-    @Test("a dependency that failed before it is probed soon, and failures before it count no more")
+    @Test("a circuit that failed before it is probed soon, and failures before it count no more")
     func probes() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(Noop())
             func failure() async throws {
                 try await worker.end(
-                    worker.claim(1), .parked(dependency: "storage", until: nil, reason: "connection refused"))
+                    worker.claim(1), .parked(circuit: "storage", until: nil, reason: "connection refused"))
             }
             try await failure()
             try await database.execute(
                 """
-                update errand.dependency
+                update errand.circuit
                 set failing_since = now() + interval '1 hour', failed_at = now() + interval '1 hour', failures = 2
                 """)
             #expect(
                 try await database.becomes(
                     "count(*) = 1 from errand.job where state = 'available'", after: database.promote))
             try await failure()
-            #expect(try await database.word("select (opened_at is null)::text from errand.dependency") == "true")
+            #expect(try await database.word("select (opened_at is null)::text from errand.circuit") == "true")
             try await database.execute(
                 """
-                update errand.dependency
+                update errand.circuit
                 set opened_at = now() + interval '1 hour', opened_by = 'failures', until = now() + interval '1 hour',
                     failed_at = now() + interval '1 hour'
                 """)
             #expect(
-                try await database.becomes("probe_job_id is not null from errand.dependency", after: database.promote))
+                try await database.becomes("probe_job_id is not null from errand.circuit", after: database.promote))
         }
     }
 

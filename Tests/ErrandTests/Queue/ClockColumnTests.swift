@@ -23,14 +23,14 @@ import Testing
 
     private static let sorts: [Sort: String] = [
         .countsAsNever: """
-        dependency.closed_at dependency.failed_at dependency.failing_since dependency.opened_at
-        dependency.released_at finished_per_minute.minute guard.slow_at job.started_at maintenance_task.done_at
+        circuit.closed_at circuit.failed_at circuit.failing_since circuit.opened_at
+        circuit.released_at finished_per_minute.minute guard.slow_at job.started_at maintenance_task.done_at
         outgoing.taken_at schedule.last_tick worker.missed_at
         """,
         .becomesNow: "rate_log.first_at rate_log.last_at worker.heartbeat_at worker.marks_moved_at",
         .ordersRows: "limit_mark.marked_at limit_mark.run_at limit_slot.admitted_at mark.stored_at",
         .liesAhead: """
-        dependency.until failed.not_after failed.run_at history.not_after history.run_at job.not_after job.run_at
+        circuit.until failed.not_after failed.run_at history.not_after history.run_at job.not_after job.run_at
         job_count.oldest_due_at queue.paused_until schedule.next_tick
         """,
         .ages: """

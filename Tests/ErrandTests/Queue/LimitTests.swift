@@ -321,9 +321,9 @@ import Testing
                 database,
                 kinds: #"""
                     [{"name": "held", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
-                        "dependency": "store"}]
+                        "circuit": "store"}]
                     """#)
-            try await database.execute("select errand.dependency_open('store', null, 'test')")
+            try await database.execute("select errand.circuit_open('store', null, 'test')")
             #expect(try await database.becomes("min(not_after) < now() is not false from errand.job"))
             #expect(
                 try await worker.claim(10, kinds: ["noop", "held"]).map(\.id).sorted() == [limited, behind])

@@ -156,13 +156,13 @@ import Testing
         }
     }
 
-    @Test("totals, dependencies and marks that are unused for long are pruned, and no others")
+    @Test("totals, circuits and marks that are unused for long are pruned, and no others")
     func unused() async throws {
         try await withTestDatabase { database, _ in
             _ = try await ManualWorker(
                 database,
                 kinds: """
-                    [{"name": "a", "queue": "default", "max_attempts": 1, "priority": 2, "is_whole": true, "dependency": "needed"}]
+                    [{"name": "a", "queue": "default", "max_attempts": 1, "priority": 2, "is_whole": true, "circuit": "needed"}]
                     """)
             for setup: Statement in [
                 """
@@ -172,16 +172,16 @@ import Testing
                     as total (queue, days)
                 """,
                 """
-                insert into errand.dependency (name, failed_at, opened_at)
+                insert into errand.circuit (name, failed_at, opened_at)
                 values
                     ('old', now() - interval '31 days', null), ('young', now() - interval '29 days', null),
                     ('down', now() - interval '31 days', now() - interval '31 days'),
                     ('needed', now() - interval '31 days', null), ('waited_for', now() - interval '31 days', null),
                     ('set', now() - interval '31 days', null)
                 """,
-                "update errand.dependency set threshold = 5 where name = 'set'",
+                "update errand.circuit set threshold = 5 where name = 'set'",
                 "select errand.enqueue('noop')",
-                "update errand.job set state = 'parked', queue_position = null, parked_for = 'dependency:waited_for'",
+                "update errand.job set state = 'parked', queue_position = null, parked_for = 'circuit:waited_for'",
                 """
                 insert into errand.mark (stored_at, server_start, kinds, marks)
                 select now() - n * interval '1 minute', errand.server_start(), '{}', '{}' from generate_series(1, 150) as n
@@ -197,7 +197,7 @@ import Testing
                 )
                     == "busy succeeded400, busy succeeded80, default succeeded300")
             #expect(
-                try await database.word("select string_agg(name, ' ' order by name) from errand.dependency")
+                try await database.word("select string_agg(name, ' ' order by name) from errand.circuit")
                     == "down needed set waited_for young")
             #expect(try await database.count("from errand.mark") == 100)
         }

@@ -57,7 +57,7 @@ import Tracing
     func links() async throws {
         let tracer = W3CTracer()
         let handler = ProbeHandler { _, context in
-            if context.attempt == 1 { throw DependencyUnknown() }
+            if context.attempt == 1 { throw CircuitUnknown() }
             return .done
         }
         try await withTracer(tracer) {
@@ -70,7 +70,7 @@ import Tracing
         let runs = tracer.finishedSpans.filter { $0.operationName == "errand.run probe" }
         try #require(runs.count == 2)
         #expect(runs[0].traceID == order.traceID && runs[0].errors.count == 1)
-        #expect(runs[0].status == SpanStatus(code: .error, message: "DependencyUnknown"))
+        #expect(runs[0].status == SpanStatus(code: .error, message: "CircuitUnknown"))
         #expect(runs[0].attributes.get("errand.outcome") == .string("retried"))
         #expect(runs[1].traceID != order.traceID && runs[1].parentSpanID == nil)
         #expect(runs[1].links.map { $0.context.inMemorySpanContext?.spanID } == [order.spanID])
@@ -130,5 +130,5 @@ import Tracing
         #expect(TraceParent(text) == nil)
     }
 
-    struct DependencyUnknown: Error {}
+    struct CircuitUnknown: Error {}
 }

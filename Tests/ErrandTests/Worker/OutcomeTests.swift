@@ -32,15 +32,15 @@ import Testing
         let isDown = Mutex(true)
         let handler = ProbeHandler { job, _ in
             guard isDown.withLock({ $0 }) else { return .done }
-            if job.step == 1 { throw DependencyDown("storage", reason: "refused") }
-            return .park(dependency: "storage")
+            if job.step == 1 { throw Unavailable("storage", reason: "refused") }
+            return .unavailable("storage")
         }
         try await withWorker([handler]) { database, queue in
             try await queue.enqueue(all: (0..<5).map(Probe.init), .maxAttempts(1))
             #expect(
                 try await database.becomes("count(*) = 5 from errand.job where state = 'parked' and attempt = 0"))
             isDown.withLock { $0 = false }
-            try await database.execute("select errand.dependency_close('storage')")
+            try await database.execute("select errand.circuit_close('storage')")
             #expect(
                 try await database.becomes("not exists (select from errand.job)", after: database.promote))
             #expect(try await database.count("from errand.history where state = 'succeeded' and attempt = 1") == 5)
@@ -71,7 +71,7 @@ import Testing
             let results: [AttemptResult] = [
                 .snoozed(until: .infinity), .snoozed(for: .seconds(Int64.max)),
                 .retried(error: "not yet", after: .seconds(11 * 366 * 86_400)),
-                .parked(dependency: "storage", until: .infinity, reason: "it moves"),
+                .parked(circuit: "storage", until: .infinity, reason: "it moves"),
             ]
             for result in results {
                 try await Queue(database: database).enqueue(Noop())
@@ -82,7 +82,7 @@ import Testing
             #expect(words == ["snoozed", "snoozed", "not yet", "it moves"])
             #expect(errors.allSatisfy { $0.contains(": expected at most 10 years from now, got ") })
             #expect(errors[0].hasSuffix("got infinity") && errors[3].contains("; parked: expected"))
-            #expect(try await database.count("from errand.dependency where opened_at is not null") == 0)
+            #expect(try await database.count("from errand.circuit where opened_at is not null") == 0)
         }
     }
 

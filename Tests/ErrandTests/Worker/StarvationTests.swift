@@ -6,10 +6,10 @@ import Testing
 
 @testable import Errand
 
-/// A job of a kind that needs a dependency.
+/// A job of a kind that needs a circuit.
 private struct Needy: Job {
     static let kind: JobKind = "needy"
-    static let policy = JobPolicy(dependency: "store")
+    static let policy = JobPolicy(circuit: "store")
 }
 
 private struct NeedyHandler: JobHandler {
@@ -136,24 +136,24 @@ private final class Times: Sendable {
         }
     }
 
-    @Test("that tries a dependency, which closes after it though it waited in the queue for 12 s")
+    @Test("that tries a circuit, which closes after it though it waited in the queue for 12 s")
     func probe() async throws {
         try await behindBacklog { database, queue, times in
             times.hold(true)
             try await database.execute("select errand.resume('default')")
-            try await database.execute("select errand.dependency_open('store', now(), 'test')")
+            try await database.execute("select errand.circuit_open('store', now(), 'test')")
             try await fill(queue, 100)
             try await database.execute(
-                "insert into errand.job (queue, kind, state, parked_for) values ('default', 'needy', 'parked', 'dependency:store')"
+                "insert into errand.job (queue, kind, state, parked_for) values ('default', 'needy', 'parked', 'circuit:store')"
             )
             #expect(
                 try await database.becomes("count(*) = 1 from errand.job where kind = 'needy' and state = 'available'"))
             try await database.execute(
-                "update errand.dependency set released_at = released_at - interval '12 seconds'")
+                "update errand.circuit set released_at = released_at - interval '12 seconds'")
             let needy = try await database.query("select id from errand.job where kind = 'needy'").scalar(Int64.self)
             try await fill(queue, 900)
             times.hold(false)
-            #expect(try await database.becomes("count(*) = 1 from errand.dependency where opened_at is null"))
+            #expect(try await database.becomes("count(*) = 1 from errand.circuit where opened_at is null"))
             let passed = try #require(times.mostPassed([needy]))
             #expect(passed <= Self.most)
             #expect(try await database.count("from errand.history where kind = 'needy' and attempt = 1") == 1)

@@ -152,7 +152,7 @@ import Testing
                     """
                     select ok, detail like 'apns is down: %APNS_SERVER%'
                     from errand.health()
-                    where check_name = 'dependencies'
+                    where check_name = 'circuits'
                     """) == ["false|true"])
             isFixed.withLock { $0 = true }
             try await test.advance(by: .seconds(61))
@@ -253,14 +253,14 @@ import Testing
                 try await test.database.number(
                     "select count(*) from errand.job where state in ('parked', 'available') and attempt = 0") == 20)
             // Failures that are written at the same moment are not all counted: then the next ones open the circuit.
-            let down = "select count(*) from errand.dependency_status where name = 'apns' and state <> 'up'"
+            let down = "select count(*) from errand.circuits where name = 'apns' and state <> 'up'"
             for _ in 0..<50 where try await test.database.number(down) == 0 {
                 try await test.database.execute("select errand.promote_v1(1000, '-infinity')")
                 try await test.drain(within: .seconds(2))
             }
             #expect(try await test.database.number(down) == 1)
             isBroken.withLock { $0 = false }
-            try await test.database.execute("select errand.dependency_close('apns')")
+            try await test.database.execute("select errand.circuit_close('apns')")
             #expect(
                 try await test.database.becomesEmpty { try await test.drain(within: .seconds(2)) })
             #expect(try await test.database.number("select count(*) from activity.push_record") == 20)

@@ -23,13 +23,13 @@ import Testing
                     try await database.lines("select event, outcome, via, reason from activity.push_record")
                         == ["end|not_sent|none|no credentials: set APNS_KEY and its companions"])
                 #expect(
-                    try await database.lines("select ok, detail from errand.health() where check_name = 'dependencies'")
+                    try await database.lines("select ok, detail from errand.health() where check_name = 'circuits'")
                         == ["false|apns is down: push: misconfigured: no credentials: set APNS_KEY and its companions"])
                 #expect(
                     try await database.lines(
                         """
                         select value from errand.metrics()
-                        where name = 'errand_dependency_up' and labels ->> 'dependency' = 'apns'
+                        where name = 'errand_circuit_closed' and labels ->> 'circuit' = 'apns'
                         """) == ["0"])
                 #expect(try await database.lines("select state, ended_at from activity.activity") == ["ending|"])
                 try await test.advance(by: .seconds(61))

@@ -206,7 +206,7 @@ import Testing
                         + "where not is_folder order by id") == ["refused|true", "refused|true"])
             try proxy.start()
             try await Task.sleep(for: .seconds(1))
-            try await database.execute("select errand.dependency_close('storage')")
+            try await database.execute("select errand.circuit_close('storage')")
             let again = try await test.run(ObjectRemovalHandler(store: store), ObjectRemoval())
             #expect(again.attemptOutcome == .succeeded)
             #expect(try await store.all() == [])

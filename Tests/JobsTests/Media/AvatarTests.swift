@@ -76,7 +76,7 @@ import Testing
             #expect(try await current(database) == first)
             try FileManager.default.removeItem(atPath: service.root)
             try FileManager.default.moveItem(atPath: disk, toPath: service.root)
-            try await database.execute("select errand.dependency_close('storage')")
+            try await database.execute("select errand.circuit_close('storage')")
             #expect(try await database.becomes(state("delivered", second)))
             #expect(try await current(database) == second)
             #expect(try await database.becomes("not exists (select from errand.job)"))

@@ -133,7 +133,7 @@ import Testing
             #expect(try await test.drain().outcomes.contains(.parked))
             #expect(try await database.lines(states) == ["apns|waiting|12|0", "fcm|waiting|12|0"])
             let health = try await database.lines(
-                "select ok, detail from errand.health() where check_name = 'dependencies'")[0]
+                "select ok, detail from errand.health() where check_name = 'circuits'")[0]
             #expect(health.hasPrefix("false|"))
             for said in ["400 DeviceTokenNotForTopic for several tokens in a row: expected APNS_TOPIC", "fcm is down"] {
                 #expect(health.contains(said), "\(health)")
@@ -251,7 +251,7 @@ import Testing
                     "fcm|not_sent|none|no credentials: set FCM_SERVICE_ACCOUNT|true",
                 ])
             #expect(
-                try await database.lines("select ok, detail from errand.health() where check_name = 'dependencies'")
+                try await database.lines("select ok, detail from errand.health() where check_name = 'circuits'")
                     == ["false|fcm is down: push: misconfigured: no credentials: set FCM_SERVICE_ACCOUNT"])
             try await test.advance(by: .seconds(61))
             #expect(try await test.drain().outcomes == [.parked])

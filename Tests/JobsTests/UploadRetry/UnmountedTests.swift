@@ -28,7 +28,7 @@ import Testing
                     "(select count(*) from errand.job where state = 'parked' and attempt = 0) = 7"))
             #expect(
                 try await database.lines(
-                    "select state, reason like 'storage: wrong store: %' from errand.dependency_status where name = 'storage'"
+                    "select state, reason like 'storage: wrong store: %' from errand.circuits where name = 'storage'"
                 ) == ["down|true"])
             #expect(try FileManager.default.contentsOfDirectory(atPath: service.root) == [])
             #expect(try await database.number("select count(*) from media.upload where bytes is null") == 0)
@@ -36,7 +36,7 @@ import Testing
 
             try FileManager.default.removeItem(atPath: service.root)
             try FileManager.default.moveItem(atPath: disk, toPath: service.root)
-            try await database.execute("select errand.dependency_close('storage')")
+            try await database.execute("select errand.circuit_close('storage')")
             #expect(try await database.becomes("not exists (select from errand.job)"))
             #expect(try await database.reaches("state = 'delivered'", of: photo))
             #expect(try await database.number("select count(*) from media.upload where delivered_at is null") == 0)

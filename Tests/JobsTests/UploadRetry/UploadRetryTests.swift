@@ -291,7 +291,7 @@ import Testing
             #expect(try await database.lines("select key from media.removal") == ["a/1.jpg"])
             try await service.stage(["a/2.jpg"], [2])
             #expect(try await database.becomes("exists (select from media.upload where delivered_at is not null)"))
-            #expect(try await database.lines("select name from errand.dependency where opened_at is not null") == [])
+            #expect(try await database.lines("select name from errand.circuit where opened_at is not null") == [])
             isDenied.withLock { $0 = false }
             let start = ContinuousClock.now
             while try await store.all() != ["a/2.jpg"], ContinuousClock.now - start < .seconds(60) {

@@ -1,6 +1,6 @@
--- 0003_admission: the tables of guards, limits, rates and dependencies.
+-- 0003_admission: the tables of guards, limits, rates and circuits.
 --
--- Why     An enqueue may ask for a guard or a limit, and a queue may have a rate. Jobs park while a dependency is down.
+-- Why     An enqueue may ask for a guard or a limit, and a queue may have a rate. Jobs park while a circuit is open.
 -- Locks   Nothing: all objects are new.
 -- Before  No version was released before this one.
 
@@ -105,7 +105,7 @@ comment on column errand.rate_log.last_at is
     'start of the last job of each group: the group counts until it is that old';
 comment on column errand.rate_log.jobs is 'number of jobs in each group';
 
-create table errand.dependency (
+create table errand.circuit (
     name text not null,
     opened_at timestamptz,
     until timestamptz,
@@ -121,30 +121,30 @@ create table errand.dependency (
     threshold int not null default 3,
     threshold_window interval not null default interval '10 seconds',
     probe_every interval not null default interval '1 second',
-    constraint dependency_pkey primary key (name),
-    -- kind:NAME is the pause of a kind. No dependency can be named so: check_dependency refuses the colon.
-    constraint dependency_name check (name ~ '^(kind:)?[a-z][a-z0-9_.-]{0,99}$'),
-    constraint dependency_opened_by check (opened_by in ('ops', 'failures', 'handler')),
-    constraint dependency_numbers check (
+    constraint circuit_pkey primary key (name),
+    -- kind:NAME is the pause of a kind. No circuit can be named so: check_circuit refuses the colon.
+    constraint circuit_name check (name ~ '^(kind:)?[a-z][a-z0-9_.-]{0,99}$'),
+    constraint circuit_opened_by check (opened_by in ('ops', 'failures', 'handler')),
+    constraint circuit_numbers check (
         threshold >= 1 and threshold_window > interval '0' and probe_every > interval '0')
 ) with (fillfactor = 50);
-create index dependency_open_index on errand.dependency (name) where opened_at is not null;
-comment on table errand.dependency is
-    'The dependencies and their circuits. While a circuit is open, the jobs park and spend no attempts';
-comment on column errand.dependency.name is 'the dependency''s name, such as storage or apns';
-comment on column errand.dependency.opened_at is 'when the circuit opened; null = closed, the dependency is up';
-comment on column errand.dependency.until is
+create index circuit_open_index on errand.circuit (name) where opened_at is not null;
+comment on table errand.circuit is
+    'The circuits. While a circuit is open, the jobs park and spend no attempts';
+comment on column errand.circuit.name is 'the circuit''s name, such as storage or apns';
+comment on column errand.circuit.opened_at is 'when the circuit opened; null = closed, the circuit is closed';
+comment on column errand.circuit.until is
     'when a job may probe it; null while the circuit is open = only an operator closes it';
-comment on column errand.dependency.opened_by is 'ops, failures (too many in the window) or handler (it named a time)';
-comment on column errand.dependency.reason is 'the latest reason';
-comment on column errand.dependency.failures is 'number of failures in the current window';
-comment on column errand.dependency.failing_since is 'start of the current window';
-comment on column errand.dependency.failed_at is 'the last failure';
-comment on column errand.dependency.closed_at is 'when the circuit closed';
-comment on column errand.dependency.released_at is 'when parked jobs were last released';
-comment on column errand.dependency.probe_job_id is 'the job that probes it';
-comment on column errand.dependency.probe_position is
+comment on column errand.circuit.opened_by is 'ops, failures (too many in the window) or handler (it named a time)';
+comment on column errand.circuit.reason is 'the latest reason';
+comment on column errand.circuit.failures is 'number of failures in the current window';
+comment on column errand.circuit.failing_since is 'start of the current window';
+comment on column errand.circuit.failed_at is 'the last failure';
+comment on column errand.circuit.closed_at is 'when the circuit closed';
+comment on column errand.circuit.released_at is 'when parked jobs were last released';
+comment on column errand.circuit.probe_job_id is 'the job that probes it';
+comment on column errand.circuit.probe_position is
     'the queue position of that job: with another position the probe is over';
-comment on column errand.dependency.threshold is 'so many failures within threshold_window open the circuit';
-comment on column errand.dependency.threshold_window is 'the length of the window';
-comment on column errand.dependency.probe_every is 'time between two probes';
+comment on column errand.circuit.threshold is 'so many failures within threshold_window open the circuit';
+comment on column errand.circuit.threshold_window is 'the length of the window';
+comment on column errand.circuit.probe_every is 'time between two probes';

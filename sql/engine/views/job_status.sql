@@ -74,7 +74,7 @@ comment on column errand.job_status.guard is 'its guard';
 comment on column errand.job_status.tags is 'words to find it by';
 comment on column errand.job_status.options is 'what only its worker reads, as {"traceparent": "00-…"}';
 comment on column errand.job_status.subject is 'the user whose job it is; null for errand_monitor';
-comment on column errand.job_status.parked_for is 'what it waits for while parked: limit:KEY, dependency:NAME or crash';
+comment on column errand.job_status.parked_for is 'what it waits for while parked: limit:KEY, circuit:NAME or crash';
 comment on column errand.job_status.progress is
     'how much is done, 0 to 1, as its handler last reported; null = not reported';
 comment on column errand.job_status.progress_message is 'what the handler did then, in words; null for errand_monitor';

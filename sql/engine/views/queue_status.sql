@@ -140,7 +140,7 @@ comment on column errand.queue_status.waiting is 'available jobs';
 comment on column errand.queue_status.running is 'running jobs';
 comment on column errand.queue_status.scheduled is 'scheduled jobs';
 comment on column errand.queue_status.parked is
-    'parked jobs: they wait for a limit, a dependency, or after two crashes of their worker';
+    'parked jobs: they wait for a limit, a circuit, or after two crashes of their worker';
 comment on column errand.queue_status.failed is 'failed jobs that were neither retried nor discarded';
 comment on column errand.queue_status.is_estimate is
     'whether waiting and running are not exact: they are from the last statistics, or a floor';

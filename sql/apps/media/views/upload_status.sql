@@ -35,7 +35,7 @@ comment on column media.upload_status.is_kept is 'whether its bytes are here: un
 comment on column media.upload_status.attempt is 'number of attempts; waiting for the store spends none';
 comment on column media.upload_status.max_attempts is 'number of attempts: a failure of the last one is final';
 comment on column media.upload_status.due_at is 'when its next attempt is due';
-comment on column media.upload_status.waits_for is 'what it waits for while parked: dependency:storage';
+comment on column media.upload_status.waits_for is 'what it waits for while parked: circuit:storage';
 comment on column media.upload_status.error is 'the last error';
 comment on column media.upload_status.attempts is 'all failed attempts, each with its worker, times and error';
 comment on column media.upload_status.job_id is 'the job that stores it';

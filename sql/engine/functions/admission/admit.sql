@@ -1,6 +1,6 @@
 -- admit: decides which of the jobs that a claim has locked may run now, and returns them in their order. All others
 -- leave the queue, with one statement for each outcome: as obsolete if they are too late or their guard says no, as
--- parked if their kind is paused, their dependency is down or their limit is full. blocked is their number.
+-- parked if their kind is paused, their circuit is open or their limit is full. blocked is their number.
 --
 -- At most begin_now jobs get slots of limits, the first ones; begun is their number. Some jobs stay in the queue, and
 -- rest says why: 'slots' = no more jobs of limits can start, 'more' = another session holds the limits' lock, or the
@@ -30,7 +30,7 @@ begin
         array_agg(
             case when job.not_after < now() then 'obsolete' when down.name is not null then 'parked' end order by nth),
         array_agg(
-            case when job.not_after < now() then 'not started by ' || job.not_after else 'dependency:' || down.name end
+            case when job.not_after < now() then 'not started by ' || job.not_after else 'circuit:' || down.name end
             order by nth),
         -- Jobs from before their kind's registration don't name its limit.
         array_agg(coalesce(job.limit_key, kind.limit_key) order by nth),
@@ -50,10 +50,10 @@ begin
     left join errand.job on job.ctid = near.row_id
     left join errand.kind on kind.name = job.kind and kind.name = any (checked)
     cross join lateral (
-        select min(dependency.name) as name
-        from errand.dependency
-        where dependency.name in (kind.dependency, 'kind:' || kind.name) and opened_at is not null
-            -- The probe may run while the dependency is down.
+        select min(circuit.name) as name
+        from errand.circuit
+        where circuit.name in (kind.circuit, 'kind:' || kind.name) and opened_at is not null
+            -- The probe may run while the circuit is open.
             and (probe_job_id, probe_position) is distinct from (job.id, job.queue_position)) as down;
     if has_guards and begin_now is not null then
         for met in

@@ -1,5 +1,5 @@
 -- checked_kinds: returns the kinds whose jobs need an admission check each, null = none: they are paused
--- (errand.pause_kind), their dependency is down, or they have a limit. Jobs from before their kind's registration don't
+-- (errand.pause_kind), their circuit is open, or they have a limit. Jobs from before their kind's registration don't
 -- name its limit.
 create or replace function errand.checked_kinds() returns text[]
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
@@ -8,6 +8,6 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     where kind.limit_key is not null
         or exists (
             select
-            from errand.dependency
-            where opened_at is not null and dependency.name in (kind.dependency, 'kind:' || kind.name))
+            from errand.circuit
+            where opened_at is not null and circuit.name in (kind.circuit, 'kind:' || kind.name))
 $$;

@@ -1,12 +1,12 @@
--- next_probe: returns the parked job that tries a dependency next: of the first 10,000, the first that can start, and
+-- next_probe: returns the parked job that tries a circuit next: of the first 10,000, the first that can start, and
 -- not in the queue of the probe before, which has not started.
 -- errand: after may_start
-create or replace function errand.next_probe(known errand.dependency) returns bigint
+create or replace function errand.next_probe(known errand.circuit) returns bigint
 language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
     with ahead as materialized (
         select id, queue, kind, priority, run_at
         from errand.job
-        where parked_for = 'dependency:' || known.name
+        where parked_for = 'circuit:' || known.name
         order by priority, run_at, id
         limit 10000
     ),

@@ -1,4 +1,4 @@
--- park: parks waiting jobs, by their row ids, until their limits or dependencies release them. Spends no attempt.
+-- park: parks waiting jobs, by their row ids, until their limits or circuits release them. Spends no attempt.
 --
 -- Lowers the marks of limits to them: the caller holds the lock of errand.lock_limits if one waits for a limit. A job
 -- whose slot went to others while it waited for a worker comes first in its queue once it is released.

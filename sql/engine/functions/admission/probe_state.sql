@@ -1,9 +1,9 @@
--- probe_state: returns the state of the job that probes a dependency: under way, succeeded, failed, or open if it says
+-- probe_state: returns the state of the job that probes a circuit: under way, succeeded, failed, or open if it says
 -- nothing (handed back, rescued, cancelled, discarded).
 --
 -- A probe that waits in the queue counts as under way for 10 s. Then its queue may be paused, full or without a worker,
 -- and another job tries.
-create or replace function errand.probe_state(known errand.dependency) returns text
+create or replace function errand.probe_state(known errand.circuit) returns text
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     probe errand.job;
@@ -15,8 +15,8 @@ begin
                 probe.state = 'running'
                 or known.released_at between clock_timestamp() - interval '10 seconds' and clock_timestamp())
                 then 'under way'
-            -- The probe is parked again if it found the dependency down while another session had locked that row.
-            when probe.state = 'scheduled' or probe.parked_for = 'dependency:' || known.name then 'failed'
+            -- The probe is parked again if it found the circuit down while another session had locked that row.
+            when probe.state = 'scheduled' or probe.parked_for = 'circuit:' || known.name then 'failed'
             else 'open'
         end;
     end if;

@@ -1,7 +1,7 @@
 -- probes_snoozed: closes the circuits that these jobs have probed. A probe that is snoozed has run without finding its
--- dependency down. Without this, a job that always snoozes before its end would never close the circuit.
+-- circuit down. Without this, a job that always snoozes before its end would never close the circuit.
 --
--- Housekeeping locks a dependency's row for a moment. If another session locks it for more than 100 ms, the circuit
+-- Housekeeping locks a circuit's row for a moment. If another session locks it for more than 100 ms, the circuit
 -- stays open until the next probe.
 create or replace function errand.probes_snoozed(ids bigint[]) returns void
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -11,13 +11,13 @@ declare
 begin
     for probed in
         select name
-        from errand.dependency
+        from errand.circuit
         where opened_at is not null and probe_job_id = any (ids)
         order by name
     loop
         begin
             perform set_config('lock_timeout', '100ms', true);
-            perform errand.dependency_closed(probed);
+            perform errand.circuit_closed(probed);
             perform set_config('lock_timeout', before, true);
         exception
             when lock_not_available then

@@ -20,7 +20,7 @@ begin
     waits := exists (select from errand.job where queue_position is null and parked_for is null and run_at > start)
         or exists (select from errand.queue where paused_until is not null);
     parked := exists (select from errand.job where parked_for is not null)
-        or exists (select from errand.dependency where opened_at is not null and probe_job_id is not null);
+        or exists (select from errand.circuit where opened_at is not null and probe_job_id is not null);
     crashed := parked and exists (select from errand.job where parked_for = 'crash');
     bulk := exists (select from errand.bulk where ended_at is null);
     -- One session at a time is enough; two do no harm.

@@ -8,7 +8,7 @@
 -- a shorter retention (errand.retentions) are searched in the whole history, and their payloads in errand.payload go
 -- with them. Failed jobs stay for 30 days, or for their kind's retention. Failures of jobs that were retried or
 -- discarded stay for 7 days (the newest 5,000), actions of operators, bulk actions and where jobs were moved for a
--- year. Totals of completed attempts stay for a year, or for 90 days if the queue is not their kind's. Dependencies
+-- year. Totals of completed attempts stay for a year, or for 90 days if the queue is not their kind's. Circuits
 -- that are up and unused stay for 30 days after their last failure. The marks of workers that have left stay for 7 days
 -- (the newest 100).
 --
@@ -180,14 +180,14 @@ begin
     get diagnostics removed = row_count;
     total := total + removed;
     most := greatest(most, removed);
-    delete from errand.dependency
+    delete from errand.circuit
     where name = any (array(
         select unused.name
-        from errand.dependency as unused
+        from errand.circuit as unused
         where unused.opened_at is null
             and greatest(unused.failed_at, unused.closed_at, unused.released_at) < now() - interval '30 days'
-            and not exists (select from errand.kind where kind.dependency = unused.name)
-            and not exists (select from errand.job where parked_for = 'dependency:' || unused.name)
+            and not exists (select from errand.kind where kind.circuit = unused.name)
+            and not exists (select from errand.job where parked_for = 'circuit:' || unused.name)
             -- What operators have set stays.
             and (unused.threshold, unused.threshold_window, unused.probe_every)
                 = (3, interval '10 seconds', interval '1 second')

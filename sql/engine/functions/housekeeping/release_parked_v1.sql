@@ -1,10 +1,10 @@
--- release_parked_v1: releases parked jobs whose dependency is up or whose limit has room. Returns whether any job is
+-- release_parked_v1: releases parked jobs whose circuit is closed or whose limit has room. Returns whether any job is
 -- parked.
 --
--- The circuit of a dependency closes after its probe has succeeded, or when the probe is due, even if no job is parked
+-- A circuit closes after its probe has succeeded, or when the probe is due, even if no job is parked
 -- any more.
 --
--- Dependencies come first, since completions lock in that order too. Limits are checked for 50 ms; the next call goes
+-- Circuits come first, since completions lock in that order too. Limits are checked for 50 ms; the next call goes
 -- on behind the last one. Completions release jobs themselves by errand.release_v1. So this finds what a crash has
 -- left, a job that was parked while its limit got room, and a limit that was raised. Costs a scan of an empty index
 -- while no job is parked.
@@ -12,13 +12,13 @@ create or replace function errand.release_parked_v1() returns boolean
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp
 set jit = off set enable_seqscan = off set enable_bitmapscan = off as $$
 declare
-    waits_for text := 'dependency:';
+    waits_for text := 'circuit:';
     started timestamptz := clock_timestamp();
     some_wait boolean := exists (select from errand.job where parked_for is not null);
     key text;
 begin
     if not some_wait and not exists (
-        select from errand.dependency where opened_at is not null and (probe_job_id is not null or until <= now()))
+        select from errand.circuit where opened_at is not null and (probe_job_id is not null or until <= now()))
     then
         return false;
     end if;
@@ -41,10 +41,10 @@ begin
         order by parked_for
         limit 1;
         exit when not found;
-        perform errand.release_dependency(substr(waits_for, length('dependency:') + 1));
+        perform errand.release_circuit(substr(waits_for, length('circuit:') + 1));
     end loop;
-    perform errand.release_dependency(name)
-    from errand.dependency
+    perform errand.release_circuit(name)
+    from errand.circuit
     where opened_at is not null and (probe_job_id is not null or until <= now());
     waits_for := coalesce(nullif(current_setting('errand.released_limit', true), ''), 'limit:');
     loop

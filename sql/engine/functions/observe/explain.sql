@@ -9,7 +9,7 @@
 --   running, worker_lost                              it runs, or its worker is lost
 --   not_due, retry_later, not_promoted                its time has not come; or has, and housekeeping is late
 --   paused, no_worker, unknown_kind, too_late         no worker would claim it
---   kind_paused, dependency_open, limit_full, rate, guard
+--   kind_paused, circuit_open, limit_full, rate, guard
 --                                                     it may not run now
 --   crashed                                           it was in two crashes of its worker, and will run alone
 --   behind, next                                      it waits in the queue

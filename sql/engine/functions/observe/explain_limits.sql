@@ -1,9 +1,9 @@
--- explain_limits: for errand.explain: dependencies, limits, rates and guards that keep a job from running.
+-- explain_limits: for errand.explain: circuits, limits, rates and guards that keep a job from running.
 create or replace function errand.explain_limits(job errand.job) returns table (code text, detail text, hint text)
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 declare
     defaults errand.kind;
-    down errand.dependency;
+    down errand.circuit;
     needed text;
     key text;
     bound errand.limit;
@@ -12,9 +12,9 @@ declare
     holders text;
 begin
     select * into defaults from errand.kind where name = job.kind;
-    needed := coalesce(substring(job.parked_for from '^dependency:(.*)$'), defaults.dependency);
+    needed := coalesce(substring(job.parked_for from '^circuit:(.*)$'), defaults.circuit);
     select * into down
-    from errand.dependency
+    from errand.circuit
     where name in (needed, 'kind:' || job.kind)
     -- The pause of its kind comes first.
     order by opened_at is not null and name = 'kind:' || job.kind desc, name = needed desc
@@ -27,7 +27,7 @@ begin
         hint := format('select errand.resume_kind(%L)', job.kind);
         return next;
     elsif down.opened_at is not null then
-        code := 'dependency_open';
+        code := 'circuit_open';
         detail := format(
             '%s is down since %s (%s)%s%s', needed, down.opened_at, down.opened_by,
             case when down.opened_by = 'ops' or errand.sees_content() then ': ' || down.reason end,
@@ -36,10 +36,10 @@ begin
                 when down.until is null then '; it stays down until an operator closes it'
                 else format('; a job probes it at %s', down.until)
             end);
-        hint := format('select errand.dependency_close(%L)', needed);
+        hint := format('select errand.circuit_close(%L)', needed);
         return next;
-    elsif job.parked_for like 'dependency:%' then
-        code := 'dependency_open';
+    elsif job.parked_for like 'circuit:%' then
+        code := 'circuit_open';
         detail := format('%s is up again; parked jobs are released step by step, oldest first', needed);
         hint := null;
         return next;

@@ -116,7 +116,7 @@ begin
     ) as recent
     union all
     select
-        'dependencies', count(*) filter (where opened_by <> 'ops') = 0,
+        'circuits', count(*) filter (where opened_by <> 'ops') = 0,
         coalesce(
             errand.first_names(array_agg(
                 case
@@ -127,8 +127,8 @@ begin
                     ': ' || case when opened_by = 'ops' or errand.sees_content() then left(reason, 200) end, '')
                 order by name)),
             'all up'),
-        case when count(*) filter (where opened_by <> 'ops') > 0 then 'select * from errand.dependency_status' end
-    from errand.dependency
+        case when count(*) filter (where opened_by <> 'ops') > 0 then 'select * from errand.circuits' end
+    from errand.circuit
     where opened_at is not null
     union all
     select

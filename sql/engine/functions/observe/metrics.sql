@@ -204,18 +204,18 @@ begin
         (problem is not null and paused_at is null)::int::float8
     from errand.schedule_status
     union all
-    select state.name, 'gauge', jsonb_build_object('dependency', dependency.name), state.holds::int::float8
-    from errand.dependency
+    select state.name, 'gauge', jsonb_build_object('circuit', circuit.name), state.holds::int::float8
+    from errand.circuit
     cross join lateral (
-        values ('errand_dependency_up', opened_at is null),
-            ('errand_dependency_held', opened_at is not null and opened_by = 'ops')
+        values ('errand_circuit_closed', opened_at is null),
+            ('errand_circuit_held', opened_at is not null and opened_by = 'ops')
     ) as state(name, holds)
-    where dependency.name not like 'kind:%'
+    where circuit.name not like 'kind:%'
     union all
-    select 'errand_kind_paused', 'gauge', jsonb_build_object('kind', substr(dependency.name, 6)),
+    select 'errand_kind_paused', 'gauge', jsonb_build_object('kind', substr(circuit.name, 6)),
         (opened_at is not null)::int::float8
-    from errand.dependency
-    where dependency.name like 'kind:%'
+    from errand.circuit
+    where circuit.name like 'kind:%'
     union all
     select
         'errand_overdue', 'gauge', '{}',

@@ -4,8 +4,8 @@
 --   select errand.pause_kind('newsletter', 'the text is wrong');
 --   select errand.pause_kind('newsletter', 'the text is wrong', until => now() + interval '2 hours');
 --
--- The pause is a row of errand.dependency_status with the name kind:newsletter, so a claim pays nothing while no kind
--- is paused and no dependency is down. When it ends, parked jobs are released as those of a dependency: oldest first,
+-- The pause is a row of errand.circuits with the name kind:newsletter, so a claim pays nothing while no kind
+-- is paused and no circuit is open. When it ends, parked jobs are released as those of a circuit: oldest first,
 -- 100 in the first second and more in each next one. A paused kind stays paused, with the new reason and time.
 --
 -- force => true also pauses a kind that no worker has registered. Raises ER404 for such a kind without it, ER422
@@ -31,9 +31,9 @@ begin
             array(select name from errand.kind), 'force => true pauses it anyway.');
     end if;
     perform errand.check_time(pause_kind.until, 'pause_kind', 'until');
-    insert into errand.dependency as held (name, opened_at, opened_by, until, reason)
+    insert into errand.circuit as held (name, opened_at, opened_by, until, reason)
     values ('kind:' || pause_kind.kind, now(), 'ops', pause_kind.until, pause_kind.reason)
-    on conflict on constraint dependency_pkey do update
+    on conflict on constraint circuit_pkey do update
     set opened_at = coalesce(held.opened_at, excluded.opened_at), opened_by = excluded.opened_by,
         until = excluded.until, reason = excluded.reason, probe_job_id = null, probe_position = null;
     perform errand.record_action(

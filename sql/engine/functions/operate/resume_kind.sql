@@ -11,17 +11,17 @@ language plpgsql security definer set search_path = pg_catalog, errand, pg_temp 
 #variable_conflict use_column
 begin
     perform
-    from errand.dependency
+    from errand.circuit
     where name = 'kind:' || resume_kind.kind and opened_at is not null
     for update;
     if found then
-        perform errand.dependency_closed('kind:' || resume_kind.kind);
+        perform errand.circuit_closed('kind:' || resume_kind.kind);
         perform errand.record_action(
             'resume_kind', jsonb_build_object('kind', resume_kind.kind), resume_kind.reason);
     else
         perform errand.check_known(
             'resume_kind: kind', 'one that a worker or a job has named', resume_kind.kind,
-            errand.known_kinds() || array(select substr(name, 6) from errand.dependency where name like 'kind:%'));
+            errand.known_kinds() || array(select substr(name, 6) from errand.circuit where name like 'kind:%'));
     end if;
 end
 $$;

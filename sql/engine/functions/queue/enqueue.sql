@@ -108,7 +108,7 @@ begin
             return query
             update errand.job
             set run_at = due,
-                -- A job that waits for a limit or a dependency goes on waiting for it if it is due. The claim checks
+                -- A job that waits for a limit or a circuit goes on waiting for it if it is due. The claim checks
                 -- its own limit, which this call doesn't name.
                 state = case
                     when due > now() then 'scheduled'

@@ -15,7 +15,7 @@
 -- epoch is stored with the claim (errand.claim), so that a lost worker's jobs are found without a scan of the queue.
 --
 -- The claim locks jobs in their order first, without any decision. Some of them need one (errand.admit): those with a
--- last moment, a guard or a limit, and those of kinds with a limit or with a dependency that is down. If some may not
+-- last moment, a guard or a limit, and those of kinds with a limit or with a circuit that is open. If some may not
 -- run, the claim goes on behind them. After 100 such jobs it takes jobs that may from behind them (errand.pick_beyond),
 -- and removes such jobs from the next 20,000 positions (errand.clear_blocked), or 2,000 if it has jobs to run or writes
 -- outcomes. Guards get 250 ms; jobs whose guard was not called by then stay in the queue.
@@ -114,7 +114,7 @@ begin
         exists (select from errand.rate where rate.queue = claim_v1.queue),
         exists (select from errand.limit),
         case
-            when exists (select from errand.dependency where opened_at is not null)
+            when exists (select from errand.circuit where opened_at is not null)
                 or exists (select from errand.kind where limit_key is not null)
             then errand.checked_kinds()
         end,

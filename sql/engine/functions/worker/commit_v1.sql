@@ -8,7 +8,7 @@
 -- Raises ER413 for an output of more than 256 KB as text: what the handler has written must not commit.
 create or replace function errand.commit_v1(
     worker_id bigint, id bigint, queue_position bigint, outcome text, error text, delay_ms bigint, output jsonb,
-    due timestamptz, dependency text, out state text, out completed_by bigint,
+    due timestamptz, circuit text, out state text, out completed_by bigint,
     out error_id text
 )
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
@@ -34,7 +34,7 @@ begin
     select written.completed_by, written.error_ids[1] into completed_by, error_id
     from errand.complete_v1(
         worker_id, array[id], array[queue_position], array[outcome], array[error], array[delay_ms], array[output],
-        array[due], array[dependency]) as written;
+        array[due], array[circuit]) as written;
     state := 'completed';
 end
 $$;

@@ -5,7 +5,7 @@
 --   retried    scheduled again in delay_ms (0 = at once); the error is recorded
 --   snoozed    the same, but the attempt is not counted and nothing is recorded; closes the circuit that it probed
 --   released   handed back: not counted, and the job keeps its position
---   parked     waits for its dependency, not counted; the error is the finding; due = time of the next probe
+--   parked     waits for its circuit, not counted; the error is the finding; due = time of the next probe
 --   failed     to errand.failed, with its error; so is a retried job on its last attempt
 --   cancelled  to the history, with its error as the reason
 --   obsolete   the same: the job was no longer wanted when it was done
@@ -20,7 +20,7 @@
 -- the errand.error_id of its error, for the worker's log.
 create or replace function errand.complete_v1(
     worker_id bigint, ids bigint[], positions bigint[], outcomes text[], errors text[], delays_ms bigint[],
-    outputs jsonb[], dues timestamptz[], dependencies text[], out refused bigint[], out locked bigint[],
+    outputs jsonb[], dues timestamptz[], circuits text[], out refused bigint[], out locked bigint[],
     out completed_by bigint, out failing bigint[], out error_ids text[]
 )
 language plpgsql security definer
@@ -44,8 +44,8 @@ begin
     error_ids := '{}';
     for result in
         select *
-        from unnest(ids, positions, outcomes, errors, delays_ms, outputs, dues, dependencies)
-            as ended(id, queue_position, outcome, error, delay_ms, output, due, dependency)
+        from unnest(ids, positions, outcomes, errors, delays_ms, outputs, dues, circuits)
+            as ended(id, queue_position, outcome, error, delay_ms, output, due, circuit)
         order by id
     loop
         select * into held
@@ -108,14 +108,14 @@ begin
                     run_at = due
                 where id = held.id;
             when result.outcome = 'parked' then
-                perform errand.check_dependency('park', result.dependency);
+                perform errand.check_circuit('park', result.circuit);
                 update errand.job
                 set state = 'parked', attempt = attempt - 1, crashes = 0, queue_position = null, worker_id = null,
-                    parked_for = 'dependency:' || result.dependency,
+                    parked_for = 'circuit:' || result.circuit,
                     -- A probe that finds a misconfiguration goes behind the other jobs: the fault may be its own.
                     run_at = case
                         when result.due is not null and held.id = (
-                            select probe_job_id from errand.dependency where name = result.dependency)
+                            select probe_job_id from errand.circuit where name = result.circuit)
                             then now()
                         else run_at
                     end
@@ -141,16 +141,16 @@ begin
                     'cancelled or obsolete, got %', quote_nullable(result.outcome) using errcode = 'ER422';
         end case;
     end loop;
-    -- By name, so that two workers with the same dependencies don't wait for each other. A refused job counts too: it
-    -- has found the dependency down.
+    -- By name, so that two workers with the same circuits don't wait for each other. A refused job counts too: it
+    -- has found the circuit down.
     for result in
-        select dependency, max(due) as due, max(error) as error, count(*) as failures
-        from unnest(ids, outcomes, errors, dues, dependencies) as ended(id, outcome, error, due, dependency)
+        select circuit, max(due) as due, max(error) as error, count(*) as failures
+        from unnest(ids, outcomes, errors, dues, circuits) as ended(id, outcome, error, due, circuit)
         where outcome = 'parked' and id <> all (locked) and (due > latest) is not true
-        group by dependency
-        order by dependency
+        group by circuit
+        order by circuit
     loop
-        perform errand.dependency_failed(result.dependency, result.due, result.error, result.failures::int);
+        perform errand.circuit_failed(result.circuit, result.due, result.error, result.failures::int);
     end loop;
     if snoozed <> '{}' then
         perform errand.probes_snoozed(snoozed);

@@ -1,20 +1,20 @@
--- release_dependency: releases jobs that a dependency has parked. While the circuit is open, one job at a time probes
+-- release_circuit: releases jobs that a circuit has parked. While the circuit is open, one job at a time probes
 -- it, from `until` on. A success of the probe closes the circuit, as errand.probes_snoozed does. While it is
 -- closed, jobs are released oldest first: 100/s in the first second, twice that in each next one, up to 2,000/s.
 --
 -- If no job is left that could probe it, the circuit closes at `until`, and later jobs open it again if they have to.
 --
--- A probe comes first in its queue. A dependency whose row is gone, for example because the transaction that opened it
+-- A probe comes first in its queue. A circuit whose row is gone, for example because the transaction that opened it
 -- was rolled back, is up, and its jobs are released at 100/s.
 --
 -- A time in the future was written before the server's clock was set back, and is ignored.
 --
 -- Housekeeping calls it every 200 ms. Returns the number of released jobs.
-create or replace function errand.release_dependency(name text) returns int
+create or replace function errand.release_circuit(name text) returns int
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 declare
-    known errand.dependency;
+    known errand.circuit;
     present timestamptz := clock_timestamp();
     per_second double precision;
     elapsed double precision;
@@ -25,17 +25,17 @@ declare
     drawn bigint;
     released int := 0;
 begin
-    select * into known from errand.dependency where dependency.name = release_dependency.name for update skip locked;
+    select * into known from errand.circuit where circuit.name = release_circuit.name for update skip locked;
     if not found then
-        if exists (select from errand.dependency where dependency.name = release_dependency.name) then
+        if exists (select from errand.circuit where circuit.name = release_circuit.name) then
             -- Another session is at it.
             return 0;
         end if;
-        known.name := release_dependency.name;
+        known.name := release_circuit.name;
     end if;
     if known.opened_at is not null and known.name like 'kind:%' and known.until <= present then
         -- The pause of a kind ends at its time, without a probe.
-        perform errand.dependency_closed(known.name);
+        perform errand.circuit_closed(known.name);
         known.opened_at := null;
         known.closed_at := present;
         known.released_at := null;
@@ -45,24 +45,24 @@ begin
         if probe = 'under way' then
             return 0;
         elsif probe = 'succeeded' then
-            perform errand.dependency_closed(known.name);
+            perform errand.circuit_closed(known.name);
             known.opened_at := null;
             known.closed_at := present;
             known.released_at := null;
             known.failures := 0;
         elsif probe = 'failed' and known.until < present + known.probe_every then
             known.until := present + known.probe_every;
-            update errand.dependency
+            update errand.circuit
             set until = known.until, probe_job_id = null, probe_position = null
-            where dependency.name = known.name;
+            where circuit.name = known.name;
         end if;
     end if;
     if known.opened_at is not null and known.opened_by <> 'ops' and known.until <= present
         and not exists (
-            select from errand.job where parked_for = 'dependency:' || known.name or id = known.probe_job_id)
+            select from errand.job where parked_for = 'circuit:' || known.name or id = known.probe_job_id)
     then
-        -- They were cancelled, or ended without a use of the dependency.
-        perform errand.dependency_closed(known.name);
+        -- They were cancelled, or ended without a use of the circuit.
+        perform errand.circuit_closed(known.name);
         return 0;
     end if;
     if known.opened_at is not null then
@@ -88,7 +88,7 @@ begin
     for waiting in
         select id
         from errand.job
-        where parked_for = 'dependency:' || known.name and (known.opened_at is null or id = probe_id)
+        where parked_for = 'circuit:' || known.name and (known.opened_at is null or id = probe_id)
             and not exists (select from errand.queue as held where held.name = job.queue and held.paused_at is not null)
         order by priority, run_at, id
         limit wanted
@@ -102,11 +102,11 @@ begin
         released := released + 1;
     end loop;
     if released > 0 then
-        update errand.dependency
+        update errand.circuit
         set released_at = present,
             probe_job_id = case when known.opened_at is not null then waiting end,
             probe_position = case when known.opened_at is not null then drawn end
-        where dependency.name = known.name;
+        where circuit.name = known.name;
         perform errand.wake();
     end if;
     return released;

@@ -1,37 +1,37 @@
 import ArgumentParser
 import Postgres
 
-/// `errand dependency …`: the view errand.dependency_status, errand.dependency_open and errand.dependency_close.
-struct DependencyCommand: AsyncParsableCommand {
+/// `errand circuit …`: the view errand.circuits, errand.circuit_open and errand.circuit_close.
+struct CircuitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
-        commandName: "dependency",
-        abstract: "Dependencies of jobs: list them, open (down) or close (up) one.",
+        commandName: "circuit",
+        abstract: "Circuits of jobs: list them, open (down) or close (up) one.",
         discussion: """
-            errand dependency list
-            errand dependency open storage --reason 'the bucket is being moved' --until 10m
-            errand dependency close storage
+            errand circuit list
+            errand circuit open storage --reason 'the bucket is being moved' --until 10m
+            errand circuit close storage
 
             While one is open (down), jobs that need it are parked and spend no attempts.
             """,
-        subcommands: [ListDependencies.self, OpenDependency.self, CloseDependency.self])
+        subcommands: [ListCircuits.self, OpenCircuit.self, CloseCircuit.self])
 
-    /// The names of all dependencies that kinds need or that were ever down.
+    /// The names of all circuits that kinds need or that were ever down.
     static func names(on connection: Connection) async throws -> [String] {
         try await connection.query(Statement(allNames, [])).column(0, as: String.self)
     }
 
     static let allNames = """
-        select name from errand.dependency_status
+        select name from errand.circuits
         union
-        select dependency from errand.kind_status where dependency is not null
+        select circuit from errand.kind_status where circuit is not null
         """
 }
 
-struct ListDependencies: AsyncParsableCommand {
+struct ListCircuits: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Show the dependencies of jobs, whether each is up, and how many jobs wait for it.",
-        discussion: "Reads the view errand.dependency_status. Times are in UTC; jobs are counted up to 10,000.")
+        abstract: "Show the circuits of jobs, whether each is up, and how many jobs wait for it.",
+        discussion: "Reads the view errand.circuits. Times are in UTC; jobs are counted up to 10,000.")
 
     @Flag(help: "Print a JSON array.")
     var json = false
@@ -62,7 +62,7 @@ struct ListDependencies: AsyncParsableCommand {
             try await connection.query(
                 """
                 select name, state, opened_at, opened_by, until, reason, failures, parked, is_more, probe_job_id
-                from errand.dependency_status
+                from errand.circuits
                 order by name
                 """
             )
@@ -76,27 +76,27 @@ struct ListDependencies: AsyncParsableCommand {
                     probe_job_id: probe)
             }
         }
-        try show(lines, asJSON: json, none: "no dependency is known")
+        try show(lines, asJSON: json, none: "no circuit is known")
     }
 }
 
-/// What the commands that change a dependency print.
+/// What the commands that change a circuit print.
 private struct Done: Encodable {
-    let dependency: String
+    let circuit: String
     let done: String
 
-    func show(asJSON: Bool) throws { print(try asJSON ? Command.json(self) : "\(dependency.printable): \(done)") }
+    func show(asJSON: Bool) throws { print(try asJSON ? Command.json(self) : "\(circuit.printable): \(done)") }
 }
 
-struct OpenDependency: AsyncParsableCommand {
+struct OpenCircuit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
-        abstract: "Open a dependency (down): from now on jobs that need it are parked. Running jobs go on.")
+        abstract: "Open a circuit (down): from now on jobs that need it are parked. Running jobs go on.")
 
-    @Argument(help: "The dependency's name.", completion: .dependencies)
+    @Argument(help: "The circuit's name.", completion: .circuits)
     var name: String
 
-    @Option(help: "The reason, shown in errand.dependency_status.")
+    @Option(help: "The reason, shown in errand.circuits.")
     var reason: String
 
     @Option(
@@ -104,49 +104,49 @@ struct OpenDependency: AsyncParsableCommand {
         transform: Moment.init(argument:))
     var until: Moment?
 
-    @Flag(help: "Also a dependency that no kind needs so far.")
+    @Flag(help: "Also a circuit that no kind needs so far.")
     var unused = false
 
-    @Flag(help: "Print {\"dependency\", \"done\"}.")
+    @Flag(help: "Print {\"circuit\", \"done\"}.")
     var json = false
 
     func run() async throws {
         try await Environment.load().withConnection { connection in
             if !unused {
-                let known = try await DependencyCommand.names(on: connection)
+                let known = try await CircuitCommand.names(on: connection)
                 guard known.contains(name) else {
                     throw Failure.unknown(
-                        "dependency", name, among: known, more: " (--unused opens one that no kind needs yet)")
+                        "circuit", name, among: known, more: " (--unused opens one that no kind needs yet)")
                 }
             }
             try await connection.execute(
                 Statement(
-                    "select errand.dependency_open($1, coalesce($3, now() + $4 * interval '1 microsecond'), $2)",
+                    "select errand.circuit_open($1, coalesce($3, now() + $4 * interval '1 microsecond'), $2)",
                     [name, reason] + Moment.parameters(until)))
         }
-        try Done(dependency: name, done: "open").show(asJSON: json)
+        try Done(circuit: name, done: "open").show(asJSON: json)
     }
 }
 
-struct CloseDependency: AsyncParsableCommand {
+struct CloseCircuit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "close",
         abstract:
-            "Close a dependency (up): its parked jobs are released, oldest first, 100 in the first second and more in each later one."
+            "Close a circuit (up): its parked jobs are released, oldest first, 100 in the first second and more in each later one."
     )
 
-    @Argument(help: "The dependency's name.", completion: .dependencies)
+    @Argument(help: "The circuit's name.", completion: .circuits)
     var name: String
 
-    @Flag(help: "Print {\"dependency\", \"done\"}.")
+    @Flag(help: "Print {\"circuit\", \"done\"}.")
     var json = false
 
     func run() async throws {
         let wasOpen = try await Environment.load().withConnection { connection in
-            let known = try await DependencyCommand.names(on: connection)
-            guard known.contains(name) else { throw Failure.unknown("dependency", name, among: known) }
-            return try await connection.query(Statement("select errand.dependency_close($1)", [name])).scalar(Bool.self)
+            let known = try await CircuitCommand.names(on: connection)
+            guard known.contains(name) else { throw Failure.unknown("circuit", name, among: known) }
+            return try await connection.query(Statement("select errand.circuit_close($1)", [name])).scalar(Bool.self)
         }
-        try Done(dependency: name, done: wasOpen ? "closed" : "was not open").show(asJSON: json)
+        try Done(circuit: name, done: wasOpen ? "closed" : "was not open").show(asJSON: json)
     }
 }

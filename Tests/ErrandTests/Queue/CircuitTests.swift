@@ -5,13 +5,13 @@ import Testing
 
 @testable import Errand
 
-@Suite("Dependencies") struct DependencyTests {
+@Suite("Circuits") struct CircuitTests {
     private static let kinds = #"""
         [{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
-            "dependency": "storage"},
+            "circuit": "storage"},
         {"name": "other", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true}]
         """#
-    private let down = AttemptResult.parked(dependency: "storage", until: nil, reason: "connection refused")
+    private let down = AttemptResult.parked(circuit: "storage", until: nil, reason: "connection refused")
 
     @Test("three failures within the window open it for the whole fleet; its jobs park, and spend no attempts")
     func opens() async throws {
@@ -20,17 +20,17 @@ import Testing
             let queue = Queue(database: database)
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 20))
             try await worker.end(worker.claim(2), down)
-            #expect(try await database.count("from errand.dependency where opened_at is null and failures = 2") == 1)
+            #expect(try await database.count("from errand.circuit where opened_at is null and failures = 2") == 1)
             try await worker.end(worker.claim(1), down)
             #expect(
                 try await database.count(
-                    "from errand.dependency where opened_by = 'failures' and reason = 'connection refused'") == 1)
+                    "from errand.circuit where opened_by = 'failures' and reason = 'connection refused'") == 1)
             try await database.execute("select errand.enqueue('other')")
             let other = try await ManualWorker(database)
             #expect(try await other.claim(50, kinds: ["noop", "other"]).map(\.kind) == ["other"])
             #expect(
                 try await database.count(
-                    "from errand.job where state = 'parked' and parked_for = 'dependency:storage' and attempt = 0")
+                    "from errand.job where state = 'parked' and parked_for = 'circuit:storage' and attempt = 0")
                     == 20)
         }
     }
@@ -48,12 +48,12 @@ import Testing
                 #expect(try await database.count("from errand.job where state = 'parked'") == 1)
                 try await database.execute(
                     """
-                    update errand.dependency
+                    update errand.circuit
                     set failing_since = failing_since - interval '11 s', failed_at = failed_at - interval '11 s'
                     """)
                 try await database.promote()
             }
-            #expect(try await database.count("from errand.dependency where opened_at is null") == 1)
+            #expect(try await database.count("from errand.circuit where opened_at is null") == 1)
         }
     }
 
@@ -66,9 +66,9 @@ import Testing
             try await worker.end(worker.claim(3), down)
             #expect(try await worker.claim(500).isEmpty)
             // A second, which passes on a busy machine.
-            try await database.execute("update errand.dependency set probe_every = '1 hour'")
+            try await database.execute("update errand.circuit set probe_every = '1 hour'")
             for _ in 0..<3 {
-                try await database.execute("update errand.dependency set until = now()")
+                try await database.execute("update errand.circuit set until = now()")
                 try await database.promote()
                 try await database.promote()
                 let probe = try await worker.claim(500)
@@ -80,7 +80,7 @@ import Testing
                 try await database.promote()
                 #expect(try await worker.claim(500).isEmpty, "not before its time")
             }
-            try await database.execute("update errand.dependency set until = now()")
+            try await database.execute("update errand.circuit set until = now()")
             try await database.promote()
             let last = try await worker.claim(1)
             let start = ContinuousClock.now
@@ -96,23 +96,23 @@ import Testing
                 try await Task.sleep(for: .milliseconds(100))
             }
             #expect(released == Array(ids.dropFirst()))
-            #expect(try await database.count("from errand.dependency where opened_at is null and failures = 0") == 1)
+            #expect(try await database.count("from errand.circuit where opened_at is null and failures = 0") == 1)
         }
     }
 
-    @Test("a probe that is snoozed has found the dependency up: the circuit closes, and its job and the others go on")
+    @Test("a probe that is snoozed has found the circuit up: the circuit closes, and its job and the others go on")
     func snoozedProbe() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             let ids = try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 5))
             try await worker.end(worker.claim(3), down)
             #expect(try await worker.claim(10).isEmpty)
-            try await database.execute("update errand.dependency set until = now()")
+            try await database.execute("update errand.circuit set until = now()")
             try await database.promote()
             let probe = try await worker.claim(10)
             #expect(probe.map(\.id) == [ids[0]])
             try await worker.end(probe, .snoozed(for: .zero))
-            #expect(try await database.count("from errand.dependency where opened_at is null and failures = 0") == 1)
+            #expect(try await database.count("from errand.circuit where opened_at is null and failures = 0") == 1)
             #expect(
                 try await database.becomes(
                     "count(*) = 5 from errand.job where state = 'available'", after: database.promote))
@@ -126,24 +126,24 @@ import Testing
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 3))
             try await worker.end(worker.claim(3), down)
-            try await database.execute("update errand.dependency set probe_every = '1 hour'")
+            try await database.execute("update errand.circuit set probe_every = '1 hour'")
             if state == "available" {
                 // One of the jobs probes it.
-                try await database.execute("update errand.dependency set until = now()")
+                try await database.execute("update errand.circuit set until = now()")
                 try await database.promote()
             }
             #expect(try await database.count("from errand.job where state = '\(state)'") > 0)
-            try await database.execute("update errand.dependency set until = now() + '1 hour'")
+            try await database.execute("update errand.circuit set until = now() + '1 hour'")
             try await database.execute("select errand.cancel(array(select id from errand.job), 'a person was erased')")
             try await database.promote()
-            #expect(try await database.count("from errand.dependency where opened_at is not null") == 1)
-            try await database.execute("update errand.dependency set until = now()")
+            #expect(try await database.count("from errand.circuit where opened_at is not null") == 1)
+            try await database.execute("update errand.circuit set until = now()")
             try await database.promote()
-            #expect(try await database.count("from errand.dependency where opened_at is null and failures = 0") == 1)
+            #expect(try await database.count("from errand.circuit where opened_at is null and failures = 0") == 1)
             // What an operator has opened stays open.
-            try await database.execute("select errand.dependency_open('storage', now(), 'test')")
+            try await database.execute("select errand.circuit_open('storage', now(), 'test')")
             try await database.promote()
-            #expect(try await database.count("from errand.dependency where opened_at is not null") == 1)
+            #expect(try await database.count("from errand.circuit where opened_at is not null") == 1)
         }
     }
 
@@ -154,13 +154,13 @@ import Testing
             let queue = Queue(database: database)
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 5))
             let running = try await worker.claim(1)
-            try await database.execute("select errand.dependency_open('storage', null, 'bucket moves')")
+            try await database.execute("select errand.circuit_open('storage', null, 'bucket moves')")
             #expect(try await worker.claim(10).isEmpty)
             #expect(try await worker.end(running) == [])
             try await database.promote()
             #expect(try await worker.claim(10).isEmpty)
-            #expect(try await database.word("select errand.dependency_close('storage')") == "true")
-            #expect(try await database.word("select errand.dependency_close('storage')") == "false")
+            #expect(try await database.word("select errand.circuit_close('storage')") == "true")
+            #expect(try await database.word("select errand.circuit_close('storage')") == "false")
             #expect(
                 try await database.becomes(
                     "count(*) = 4 from errand.job where state = 'available'", after: database.promote))
@@ -176,13 +176,13 @@ import Testing
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 3))
             let later = Timestamp(.now + 5 * 365 * 86_400)
             try await worker.end(
-                worker.claim(1), .parked(dependency: "storage", until: later, reason: "429, Retry-After"))
+                worker.claim(1), .parked(circuit: "storage", until: later, reason: "429, Retry-After"))
             #expect(
                 try await database.count(
-                    "from errand.dependency where opened_by = 'handler' and until > now() + '4 years'")
+                    "from errand.circuit where opened_by = 'handler' and until > now() + '4 years'")
                     == 1)
             #expect(try await worker.claim(10).isEmpty)
-            try await database.execute("update errand.dependency set until = now()")
+            try await database.execute("update errand.circuit set until = now()")
             try await database.promote()
             let victim = try await ManualWorker(database)
             #expect(try await victim.claim(10).count == 1)
@@ -202,7 +202,7 @@ import Testing
             try await worker.end(Array(running.prefix(3)), down)
             #expect(try await worker.claim(10).isEmpty)
             try await database.execute("select errand.enqueue('other') from generate_series(1, 20)")
-            try await database.execute("update errand.dependency set until = now()")
+            try await database.execute("update errand.circuit set until = now()")
             try await database.promote()
             try await worker.end([running[3]], down)
             try await database.promote()
@@ -210,7 +210,7 @@ import Testing
             #expect(probe.map(\.id) == [ids[0]])
             #expect(try await worker.end(probe) == [])
             try await database.promote()
-            #expect(try await database.count("from errand.dependency where opened_at is null") == 1)
+            #expect(try await database.count("from errand.circuit where opened_at is null") == 1)
         }
     }
 
@@ -230,43 +230,43 @@ import Testing
             try await queue.enqueue(Noop(), .queue("other"), .priority(1))
             try await queue.enqueue(Noop())
             try await database.execute(
-                "update errand.job set state = 'parked', queue_position = null, parked_for = 'dependency:storage'")
-            try await database.execute("select errand.dependency_open('storage', now(), 'test')")
+                "update errand.job set state = 'parked', queue_position = null, parked_for = 'circuit:storage'")
+            try await database.execute("select errand.circuit_open('storage', now(), 'test')")
             try await database.promote()
             #expect(try await worker.claim(10).map(\.id) == [2])
         }
     }
 
-    @Test("jobs that wait for a dependency without a row are released")
+    @Test("jobs that wait for a circuit without a row are released")
     func withoutRow() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(Noop())
             try await database.execute(
-                "update errand.job set state = 'parked', queue_position = null, parked_for = 'dependency:gone'")
+                "update errand.job set state = 'parked', queue_position = null, parked_for = 'circuit:gone'")
             for _ in 1...2 { try await database.promote() }
             #expect(try await worker.claim(10).count == 1)
         }
     }
 
-    @Test("a failed probe is not repeated immediately, even if another session locks the dependency's row")
+    @Test("a failed probe is not repeated immediately, even if another session locks the circuit's row")
     func lockedProbe() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(Noop())
-            try await database.execute("select errand.dependency_open('storage', now(), 'test')")
-            try await database.execute("update errand.dependency set probe_every = '1 hour'")
+            try await database.execute("select errand.circuit_open('storage', now(), 'test')")
+            try await database.execute("update errand.circuit set probe_every = '1 hour'")
             #expect(try await worker.claim(10).isEmpty)
             try await database.promote()
             let probe = try await worker.claim(10)
             #expect(probe.count == 1)
             try await database.transaction { transaction in
-                try await transaction.execute("select from errand.dependency for update")
+                try await transaction.execute("select from errand.circuit for update")
                 try await worker.end(probe, down)
             }
             try await database.promote()
             #expect(try await worker.claim(10).isEmpty)
-            #expect(try await database.count("from errand.dependency where until > now() + interval '59 min'") == 1)
+            #expect(try await database.count("from errand.circuit where until > now() + interval '59 min'") == 1)
         }
     }
 
@@ -279,11 +279,11 @@ import Testing
             try await queue.enqueue(Noop(), .queue("other"))
             try await queue.enqueue(Noop())
             try await database.execute(
-                "update errand.job set state = 'parked', queue_position = null, parked_for = 'dependency:storage'")
-            try await database.execute("select errand.dependency_open('storage', now(), 'test')")
+                "update errand.job set state = 'parked', queue_position = null, parked_for = 'circuit:storage'")
+            try await database.execute("select errand.circuit_open('storage', now(), 'test')")
             try await database.promote()
             #expect(try await worker.claim(10).isEmpty)
-            try await database.execute("update errand.dependency set released_at = now() - interval '11 s'")
+            try await database.execute("update errand.circuit set released_at = now() - interval '11 s'")
             try await database.promote()
             #expect(try await worker.claim(10).map(\.id) == [2])
         }
@@ -295,7 +295,7 @@ import Testing
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 10_000))
             try await database.execute("select errand.enqueue('other')")
-            try await database.execute("select errand.dependency_open('storage', null, 'test')")
+            try await database.execute("select errand.circuit_open('storage', null, 'test')")
             var found: [JobKind] = []
             for _ in 0..<20 where found.isEmpty {
                 found += try await worker.claim(10, kinds: ["noop", "other"]).map(\.kind)
