@@ -3,7 +3,7 @@
 -- What workers do while the test runs comes from real workers. This is what they would have left behind before.
 select errand.set_limit('tenant/*', 2);
 select errand.set_rate('mail', per => '1 minute', allowed => 600);
-select errand.circuit_open('warehouse', now() + interval '2 hours', 'the warehouse moves to another server');
+select errand.circuit_open('warehouse', 'the warehouse moves to another server', now() + interval '2 hours');
 select errand.schedule_put('nightly_report', '30 2 * * *', 'noop', time_zone => 'Europe/Berlin');
 select errand.schedule_put('stock_levels', 'every 5 min', 'noop');
 select errand.schedule_put('monthly_invoices', '0 6 1 * *', 'noop');

@@ -10,7 +10,7 @@ struct ActivityEnd: Job {
     static let kind: JobKind = "activity_end"
     static let policy = JobPolicy(
         queue: "pushes", priority: 1, deadline: .seconds(60), retry: ActivityPushing.retry,
-        circuit: OutboundCircuit.apns.name)
+        circuits: [OutboundCircuit.apns.name])
 
     /// The id in `activity.activity`.
     var activity: UUID
@@ -28,7 +28,7 @@ struct ActivityEndHandler: JobHandler {
 struct ActivityPush: Job {
     static let kind: JobKind = "activity_push"
     static let policy = JobPolicy(
-        queue: "pushes", deadline: .seconds(60), retry: ActivityPushing.retry, circuit: OutboundCircuit.apns.name)
+        queue: "pushes", deadline: .seconds(60), retry: ActivityPushing.retry, circuits: [OutboundCircuit.apns.name])
 
     /// The id in `activity.activity`.
     var activity: UUID

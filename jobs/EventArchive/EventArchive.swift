@@ -11,7 +11,7 @@ struct EventArchive: Job {
     static let kind: JobKind = "event_archive"
     static let policy = JobPolicy(
         queue: "uploads", priority: 3, deadline: .seconds(3600), retry: .exponential(attempts: 5, first: .seconds(5)),
-        limit: 4, circuit: OutboundCircuit.storage.name, memory: 64 << 20)
+        limit: 4, circuits: [OutboundCircuit.storage.name], memory: 64 << 20)
 
     /// The id in `events.archive`.
     var archive: UUID

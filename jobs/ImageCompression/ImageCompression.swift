@@ -12,7 +12,7 @@ struct ImageCompression: Job {
     // Longer than the clock of a photo that has timed out five times, behind another one.
     static let policy = JobPolicy(
         queue: "images", deadline: .seconds(900), retry: .exponential(attempts: 4, first: .seconds(2)),
-        circuit: OutboundCircuit.storage.name)
+        circuits: [OutboundCircuit.storage.name])
 
     /// The id in `media.photo`.
     var photo: UUID

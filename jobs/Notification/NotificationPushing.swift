@@ -23,7 +23,7 @@ struct NotificationPushing {
     static func policy(for circuit: OutboundCircuit) -> JobPolicy {
         JobPolicy(
             queue: "pushes", deadline: .seconds(60),
-            retry: .exponential(attempts: 200, first: .seconds(1), cap: .seconds(900)), circuit: circuit.name)
+            retry: .exponential(attempts: 200, first: .seconds(1), cap: .seconds(900)), circuits: [circuit.name])
     }
 
     func run() async throws -> Outcome {

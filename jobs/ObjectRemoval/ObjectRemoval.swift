@@ -8,7 +8,7 @@ import Postgres
 struct ObjectRemoval: Job {
     static let kind: JobKind = "object_removal"
     static let policy = JobPolicy(
-        priority: 1, retry: .exponential(attempts: 5, first: .seconds(2)), circuit: OutboundCircuit.storage.name)
+        priority: 1, retry: .exponential(attempts: 5, first: .seconds(2)), circuits: [OutboundCircuit.storage.name])
 }
 
 /// Takes due entries of the list in `media.removal`, removes their objects, and deletes the entries, batch by batch.

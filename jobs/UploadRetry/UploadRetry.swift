@@ -11,7 +11,7 @@ struct UploadRetry: Job {
     // Failed jobs are kept for ten years, because each has a user's photo.
     static let policy = JobPolicy(
         queue: "uploads", deadline: .seconds(60), retry: .delays(.seconds(2), .seconds(8), .seconds(30)),
-        circuit: OutboundCircuit.storage.name, retention: JobRetention(failed: .seconds(10 * 365 * 86_400)))
+        circuits: [OutboundCircuit.storage.name], retention: JobRetention(failed: .seconds(10 * 365 * 86_400)))
 
     /// The id in `media.upload`.
     var upload: UUID

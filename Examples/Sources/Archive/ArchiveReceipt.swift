@@ -4,7 +4,7 @@ import ErrandStorage
 /// Keeps a receipt in a folder or a bucket.
 public struct ArchiveReceipt: Job {
     public static let kind: JobKind = "archive_receipt"
-    public static let policy = JobPolicy(circuit: "storage")
+    public static let policy = JobPolicy(circuits: ["storage"])
     public var order: Int
     public var text: String
 

@@ -5,7 +5,7 @@ import Foundation
 /// Tells a customer that an order is on its way.
 public struct NotifyCustomer: Job {
     public static let kind: JobKind = "notify_customer"
-    public static let policy = JobPolicy(circuit: "apns")
+    public static let policy = JobPolicy(circuits: ["apns"])
     public var deviceToken: String
 
     public init(deviceToken: String) { self.deviceToken = deviceToken }

@@ -29,7 +29,7 @@ public struct SendReceipt: Job {
         queue: "mail",
         deadline: .seconds(20),
         retry: .exponential(attempts: 6, first: .seconds(2)),
-        circuit: "mail_server")
+        circuits: ["mail_server"])
     public var order: UUID
 
     public init(order: UUID) { self.order = order }

@@ -5,17 +5,17 @@ import Postgres
 struct CircuitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "circuit",
-        abstract: "Circuits of jobs: list them, open (down) or close (up) one.",
+        abstract: "Circuit breakers: list them, open or close one.",
         discussion: """
             errand circuit list
             errand circuit open storage --reason 'the bucket is being moved' --until 10m
             errand circuit close storage
 
-            While one is open (down), jobs that need it are parked and spend no attempts.
+            While one is open, jobs that need it are parked and spend no attempts.
             """,
         subcommands: [ListCircuits.self, OpenCircuit.self, CloseCircuit.self])
 
-    /// The names of all circuits that kinds need or that were ever down.
+    /// The names of all circuits that kinds need or that were ever open.
     static func names(on connection: Connection) async throws -> [String] {
         try await connection.query(Statement(allNames, [])).column(0, as: String.self)
     }
@@ -23,14 +23,14 @@ struct CircuitCommand: AsyncParsableCommand {
     static let allNames = """
         select name from errand.circuits
         union
-        select circuit from errand.kind_status where circuit is not null
+        select unnest(circuits) from errand.kind_status
         """
 }
 
 struct ListCircuits: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
-        abstract: "Show the circuits of jobs, whether each is up, and how many jobs wait for it.",
+        abstract: "Show the circuit breakers, their states, and how many jobs wait for each.",
         discussion: "Reads the view errand.circuits. Times are in UTC; jobs are counted up to 10,000.")
 
     @Flag(help: "Print a JSON array.")
@@ -91,7 +91,7 @@ private struct Done: Encodable {
 struct OpenCircuit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "open",
-        abstract: "Open a circuit (down): from now on jobs that need it are parked. Running jobs go on.")
+        abstract: "Open a circuit: from now on jobs that need it are parked. Running jobs go on.")
 
     @Argument(help: "The circuit's name.", completion: .circuits)
     var name: String
@@ -121,7 +121,7 @@ struct OpenCircuit: AsyncParsableCommand {
             }
             try await connection.execute(
                 Statement(
-                    "select errand.circuit_open($1, coalesce($3, now() + $4 * interval '1 microsecond'), $2)",
+                    "select errand.circuit_open($1, $2, coalesce($3, now() + $4 * interval '1 microsecond'))",
                     [name, reason] + Moment.parameters(until)))
         }
         try Done(circuit: name, done: "open").show(asJSON: json)
@@ -132,7 +132,7 @@ struct CloseCircuit: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "close",
         abstract:
-            "Close a circuit (up): its parked jobs are released, oldest first, 100 in the first second and more in each later one."
+            "Close a circuit: its parked jobs are released, oldest first, 100 in the first second and more in each later one."
     )
 
     @Argument(help: "The circuit's name.", completion: .circuits)

@@ -20,8 +20,8 @@ enum Style: String {
     /// The style of a cell that is one of these words; nil for all others.
     static func of(_ cell: String) -> Style? {
         switch cell.trimmingCharacters(in: .whitespaces) {
-        case "failed", "lost", "FAIL", "stopped", "down": .bad
-        case "succeeded", "ok", "alive", "done", "up": .good
+        case "failed", "lost", "FAIL", "stopped", "down", "open": .bad
+        case "succeeded", "ok", "alive", "done", "closed": .good
         case "parked", "obsolete", "cancelled", "warn", "skipped", "late", "drained": .odd
         default: nil
         }

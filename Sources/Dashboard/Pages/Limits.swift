@@ -92,11 +92,11 @@ struct Limits {
     private static func circuit(_ row: CircuitRow, now: Date) -> Circuit {
         let prefix = "kind:"
         let isKind = row.name.hasPrefix(prefix)
-        let isUp = row.state == "up"
+        let isUp = row.state == "closed"
         return Circuit(
             name: row.name, kind: isKind ? String(row.name.dropFirst(prefix.count)) : "", isKind: isKind,
             state: isKind ? isUp ? "runs" : "paused" : row.state,
-            tone: isUp ? "good" : isKind || row.state == "tried" ? "held" : "bad", isOpen: !isUp, isUp: isUp,
+            tone: isUp ? "good" : isKind || row.state == "half_open" ? "held" : "bad", isOpen: !isUp, isUp: isUp,
             opened: ShownTime(row.openedAt, now: now), openedBy: row.openedBy, until: ShownTime(row.until, now: now),
             reason: row.reason, parked: Amount.count(row.parked) + (row.isMore ? " or more" : ""),
             closed: ShownTime(row.closedAt, now: now))
@@ -119,7 +119,7 @@ extension Dashboard {
                     """
                     select name, state, opened_at, opened_by, until, reason, failures, failed_at, closed_at, parked, is_more
                     from errand.circuits
-                    order by state = 'up', name
+                    order by state = 'closed', name
                     limit 200
                     """),
                 Query("select kind from errand.kind_status where queue is not null order by kind limit 200"),
@@ -137,7 +137,7 @@ extension Dashboard {
         // A missing reason is refused by the database.
         let reason = visit.form["reason"] ?? ""
         switch action {
-        case "open": try await act(visit, "select errand.circuit_open($1, null, $2)::text", [name, reason])
+        case "open": try await act(visit, "select errand.circuit_open($1, $2)::text", [name, reason])
         case "close": try await act(visit, "select errand.circuit_close($1)::text", [name])
         case "pause-kind":
             try await act(

@@ -245,7 +245,7 @@ extension Dashboard {
                     """
                     select name, opened_at, reason, parked, is_more
                     from errand.circuits
-                    where state <> 'up'
+                    where state <> 'closed'
                     order by opened_at
                     limit 20
                     """),

@@ -89,7 +89,7 @@ extension AttemptResult {
             case .done(let output): .succeeded(checking: output)
             case .snooze(let delay): .snoozed(for: delay)
             case .snoozeUntil(let time): .snoozed(until: time)
-            case .park(let circuit, let until, let reason):
+            case .unavailable(let circuit, let until, let reason):
                 .parked(circuit: circuit, until: until, reason: reason)
             case .cancel(let reason): .cancelled(reason: reason)
             case .fail(let reason, let cause): .failed(error: reason).caused(by: cause)

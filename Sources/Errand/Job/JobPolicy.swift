@@ -11,8 +11,8 @@ public struct JobPolicy: Sendable, Hashable {
     /// How many jobs of the kind run at once, over all workers; nil is no limit. A worker stores a changed number as
     /// the limit `kind/NAME` when it registers. Operators can change the limit at any time.
     public var limit: Int?
-    /// The circuit that jobs of the kind need: none is started while it is down.
-    public var circuit: String?
+    /// The circuits of what jobs of the kind need: none is started while one of them is open.
+    public var circuits: [String]
     /// How long ended jobs of the kind are kept.
     public var retention: JobRetention
     /// The peak memory of an attempt, in bytes. An attempt starts only within the worker's memory budget.
@@ -24,7 +24,7 @@ public struct JobPolicy: Sendable, Hashable {
         deadline: Duration = .seconds(300),
         retry: RetryPolicy = .exponential(),
         limit: Int? = nil,
-        circuit: String? = nil,
+        circuits: [String] = [],
         retention: JobRetention = JobRetention(),
         memory: Int = 0
     ) {
@@ -36,7 +36,7 @@ public struct JobPolicy: Sendable, Hashable {
         self.deadline = deadline
         self.retry = retry
         self.limit = limit
-        self.circuit = circuit
+        self.circuits = circuits
         self.retention = retention
         self.memory = memory
     }

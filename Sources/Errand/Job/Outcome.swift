@@ -11,11 +11,10 @@ public enum Outcome: Sendable, Hashable {
     case snooze(for: Duration)
     /// See ``snooze(until:)``. Two cases can't share a name in patterns.
     case snoozeUntil(Timestamp)
-    /// A circuit of the job is down. The job waits, and the attempt is not counted. Three failures within 10 s open
-    /// the circuit for all workers; `until` opens it at once. Then one job per second probes it, and after
-    /// a success the parked jobs are released, oldest first. A circuit's name: a-z, then up to 99 of a-z 0-9 `_` `.`
-    /// `-`.
-    case park(circuit: String, until: Timestamp? = nil, reason: String = "found to be down")
+    /// What the job needs is down. The job waits, and the attempt is not counted. Three failures within 10 s open
+    /// the circuit for all workers; `until` opens it at once. Then one job per second probes it, and after a success
+    /// the parked jobs are released, oldest first. A circuit's name: a-z, then up to 99 of a-z 0-9 `_` `.` `-`.
+    case unavailable(_ circuit: String, until: Timestamp? = nil, reason: String = "found to be down")
     /// The job is no longer wanted. It moves to the history with its reason.
     case cancel(reason: String)
     /// The job failed permanently: a retry would not help. It moves to the failed jobs with its reason. Logs have the
@@ -73,11 +72,11 @@ public protocol ClassifiedError: Error {
     var isPermanent: Bool { get }
 }
 
-/// A circuit of the job is down. A handler that throws it has the outcome
+/// What the job needs is down. A handler that throws it has the outcome
 /// ``Outcome/unavailable(_:until:reason:)``.
 public struct Unavailable: Error, Sendable, CustomStringConvertible {
     public let circuit: String
-    /// When the circuit may be probed, if known.
+    /// When it may be probed, if known.
     public let until: Timestamp?
     public let reason: String
 

@@ -43,7 +43,7 @@ private struct KnownKind: Encodable {
     let priority: Int
     let is_whole = true
     let max_running: Int?
-    let circuit: String?
+    let circuits: [String]?
     let keep_ended_s: Double?
     let keep_failed_s: Double?
 
@@ -53,7 +53,7 @@ private struct KnownKind: Encodable {
         max_attempts = policy.retry.attempts
         priority = policy.priority
         max_running = policy.limit
-        circuit = policy.circuit
+        circuits = policy.circuits.isEmpty ? nil : policy.circuits
         keep_ended_s = policy.retention.ended.map { Double($0.wholeMilliseconds) / 1000 }
         keep_failed_s = policy.retention.failed.map { Double($0.wholeMilliseconds) / 1000 }
     }

@@ -39,7 +39,7 @@ import Testing
         select errand.schedule_put('nightly', '0 3 * * *', 'noop');
         select errand.schedule_put('paused', '0 3 * * *', 'noop');
         select errand.schedule_pause('paused', 'test');
-        select errand.circuit_open('storage', now() + interval '1 hour', 'test');
+        select errand.circuit_open('storage', 'test', now() + interval '1 hour');
         select errand.cancel('{3}', 'test');
         insert into errand.worker (name, version, queues, kinds, lease)
         values ('host:1', '0.1', '{default}', '{noop}', interval '1 hour'),

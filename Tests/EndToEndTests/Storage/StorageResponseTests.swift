@@ -53,7 +53,7 @@ import Testing
                     == 1)
             #expect(
                 try await database.count(
-                    "from errand.circuits where state = 'down' and reason like '%SignatureDoesNotMatch%'") == 1
+                    "from errand.circuits where state = 'open' and reason like '%SignatureDoesNotMatch%'") == 1
             )
             #expect(wrong.output.contains("has to be fixed") && !wrong.output.contains("not-the-secret-at-all"))
             wrong.send(SIGTERM)

@@ -28,7 +28,7 @@ import Testing
         "select errand.pause_kind('noop', 'x', now() + interval '20 ms', force => true)",
         "select errand.resume_kind('noop')",
         "select errand.pause('default', 'x', now() + interval '20 ms')", "select errand.resume('default')",
-        "select errand.circuit_open('storage', now(), 'x')", "select errand.circuit_close('storage')",
+        "select errand.circuit_open('storage', 'x', now())", "select errand.circuit_close('storage')",
         "select errand.set_limit('a', (random() * 3)::int)", "select errand.set_rate('default', '100 ms', 50)",
         "select errand.schedule_put('s', 'every 1 s', 'noop')", "select errand.schedule_run_now('s', 'x')",
         "select errand.enqueue('noop', unique_key => 'k' || (random() * 9)::int, on_conflict => 'replace', limit_key => 'a')",

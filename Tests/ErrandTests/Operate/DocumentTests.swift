@@ -202,12 +202,12 @@ extension Document {
             ["select media.submit('uploads/4711.heic')", "update media.photo set id = '\(Self.anID)'"]
         case "jobs/UploadRetry/README.md":
             [
-                "select errand.circuit_open('storage', null, 'moves')",
+                "select errand.circuit_open('storage', 'moves')",
                 "select media.submit_upload('avatars/1.jpg', '\\xffd8')",
                 "update media.upload set id = '\(Self.anID)'",
             ]
-        case "jobs/ActivityEnd/README.md": ["select errand.circuit_open('apns', null, 'moves')"]
-        case "jobs/Notification/README.md": ["select errand.circuit_open('fcm', null, 'moves')"]
+        case "jobs/ActivityEnd/README.md": ["select errand.circuit_open('apns', 'moves')"]
+        case "jobs/Notification/README.md": ["select errand.circuit_open('fcm', 'moves')"]
         case _ where path.hasPrefix("jobs/"):
             ["daily_quote", "event_purge", "invite_expiry", "number_pool", "quote_rotation", "removal_sweep"].map {
                 "select errand.schedule_put('\($0)', 'every 15 s', '\($0)')"

@@ -30,7 +30,7 @@ import Testing
         "select errand.discard(array(select id from errand.failed), 'x')", "select errand.pause('other', 'x')",
         "select errand.pause('paused', 'x')", "select errand.resume('paused')",
         "select errand.resume_kind('noop') from errand.pause_kind('noop', 'x', force => true)",
-        "select errand.circuit_open('storage', null, 'x')", "select errand.circuit_open('apns', null, 'x')",
+        "select errand.circuit_open('storage', 'x')", "select errand.circuit_open('apns', 'x')",
         "select errand.circuit_close('apns')",
         "select errand.enqueue('noop', unique_key => 'held', on_conflict => 'replace')",
         "select pg_advisory_lock(hashtext('errand.' || name)) from unnest('{promote,rescue,limits}'::text[]) as name",
@@ -128,7 +128,7 @@ import Testing
             "select errand.pause('paused', 'x', now() + interval '1 hour', force => true)",
             "update errand.queue set paused_until = now()",
             "select errand.pause('other', 'x', now() + interval '1 hour', force => true)",
-            "select errand.circuit_open('apns', null, 'x')", "select errand.schedule_put('s', 'every 1 h', 'noop')",
+            "select errand.circuit_open('apns', 'x')", "select errand.schedule_put('s', 'every 1 h', 'noop')",
             """
             insert into errand.failed (
                 id, created_at, run_at, priority, attempt, max_attempts, crashes, queue, kind, payload, error)

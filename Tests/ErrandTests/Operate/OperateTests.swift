@@ -242,7 +242,7 @@ import Testing
                 ("select errand.reschedule_where('{\"kind\": \"noop\"}', 'x', run_at => '290000-01-01Z')", "ER422"),
                 ("select errand.pause('default', 'x', '290000-01-01Z', true)", "ER422"),
                 ("select errand.pause_kind('noop', 'x', 'infinity', true)", "ER422"),
-                ("select errand.circuit_open('storage', 'infinity', 'x')", "ER422"),
+                ("select errand.circuit_open('storage', 'x', 'infinity')", "ER422"),
                 ("select errand.enqueue_payloads_v1('noop', '{}', run_at => '290000-01-01Z')", "ER422"),
                 ("select errand.schedule_put('a', '@daily', 'noop', max_lateness => '178000000 years')", "ER422"),
             ] {

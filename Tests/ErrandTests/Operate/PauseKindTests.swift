@@ -48,8 +48,8 @@ import Testing
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(Noop())
-            try await database.execute("select errand.circuit_open('kind.noop', null, 'a name that somebody chose')")
-            let pause = "select errand.circuit_open('kind:noop', null, 'no name for a circuit')"
+            try await database.execute("select errand.circuit_open('kind.noop', 'a name that somebody chose')")
+            let pause = "select errand.circuit_open('kind:noop', 'no name for a circuit')"
             #expect(try await database.refusal(of: pause, as: "errand_ops") == "ER422")
             #expect(try await worker.claim(1).count == 1)
         }

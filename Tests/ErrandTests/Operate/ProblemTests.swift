@@ -189,7 +189,7 @@ import Testing
             try await database.execute("select errand.enqueue('noop')")
             try await database.execute("update errand.job set run_at = now() - interval '10 min'")
             try await database.execute("select errand.pause('default', 'a test'), errand.pause_kind('noop', 'a typo')")
-            try await database.execute("select errand.circuit_open('storage', null, 'it moves')")
+            try await database.execute("select errand.circuit_open('storage', 'it moves')")
             let overdue = "select what, name, detail like 'paused by %: a test; its oldest job%' from errand.overdue"
             #expect(try await database.text(overdue) == "paused queue|default|true")
             let health =

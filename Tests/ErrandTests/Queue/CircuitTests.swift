@@ -141,7 +141,7 @@ import Testing
             try await database.promote()
             #expect(try await database.count("from errand.circuit where opened_at is null and failures = 0") == 1)
             // What an operator has opened stays open.
-            try await database.execute("select errand.circuit_open('storage', now(), 'test')")
+            try await database.execute("select errand.circuit_open('storage', 'test', now())")
             try await database.promote()
             #expect(try await database.count("from errand.circuit where opened_at is not null") == 1)
         }
@@ -154,7 +154,7 @@ import Testing
             let queue = Queue(database: database)
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 5))
             let running = try await worker.claim(1)
-            try await database.execute("select errand.circuit_open('storage', null, 'bucket moves')")
+            try await database.execute("select errand.circuit_open('storage', 'bucket moves')")
             #expect(try await worker.claim(10).isEmpty)
             #expect(try await worker.end(running) == [])
             try await database.promote()
@@ -231,7 +231,7 @@ import Testing
             try await queue.enqueue(Noop())
             try await database.execute(
                 "update errand.job set state = 'parked', queue_position = null, parked_for = 'circuit:storage'")
-            try await database.execute("select errand.circuit_open('storage', now(), 'test')")
+            try await database.execute("select errand.circuit_open('storage', 'test', now())")
             try await database.promote()
             #expect(try await worker.claim(10).map(\.id) == [2])
         }
@@ -254,7 +254,7 @@ import Testing
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(Noop())
-            try await database.execute("select errand.circuit_open('storage', now(), 'test')")
+            try await database.execute("select errand.circuit_open('storage', 'test', now())")
             try await database.execute("update errand.circuit set probe_every = '1 hour'")
             #expect(try await worker.claim(10).isEmpty)
             try await database.promote()
@@ -280,7 +280,7 @@ import Testing
             try await queue.enqueue(Noop())
             try await database.execute(
                 "update errand.job set state = 'parked', queue_position = null, parked_for = 'circuit:storage'")
-            try await database.execute("select errand.circuit_open('storage', now(), 'test')")
+            try await database.execute("select errand.circuit_open('storage', 'test', now())")
             try await database.promote()
             #expect(try await worker.claim(10).isEmpty)
             try await database.execute("update errand.circuit set released_at = now() - interval '11 s'")
@@ -295,7 +295,7 @@ import Testing
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 10_000))
             try await database.execute("select errand.enqueue('other')")
-            try await database.execute("select errand.circuit_open('storage', null, 'test')")
+            try await database.execute("select errand.circuit_open('storage', 'test')")
             var found: [JobKind] = []
             for _ in 0..<20 where found.isEmpty {
                 found += try await worker.claim(10, kinds: ["noop", "other"]).map(\.kind)

@@ -16,7 +16,7 @@ import Testing
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)
             try await Queue(database: database).enqueue(all: [Noop](repeating: Noop(), count: 5))
-            try await database.execute("select errand.circuit_open('storage', null, 'moves')")
+            try await database.execute("select errand.circuit_open('storage', 'moves')")
             #expect(try await worker.claim(10).isEmpty)
             try await database.execute("select errand.circuit_close('storage')")
             try await database.execute(

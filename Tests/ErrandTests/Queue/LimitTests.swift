@@ -323,7 +323,7 @@ import Testing
                     [{"name": "held", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
                         "circuit": "store"}]
                     """#)
-            try await database.execute("select errand.circuit_open('store', null, 'test')")
+            try await database.execute("select errand.circuit_open('store', 'test')")
             #expect(try await database.becomes("min(not_after) < now() is not false from errand.job"))
             #expect(
                 try await worker.claim(10, kinds: ["noop", "held"]).map(\.id).sorted() == [limited, behind])

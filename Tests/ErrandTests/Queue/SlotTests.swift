@@ -36,7 +36,7 @@ import Testing
             "delete from errand.job where state = 'available'",
             "select errand.reschedule(array(select id from errand.job where state = 'available'), run_at => now() + interval '1 day')",
             """
-            with opened as materialized (select errand.circuit_open('x', null, 'test'))
+            with opened as materialized (select errand.circuit_open('x', 'test'))
             update errand.job set state = 'parked', queue_position = null, parked_for = 'circuit:x'
             from opened
             where state = 'available'

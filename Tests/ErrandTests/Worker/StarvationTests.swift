@@ -9,7 +9,7 @@ import Testing
 /// A job of a kind that needs a circuit.
 private struct Needy: Job {
     static let kind: JobKind = "needy"
-    static let policy = JobPolicy(circuit: "store")
+    static let policy = JobPolicy(circuits: ["store"])
 }
 
 private struct NeedyHandler: JobHandler {
@@ -141,7 +141,7 @@ private final class Times: Sendable {
         try await behindBacklog { database, queue, times in
             times.hold(true)
             try await database.execute("select errand.resume('default')")
-            try await database.execute("select errand.circuit_open('store', now(), 'test')")
+            try await database.execute("select errand.circuit_open('store', 'test', now())")
             try await fill(queue, 100)
             try await database.execute(
                 "insert into errand.job (queue, kind, state, parked_for) values ('default', 'needy', 'parked', 'circuit:store')"

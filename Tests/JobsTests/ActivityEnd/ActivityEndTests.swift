@@ -253,7 +253,7 @@ import Testing
                 try await test.database.number(
                     "select count(*) from errand.job where state in ('parked', 'available') and attempt = 0") == 20)
             // Failures that are written at the same moment are not all counted: then the next ones open the circuit.
-            let down = "select count(*) from errand.circuits where name = 'apns' and state <> 'up'"
+            let down = "select count(*) from errand.circuits where name = 'apns' and state <> 'closed'"
             for _ in 0..<50 where try await test.database.number(down) == 0 {
                 try await test.database.execute("select errand.promote_v1(1000, '-infinity')")
                 try await test.drain(within: .seconds(2))

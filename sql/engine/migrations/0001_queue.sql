@@ -91,7 +91,7 @@ comment on column errand.job.payload_day is
 comment on column errand.job.payload_bytes is 'length of the payload as text, if it is over 2 KB';
 comment on column errand.job.is_handed_back is
     'it waits first in its queue, at whatever position: its worker returned it without counting an attempt, '
-    'errand.edit changed it, it tries a circuit, or its slot of a limit went to others; null = no';
+    'errand.edit changed it, it probes a circuit, or its slot of a limit went to others; null = no';
 comment on column errand.job.state is 'scheduled, available, parked or running';
 comment on column errand.job.queue is 'its queue: a worker claims from the queues that it names';
 comment on column errand.job.kind is 'its kind, which names the handler';
@@ -316,7 +316,7 @@ create table errand.kind (
     name text not null,
     queue text not null,
     limit_key text,
-    circuit text,
+    circuits text[],
     registered_by text not null default session_user,
     constraint kind_pkey primary key (name)
 );
@@ -332,6 +332,6 @@ comment on column errand.kind.priority is 'priority of its jobs, unless an enque
 comment on column errand.kind.name is 'the kind''s name';
 comment on column errand.kind.queue is 'queue of its jobs, unless an enqueue names one';
 comment on column errand.kind.limit_key is 'limit of its jobs, unless an enqueue names one';
-comment on column errand.kind.circuit is 'the circuit of its jobs: they park while it is down';
+comment on column errand.kind.circuits is 'the circuits of its jobs: they park while one of them is open';
 comment on column errand.kind.registered_by is
     'the login of that worker: while a live worker of this login has the kind, no other login may change it';

@@ -132,7 +132,7 @@ create index circuit_open_index on errand.circuit (name) where opened_at is not 
 comment on table errand.circuit is
     'The circuits. While a circuit is open, the jobs park and spend no attempts';
 comment on column errand.circuit.name is 'the circuit''s name, such as storage or apns';
-comment on column errand.circuit.opened_at is 'when the circuit opened; null = closed, the circuit is closed';
+comment on column errand.circuit.opened_at is 'when the circuit opened; null = it is closed';
 comment on column errand.circuit.until is
     'when a job may probe it; null while the circuit is open = only an operator closes it';
 comment on column errand.circuit.opened_by is 'ops, failures (too many in the window) or handler (it named a time)';

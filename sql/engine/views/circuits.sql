@@ -1,11 +1,11 @@
--- circuits: the circuits, whether they are up, and how many jobs wait for each.
+-- circuits: the circuit breakers, their states, and how many jobs wait for each.
 -- errand: for ops, monitor
 -- errand: topic pause, circuits
 create or replace view errand.circuits as
 select
     known.name,
     case
-        when known.opened_at is null then 'up' when known.probe_job_id is not null then 'tried' else 'down'
+        when known.opened_at is null then 'closed' when known.probe_job_id is not null then 'half_open' else 'open'
     end as state,
     known.opened_at,
     known.opened_by,
@@ -28,16 +28,16 @@ cross join lateral (
         limit 10000) as waiting
 ) as parked;
 comment on view errand.circuits is
-    'The circuits: up, down or probed; since when, why, and how many jobs wait (counted up to 10,000)';
+    'The circuit breakers: closed, open or half_open; since when, why, and how many jobs wait (counted up to 10,000)';
 comment on column errand.circuits.name is 'the circuit''s name';
-comment on column errand.circuits.state is 'up, down, or tried: a job probes it';
-comment on column errand.circuits.opened_at is 'when it went down';
+comment on column errand.circuits.state is 'closed, open, or half_open: a job probes it';
+comment on column errand.circuits.opened_at is 'when it opened';
 comment on column errand.circuits.opened_by is 'ops, failures or handler';
 comment on column errand.circuits.until is 'when a job may probe it';
 comment on column errand.circuits.reason is 'the latest reason';
 comment on column errand.circuits.failures is 'number of failures in the current window';
 comment on column errand.circuits.failed_at is 'the last failure';
-comment on column errand.circuits.closed_at is 'when it came up again';
+comment on column errand.circuits.closed_at is 'when it last closed';
 comment on column errand.circuits.probe_job_id is 'the job that probes it';
 comment on column errand.circuits.parked is 'jobs that wait for it, counted up to 10,000';
 comment on column errand.circuits.is_more is 'whether there are more than that';

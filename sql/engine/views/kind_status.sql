@@ -41,7 +41,7 @@ select
     known.priority,
     known.max_attempts,
     known.limit_key,
-    known.circuit,
+    known.circuits,
     coalesce(alive.workers, 0) as workers,
     greatest(case when not whole.active then job_count.available end, fresh.available, 0) as waiting,
     greatest(case when not whole.active then job_count.running end, fresh.running, 0) as running,
@@ -103,7 +103,7 @@ comment on column errand.kind_status.queue is 'queue of its jobs, unless an enqu
 comment on column errand.kind_status.priority is 'priority of its jobs, unless an enqueue names one';
 comment on column errand.kind_status.max_attempts is 'attempts of its jobs, unless an enqueue names a number';
 comment on column errand.kind_status.limit_key is 'limit of its jobs, unless an enqueue names one';
-comment on column errand.kind_status.circuit is 'the circuit of its jobs';
+comment on column errand.kind_status.circuits is 'the circuits of its jobs';
 comment on column errand.kind_status.workers is 'live workers that have it';
 comment on column errand.kind_status.waiting is 'available jobs';
 comment on column errand.kind_status.running is 'running jobs';

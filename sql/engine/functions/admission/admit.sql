@@ -52,7 +52,7 @@ begin
     cross join lateral (
         select min(circuit.name) as name
         from errand.circuit
-        where circuit.name in (kind.circuit, 'kind:' || kind.name) and opened_at is not null
+        where circuit.name = any (kind.circuits || ('kind:' || kind.name)) and opened_at is not null
             -- The probe may run while the circuit is open.
             and (probe_job_id, probe_position) is distinct from (job.id, job.queue_position)) as down;
     if has_guards and begin_now is not null then

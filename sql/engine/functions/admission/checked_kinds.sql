@@ -9,5 +9,5 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
         or exists (
             select
             from errand.circuit
-            where opened_at is not null and circuit.name in (kind.circuit, 'kind:' || kind.name))
+            where opened_at is not null and circuit.name = any (kind.circuits || ('kind:' || kind.name)))
 $$;

@@ -1,4 +1,4 @@
--- circuit_failed: counts failures of a circuit, and opens its circuit after too many failures in the window. If
+-- circuit_failed: counts failures of a circuit, and opens it after too many failures in the window. If
 -- the handler names a time (until), the circuit opens at once.
 --
 -- While the circuit is open because of failures, each further failure postpones the next probe. A running or waiting

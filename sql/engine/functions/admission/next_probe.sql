@@ -1,4 +1,4 @@
--- next_probe: returns the parked job that tries a circuit next: of the first 10,000, the first that can start, and
+-- next_probe: returns the parked job that probes a circuit next: of the first 10,000, the first that can start, and
 -- not in the queue of the probe before, which has not started.
 -- errand: after may_start
 create or replace function errand.next_probe(known errand.circuit) returns bigint

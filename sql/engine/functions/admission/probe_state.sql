@@ -15,7 +15,7 @@ begin
                 probe.state = 'running'
                 or known.released_at between clock_timestamp() - interval '10 seconds' and clock_timestamp())
                 then 'under way'
-            -- The probe is parked again if it found the circuit down while another session had locked that row.
+            -- The probe is parked again if it found the service down while another session had locked that row.
             when probe.state = 'scheduled' or probe.parked_for = 'circuit:' || known.name then 'failed'
             else 'open'
         end;

@@ -1,5 +1,5 @@
 -- probes_snoozed: closes the circuits that these jobs have probed. A probe that is snoozed has run without finding its
--- circuit down. Without this, a job that always snoozes before its end would never close the circuit.
+-- service down. Without this, a job that always snoozes before its end would never close the circuit.
 --
 -- Housekeeping locks a circuit's row for a moment. If another session locks it for more than 100 ms, the circuit
 -- stays open until the next probe.

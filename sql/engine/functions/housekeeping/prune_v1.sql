@@ -186,7 +186,7 @@ begin
         from errand.circuit as unused
         where unused.opened_at is null
             and greatest(unused.failed_at, unused.closed_at, unused.released_at) < now() - interval '30 days'
-            and not exists (select from errand.kind where kind.circuit = unused.name)
+            and not exists (select from errand.kind where unused.name = any (kind.circuits))
             and not exists (select from errand.job where parked_for = 'circuit:' || unused.name)
             -- What operators have set stays.
             and (unused.threshold, unused.threshold_window, unused.probe_every)

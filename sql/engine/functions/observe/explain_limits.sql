@@ -12,12 +12,13 @@ declare
     holders text;
 begin
     select * into defaults from errand.kind where name = job.kind;
-    needed := coalesce(substring(job.parked_for from '^circuit:(.*)$'), defaults.circuit);
+    needed := substring(job.parked_for from '^circuit:(.*)$');
     select * into down
     from errand.circuit
-    where name in (needed, 'kind:' || job.kind)
+    where name = any (defaults.circuits || array[needed, 'kind:' || job.kind])
     -- The pause of its kind comes first.
-    order by opened_at is not null and name = 'kind:' || job.kind desc, name = needed desc
+    order by opened_at is not null and name = 'kind:' || job.kind desc, name is not distinct from needed desc,
+        opened_at is not null desc
     limit 1;
     if down.opened_at is not null and down.name = 'kind:' || job.kind then
         code := 'kind_paused';
@@ -29,14 +30,14 @@ begin
     elsif down.opened_at is not null then
         code := 'circuit_open';
         detail := format(
-            '%s is down since %s (%s)%s%s', needed, down.opened_at, down.opened_by,
+            '%s is down since %s (%s)%s%s', down.name, down.opened_at, down.opened_by,
             case when down.opened_by = 'ops' or errand.sees_content() then ': ' || down.reason end,
             case
                 when down.probe_job_id is not null then format('; job %s probes it', down.probe_job_id)
                 when down.until is null then '; it stays down until an operator closes it'
                 else format('; a job probes it at %s', down.until)
             end);
-        hint := format('select errand.circuit_close(%L)', needed);
+        hint := format('select errand.circuit_close(%L)', down.name);
         return next;
     elsif job.parked_for like 'circuit:%' then
         code := 'circuit_open';

@@ -16,7 +16,7 @@ language sql immutable set search_path = pg_catalog, errand, pg_temp as $$
         ('pause', 'stop a queue or a kind, and see what waits', 'stop hold suspend freeze'),
         ('schedules', 'enqueue by the clock', 'schedule cron timer tick periodic'),
         ('limits', 'bound how many jobs run at once, or start within a time', 'limit concurrency rate throttle'),
-        ('circuits', 'hold back the jobs of a service that is down', 'circuit circuit breaker service outage'),
+        ('circuits', 'hold back the jobs of a service that is down', 'circuit breaker service outage dependency'),
         ('workers', 'who runs jobs', 'worker drain'),
         ('health', 'is anything wrong, and what is the fix?', 'doctor monitor alert'),
         ('retention', 'what the tables take, and what keeps vacuum from them', 'prune cleanup vacuum bloat'),

@@ -1,4 +1,4 @@
--- circuit_close: closes a circuit: it is up again. Parked jobs are released oldest first, 100 in
+-- circuit_close: closes a circuit: its service is up again. Parked jobs are released oldest first, 100 in
 -- the first second and more in each next one.
 --
 --   select errand.circuit_close('storage');

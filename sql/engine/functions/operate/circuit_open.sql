@@ -1,13 +1,13 @@
--- circuit_open: opens a circuit: it is down. From now on its jobs park and spend no attempts.
+-- circuit_open: opens a circuit: its service is down. From now on its jobs park and spend no attempts.
 --
---   select errand.circuit_open('storage', now() + interval '10 minutes', 'bucket is being moved');
+--   select errand.circuit_open('storage', 'bucket is being moved', now() + interval '10 minutes');
 --
--- From `until` on, one job at a time probes the circuit, and a success closes the circuit. With until = null it
+-- From `until` on, one job at a time probes the service, and a success closes the circuit. With until = null it
 -- stays open until errand.circuit_close. Running jobs go on. Raises ER422 for a name that no circuit can have,
 -- without a reason, and for a time more than 10 years away.
 -- errand: for ops
 -- errand: topic circuits
-create or replace function errand.circuit_open(name text, until timestamptz, reason text) returns void
+create or replace function errand.circuit_open(name text, reason text, until timestamptz default null) returns void
 language plpgsql security definer set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
 begin

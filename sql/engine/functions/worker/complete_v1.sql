@@ -142,7 +142,7 @@ begin
         end case;
     end loop;
     -- By name, so that two workers with the same circuits don't wait for each other. A refused job counts too: it
-    -- has found the circuit down.
+    -- has found the service down.
     for result in
         select circuit, max(due) as due, max(error) as error, count(*) as failures
         from unnest(ids, outcomes, errors, dues, circuits) as ended(id, outcome, error, due, circuit)
