@@ -7,15 +7,15 @@ url=$1
 psql() { command psql --no-psqlrc --quiet --tuples-only --no-align --set ON_ERROR_STOP=1 "$@"; }
 
 queries=()
-for view in queue_status kind_status worker_status schedule_status recent_errors stuck overdue circuits \
-    limit_status table_health horizon_blockers maintenance_status; do
+for view in queues kinds workers schedules failures stuck overdue circuits \
+    limits table_health horizon_blockers maintenance_status; do
     queries+=("select * from errand.$view")
 done
 queries+=("select * from errand.audit limit 100" "select * from errand.health()" "select * from errand.metrics()")
 some() { psql "$url" -c "select id from $1 order by random() limit 1"; }
 job=$(some "(select id from errand.job where queue_position is not null limit 100000) as found")
 ended=$(some "(select id from errand.history limit 100000) as found")
-queries+=("select * from errand.job_status where id = $job" "select * from errand.job_status where id = $ended")
+queries+=("select * from errand.jobs where id = $job" "select * from errand.jobs where id = $ended")
 queries+=("select * from errand.explain($job)" "select * from errand.explain($ended)")
 
 over=0

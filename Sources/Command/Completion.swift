@@ -3,11 +3,11 @@ import Postgres
 
 extension CompletionKind {
     /// The names of all queues in the database.
-    static let queues = names("select queue from errand.queue_status")
+    static let queues = names("select queue from errand.queues")
     /// The names of all kinds that a worker has registered or that a job has.
-    static let kinds = names("select kind from errand.kind_status")
+    static let kinds = names("select kind from errand.kinds")
     /// The names of all schedules.
-    static let schedules = names("select name from errand.schedule_status")
+    static let schedules = names("select name from errand.schedules")
     /// The names of all circuits.
     static let circuits = names(CircuitCommand.allNames)
 

@@ -22,7 +22,7 @@ struct ErrandCommand: AsyncParsableCommand {
 
             Then, from SQL: select * from errand.enqueue('noop', '{"sleep_ms": 100}');
 
-            Exit codes: 0 done, 1 failed, 64 usage, 69 a dependency is unreachable, 78 configuration.
+            Exit codes: 0 done, 1 failed, 64 usage, 69 the database or a store is unreachable, 78 configuration.
             """,
         version: version,
         groupedSubcommands: [

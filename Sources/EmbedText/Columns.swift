@@ -1,5 +1,5 @@
-/// Lists of columns that several scripts of a part share, by their names: `sql/engine/columns.sql`. The build puts a list
-/// in place of `:name`, as psql does outside of function bodies.
+/// Lists of columns that several scripts of a part share, by their names: `sql/engine/columns.sql`. The build puts a
+/// list in place of `:name`, as psql does outside of function bodies.
 struct Columns {
     static let path = "columns.sql"
 

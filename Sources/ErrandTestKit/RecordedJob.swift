@@ -79,7 +79,7 @@ extension RecordedJob {
                     unique_key, not_after, limit_key, guard, coalesce(tags, '{}'),
                     options ->> 'traceparent', subject, parked_for,
                     progress::float8, progress_message, coalesce(log, '{}'), coalesce(payload = $3, false)
-                from errand.job_status
+                from errand.jobs
                 where kind = coalesce($1, kind) and id = coalesce($2, id)
                 order by id
                 """, [kind?.rawValue, id, payload])

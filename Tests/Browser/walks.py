@@ -83,11 +83,11 @@ def drain(shop, browser):
     fill(browser, "reason", "its host restarts")
     browser.press("Drain")
     browser.see("The worker claims nothing more", "drained", "its host restarts")
-    assert shop.psql("select count(*) from errand.worker_status where drained_at is not null") == "1"
+    assert shop.psql("select count(*) from errand.workers where drained_at is not null") == "1"
     browser.press("Claim again…")
     browser.press("Claim again")
     browser.see("The worker claims again")
-    assert shop.psql("select count(*) from errand.worker_status where drained_at is not null") == "0"
+    assert shop.psql("select count(*) from errand.workers where drained_at is not null") == "0"
 
 
 def retry_a_group(shop, browser):

@@ -105,11 +105,11 @@ import Testing
     func schema() async throws {
         try await withTestDatabase { database, configuration in
             let settings = try reaching(configuration)
-            try await database.execute("delete from errand.script where name = 'views/queue_status'")
+            try await database.execute("delete from errand.script where name = 'views/queues'")
             for command in ["worker", "status"] {
                 let older = try await Program.run([command], settings: settings)
                 #expect(older.code == 78)
-                #expect(older.error.hasSuffix("it lacks views/queue_status of this program; run `errand migrate`"))
+                #expect(older.error.hasSuffix("it lacks views/queues of this program; run `errand migrate`"))
             }
             try await database.execute("insert into errand.upgrade (version, oldest_program) values ('99.1.0', '99')")
             for command in ["worker", "scheduler", "status"] {

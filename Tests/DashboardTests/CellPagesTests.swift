@@ -38,7 +38,7 @@ import Testing
             let form = "token=\(token)&queue=default&action=pause&reason=trial"
             let paused = try await page.send("POST", "/cells/2/queues", form: form, headers: ["Cookie": cookie])
             #expect(paused.status == 303 && paused.headers["location"] == "/cells/2/?done=pause")
-            let queue = "select paused_at is not null from errand.queue_status where queue = 'default'"
+            let queue = "select paused_at is not null from errand.queues where queue = 'default'"
             #expect(try await databases[1].query(Statement(queue, [])).scalar(Bool.self))
             #expect(try await databases[0].query(Statement(queue, [])).scalar(Bool.self) == false)
         }

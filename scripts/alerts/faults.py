@@ -65,12 +65,12 @@ def jobs_failing(web, worker, scheduler):
         sql("select errand.enqueue('noop', '{\"fail\": \"permanent\"}') from generate_series(1, 20)")
         time.sleep(2)
     yield
-    sql("select count(*) from errand.discard(array(select id from errand.job_status where state = 'failed'), 'test')")
+    sql("select count(*) from errand.discard(array(select id from errand.jobs where state = 'failed'), 'test')")
 
 
 def jobs_stuck(web, worker, scheduler):
     sql("select errand.enqueue('noop', '{\"sleep_ms\": 60000}') from generate_series(1, 2)")
-    wait("select count(*) = 2 from errand.job_status where state = 'running'")
+    wait("select count(*) = 2 from errand.jobs where state = 'running'")
     # Nobody is left to rescue the jobs of the lost worker.
     scheduler.stop()
     worker.stop(signal.SIGKILL)

@@ -176,7 +176,7 @@ def measure_front():
     session, times = Session(url), []
     for _ in range(20):
         start = time.time()
-        session.sql("select count(*) from errand.queue_status")
+        session.sql("select count(*) from errand.queues")
         times.append((time.time() - start) * 1000)
     session.close()
     show("status of 16 cells by the front, median of 20", f"{statistics.median(times[1:]):.0f} ms", "<= 100 ms")

@@ -169,10 +169,10 @@ until_true() {
     tail -n 5 "$server"/*.log >&2
     fail "within 30 s not: $1"
 }
-until_true "the worker has registered" 'select count(*) = 1 from errand.worker_status where not is_lost'
+until_true "the worker has registered" 'select count(*) = 1 from errand.workers where not is_lost'
 sql "select from errand.enqueue('noop', '{}', unique_key => 'dist')"
 until_true "the worker runs a job" \
-    "select count(*) = 1 from errand.job_status where unique_key = 'dist' and state = 'succeeded'"
+    "select count(*) = 1 from errand.jobs where unique_key = 'dist' and state = 'succeeded'"
 until_true "the scheduler reads the schedules" \
     "select value = 1 from errand.metrics() where name = 'errand_scheduler_up'"
 listening() { sed -n 's/.*listening.*address=127\.0\.0\.1:\([0-9]*\).*/\1/p' "$server/web.log"; }

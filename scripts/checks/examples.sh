@@ -42,6 +42,6 @@ runs() {
     program=
     [ "$code" -eq 0 ] || { echo "$1 ended with $code"; tail -n 20 "$work/$1"; exit 1; }
 }
-runs Greeter "select exists (select from errand.job_status where kind = 'greet' and state = 'succeeded')"
+runs Greeter "select exists (select from errand.jobs where kind = 'greet' and state = 'succeeded')"
 grep -q 'Hello, world!' "$work/Greeter"
 runs ShopServer "select count(*) >= 2 from public.orders where paid_at is not null"

@@ -1,5 +1,5 @@
--- Prints a line for each column of a job that a move from table to table would lose, and each that isn't in the lists of
--- sql/engine/columns.sql, which psql has read before. Nothing if all is well.
+-- Prints a line for each column of a job that a move from table to table would lose, and each that isn't in the lists
+-- of sql/engine/columns.sql, which psql has read before. Nothing if all is well.
 with listed as (
     select btrim(name) as name
     from unnest(string_to_array(:'request_columns' || ', ' || :'attempt_columns' || ', id, payload', ',')) as name

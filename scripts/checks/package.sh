@@ -36,7 +36,7 @@ trap finish EXIT
 psql "$admin" -c "drop database if exists check_package" -c "create database check_package" 2> /dev/null
 "$built/Greeter" "$url" > "$said" 2>&1 &
 program=$!
-done="select exists (select from errand.job_status where kind = 'greet' and state = 'succeeded' and attempt = 2)"
+done="select exists (select from errand.jobs where kind = 'greet' and state = 'succeeded' and attempt = 2)"
 for _ in $(seq 150); do
     [ "$(psql "$url" -c "$done" 2> /dev/null || true)" != t ] || break
     sleep 0.1

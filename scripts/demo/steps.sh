@@ -96,7 +96,7 @@ show_kinds() {
     title "What has run since this demonstration began, kind by kind"
     show "select kind, count(*) as jobs, max(attempt) as attempts,
     round(1000 * percentile_cont(0.5) within group (order by extract(epoch from finished_at - started_at))) as median_ms
-from errand.job_status
+from errand.jobs
 where state = 'succeeded' and finished_at > '$began'
 group by kind
 order by kind;"

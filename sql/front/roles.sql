@@ -23,6 +23,6 @@ grant execute on function
     errand_front.route(text, text, text[]), errand_front.chosen_place(), errand_front.place_of(int),
     errand_front.places_of_ids(bigint[]), errand_front.moved_to_at(int, bigint[]),
     errand_front.holders_on_all(bigint[]), errand_front.place_of_schedule(text),
-    errand_front.schedules_on_all(text), errand_front.loads(), errand_front.loads_on_all(), errand_front.loads_at(int)
+    errand_front.schedule_on_all(text), errand_front.loads(), errand_front.loads_on_all(), errand_front.loads_at(int)
 to errand_ops, errand_monitor;
 grant select on errand_front.cell_status to errand_ops, errand_monitor;

@@ -54,7 +54,7 @@ struct Work: AsyncParsableCommand {
 
     /// Says `ready` once the worker holds a lease: from then on it claims.
     private func sayReady(of name: String, on database: Database) async throws {
-        let query = Statement("select exists (select from errand.worker_status where name = $1)", [name])
+        let query = Statement("select exists (select from errand.workers where name = $1)", [name])
         while try await !database.query(query).scalar(Bool.self) { try await Task.sleep(for: .milliseconds(5)) }
         say("ready")
     }

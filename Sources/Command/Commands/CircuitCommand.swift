@@ -23,7 +23,7 @@ struct CircuitCommand: AsyncParsableCommand {
     static let allNames = """
         select name from errand.circuits
         union
-        select unnest(circuits) from errand.kind_status
+        select unnest(circuits) from errand.kinds
         """
 }
 

@@ -23,7 +23,7 @@ struct DrainWorker: AsyncParsableCommand {
     @Argument(help: "The worker's id, as `errand worker list` shows it.")
     var id: Int64
 
-    @Option(help: "The reason, for the audit and errand.worker_status.")
+    @Option(help: "The reason, for the audit and errand.workers.")
     var reason: String
 
     @Flag(help: "Print {\"worker_id\", \"done\"}.")

@@ -111,7 +111,7 @@ struct EnqueueCommand: AsyncParsableCommand {
     /// Warns if no worker has ever registered this kind, or if none claims from this queue: the job waits until one
     /// does. Silent before the first worker, and for users without the right to monitor.
     private func warnOfUnknownNames(on connection: Connection) async {
-        guard let names = try? await connection.query("select kind from errand.kind_status where queue is not null"),
+        guard let names = try? await connection.query("select kind from errand.kinds where queue is not null"),
             let kinds = try? names.column(0, as: String.self)
         else { return }
         if !kinds.isEmpty && !kinds.contains(kind) {
@@ -119,7 +119,7 @@ struct EnqueueCommand: AsyncParsableCommand {
             writeError("errand: no worker has registered the kind '\(kind.printable)' so far\(near)")
         }
         guard let queue,
-            let queues = try? await connection.query("select queue from errand.queue_status where workers > 0"),
+            let queues = try? await connection.query("select queue from errand.queues where workers > 0"),
             let used = try? queues.column(0, as: String.self)
         else { return }
         if !used.isEmpty && !used.contains(queue) {

@@ -9,7 +9,7 @@ struct ErrorsCommand: AsyncParsableCommand {
             errand errors
             errand errors --since 30m           # since the deploy half an hour ago, against the half hour before it
 
-            Reads the view errand.recent_errors, or calls errand.compare_errors. Failures of jobs that were retried or \
+            Reads the view errand.failures, or calls errand.compare_errors. Failures of jobs that were retried or \
             discarded since are among them for a week.
             """)
 
@@ -82,7 +82,7 @@ struct ErrorsCommand: AsyncParsableCommand {
                 """
                 select kind, queue, failures, failures_1_h, retried, discarded, last_at, last_job_id, error_id,
                     last_error
-                from errand.recent_errors
+                from errand.failures
                 limit $1
                 """, [count])
         )

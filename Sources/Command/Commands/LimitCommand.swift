@@ -1,7 +1,7 @@
 import ArgumentParser
 import Postgres
 
-/// `errand limit …`: the view errand.limit_status, and errand.set_limit.
+/// `errand limit …`: the view errand.limits, and errand.set_limit.
 struct LimitCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "limit",
@@ -21,7 +21,7 @@ struct ListLimits: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Show the limits and the rates of queues: how many jobs run, and how many wait.",
-        discussion: "Reads the view errand.limit_status. Parked jobs are counted up to 10,000.")
+        discussion: "Reads the view errand.limits. Parked jobs are counted up to 10,000.")
 
     @Flag(help: "Print a JSON array.")
     var json = false
@@ -49,7 +49,7 @@ struct ListLimits: AsyncParsableCommand {
             try await connection.query(
                 """
                 select what, name, set_as, allowed, running, is_full, parked
-                from errand.limit_status
+                from errand.limits
                 order by is_full desc nulls last, what, name
                 """
             )

@@ -1,13 +1,13 @@
 import ArgumentParser
 import Postgres
 
-/// `errand worker list`: what the view errand.worker_status shows.
+/// `errand worker list`: what the view errand.workers shows.
 struct ListWorkers: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Show the workers that hold a lease, what they claim from, and which is lost or drained.",
         discussion: """
-            Reads the view errand.worker_status. A lost worker sent no heartbeat within its lease: its jobs are made \
+            Reads the view errand.workers. A lost worker sent no heartbeat within its lease: its jobs are made \
             available again within half a minute.
             """)
 
@@ -41,7 +41,7 @@ struct ListWorkers: AsyncParsableCommand {
                 """
                 select id, name, version, queues, kinds, running, started_at,
                     extract(epoch from now() - heartbeat_at)::float8, is_lost, drained_reason
-                from errand.worker_status
+                from errand.workers
                 order by id
                 """
             )

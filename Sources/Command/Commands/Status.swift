@@ -61,7 +61,7 @@ extension Status {
             """
             select queue, waiting, running, scheduled, is_estimate, extract(epoch from now() - oldest_due_at)::float8, succeeded_5_min::int8,
                 failed_5_min::int8, case when paused_at is not null then coalesce(paused_reason, 'no reason given') end
-            from errand.queue_status order by queue
+            from errand.queues order by queue
             """)
         {
             let (queue, waiting, running, scheduled, isEstimate, oldest, succeeded, failed, paused) = try row.decode(
@@ -73,7 +73,7 @@ extension Status {
             )
         }
         for row in try await connection.query(
-            "select id, name, version, running, extract(epoch from now() - heartbeat_at)::float8 from errand.worker_status order by id"
+            "select id, name, version, running, extract(epoch from now() - heartbeat_at)::float8 from errand.workers order by id"
         ) {
             let (id, name, version, running, silent) = try row.decode(
                 Int64.self, String.self, String.self, Int.self, Double.self)
@@ -81,7 +81,7 @@ extension Status {
                 Worker(id: id, name: name, version: version, running: running, silent_seconds: silent))
         }
         for row in try await connection.query(
-            "select name, next_tick::text, problem from errand.schedule_status order by name")
+            "select name, next_tick::text, problem from errand.schedules order by name")
         {
             let (name, next, problem) = try row.decode(String.self, String?.self, String?.self)
             status.schedules.append(Schedule(name: name, next_tick: next, problem: problem))
@@ -89,7 +89,7 @@ extension Status {
         for row in try await connection.query(
             """
             select last_job_id, kind, extract(epoch from now() - last_at)::float8, failures, last_error
-            from errand.recent_errors limit 10
+            from errand.failures limit 10
             """)
         {
             let (id, kind, ago, failures, error) = try row.decode(

@@ -10,7 +10,7 @@ struct StatusCommand: AsyncParsableCommand {
             errand status --watch
             errand status --json | jq '.queues[] | select(.waiting > 1000)'
 
-            Reads the views errand.queue_status, worker_status, schedule_status and recent_errors, and errand.health(). \
+            Reads the views errand.queues, workers, schedules and failures, and errand.health(). \
             Where hundreds of jobs wait, their number is that of the last count (~), some seconds ago.
             """)
 

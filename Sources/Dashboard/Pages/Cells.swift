@@ -72,9 +72,9 @@ extension Dashboard {
                     select coalesce(sum(waiting), 0) as waiting, coalesce(sum(running), 0) as running,
                         coalesce(sum(failed), 0) as failed, min(oldest_due_at) as oldest_due_at,
                         coalesce(sum(succeeded_5_min + failed_5_min + retried_5_min), 0) as ended,
-                        (select count(*) from errand.worker_status where not is_lost) as workers,
+                        (select count(*) from errand.workers where not is_lost) as workers,
                         coalesce(bool_or(is_estimate), false) as is_estimate
-                    from errand.queue_status
+                    from errand.queues
                     """)
             ])
         return try results.rows(0, of: Cells.Row.self).first.map { ($0, results.now) }

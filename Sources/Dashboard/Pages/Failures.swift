@@ -127,7 +127,7 @@ extension Dashboard {
                     """
                     select kind, queue, fingerprint, failures, failures_1_h as "failures1H", retried, first_at, last_at,
                         last_job_id, left(last_error, 1000) as last_error
-                    from errand.recent_errors
+                    from errand.failures
                     order by last_at desc
                     limit 100
                     """),

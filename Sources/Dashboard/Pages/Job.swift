@@ -165,7 +165,7 @@ extension Dashboard {
                         finished_at, worker_id, unique_key, jsonb_pretty(errand.mask_secrets(payload)) as payload,
                         jsonb_pretty(errand.mask_secrets(output)) as output, reason, not_after, limit_key, guard, tags,
                         options ->> 'traceparent' as traceparent, subject, parked_for, progress, progress_message, log
-                    from errand.job_status
+                    from errand.jobs
                     where id = $1
                     order by finished_at desc nulls first
                     limit 1
@@ -177,7 +177,7 @@ extension Dashboard {
                         (attempt ->> 'ended_at')::timestamptz as ended_at, attempt ->> 'error' as error
                     from (
                         select attempts
-                        from errand.job_status
+                        from errand.jobs
                         where id = $1
                         order by finished_at desc nulls first
                         limit 1) as known
@@ -243,7 +243,7 @@ extension Dashboard {
                 $2::text::jsonb,
                 (
                     select payload
-                    from errand.job_status
+                    from errand.jobs
                     where id = $1
                     order by finished_at desc nulls first
                     limit 1)),

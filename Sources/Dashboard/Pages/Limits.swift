@@ -67,12 +67,12 @@ struct Limits {
 
     let limits: [Limit]
     let hasLimits: Bool
-    let dependencies: [Dependency]
+    let circuits: [Circuit]
     let hasCircuits: Bool
     /// Names that the form of a pause proposes.
     let kinds: [String]
 
-    init(_ limits: [LimitRow], _ dependencies: [DependencyRow], kinds: [KindRow], now: Date) {
+    init(_ limits: [LimitRow], _ circuits: [CircuitRow], kinds: [KindRow], now: Date) {
         self.limits = limits.map { row in
             Limit(
                 what: row.what, name: row.name, key: row.setAs ?? row.name, isRate: row.what == "rate",
@@ -111,7 +111,7 @@ extension Dashboard {
                 Query(
                     """
                     select what, name, set_as, allowed, per::text as per, running, is_full, parked
-                    from errand.limit_status
+                    from errand.limits
                     order by is_full desc nulls last, parked desc nulls last, what, name
                     limit 200
                     """),
@@ -122,7 +122,7 @@ extension Dashboard {
                     order by state = 'closed', name
                     limit 200
                     """),
-                Query("select kind from errand.kind_status where queue is not null order by kind limit 200"),
+                Query("select kind from errand.kinds where queue is not null order by kind limit 200"),
             ])
         let view = Limits(
             try results.rows(0, of: Limits.LimitRow.self), try results.rows(1, of: Limits.CircuitRow.self),

@@ -224,7 +224,7 @@ extension Dashboard {
                     """
                     select queue, waiting, running, scheduled, parked, failed, is_estimate, oldest_due_at, workers,
                         succeeded_5_min + failed_5_min + retried_5_min as ended, paused_at, paused_reason
-                    from errand.queue_status
+                    from errand.queues
                     where queue = any (current_setting('errand.queues_to_show')::text[])
                     order by waiting + running desc, queue
                     """),
@@ -252,7 +252,7 @@ extension Dashboard {
                 Query(
                     """
                     select name, problem, next_tick
-                    from errand.schedule_status
+                    from errand.schedules
                     where problem is not null and paused_at is null
                     order by next_tick
                     limit 20

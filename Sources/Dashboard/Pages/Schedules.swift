@@ -129,7 +129,7 @@ extension Dashboard {
                         ) as coming
                     from (
                         select *
-                        from errand.schedule_status
+                        from errand.schedules
                         where name > $2
                         order by problem is null, paused_at is null, name
                         limit $1) as known

@@ -62,7 +62,7 @@ struct Workers {
     static let query = """
         select id, name, version, queues, cardinality(kinds) as kinds, running, slots, started_at, heartbeat_at, is_lost,
             drained_at, drained_by, drained_reason
-        from errand.worker_status
+        from errand.workers
         order by is_lost desc, drained_at is not null desc, name
         """
 }

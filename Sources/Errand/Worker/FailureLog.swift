@@ -3,7 +3,7 @@ import Synchronization
 
 /// Logs failed attempts: a warning for a retried one, an error for a final failure.
 ///
-/// A line has the job, the class of the error and its id in `errand.recent_errors`. The error's text may hold private
+/// A line has the job, the class of the error and its id in `errand.failures`. The error's text may hold private
 /// data, so it is a setting. At most 20 lines are written in 10 s. Then one line says how many were suppressed.
 final class FailureLog: Sendable {
     private let throttle = Mutex(FailureThrottle())

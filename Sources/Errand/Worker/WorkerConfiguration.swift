@@ -32,7 +32,7 @@ public struct WorkerConfiguration: Sendable {
     public var housekeeping = true
     /// Whether the log line of a failed attempt has the error's text as `reason`. The text may quote the payload, so
     /// this is for development. By default the line has the error's class and its `error_id` in
-    /// `errand.recent_errors`.
+    /// `errand.failures`.
     public var logsErrorTexts = false
     /// The name of the database among several of this process. Metrics and log lines have it as `cell`; nil leaves it
     /// out.

@@ -126,8 +126,8 @@ import Testing
         "select errand.drop_partition_v1()",
         "select errand.prune_v1()",
         "select * from errand.health()",
-        "select * from errand.limit_status",
-        "select * from errand.recent_errors",
+        "select * from errand.limits",
+        "select * from errand.failures",
         "select people.erase('user-17')",
     ]
 }

@@ -203,13 +203,13 @@ import Testing
             let edited = try await Program.run(
                 ["job", "edit", "2", "{\"photo\": 7}", "--reason", "wrong photo"], settings: settings)
             #expect(edited.output == "job 2: edited, available\n")
-            let payload = "select payload ->> 'photo' from errand.job_status where id = 2"
+            let payload = "select payload ->> 'photo' from errand.jobs where id = 2"
             #expect(try await database.query(Statement(payload)).scalar(String.self) == "7")
             let move = ["job", "reschedule", "--kind", "photo", "--to-priority", "1", "--reason", "a customer waits"]
             let shown = try await Program.run(move, settings: settings)
             #expect(shown.output.contains("available  available"))
             #expect(shown.error.hasPrefix("errand: nothing was changed: --no-dry-run does it to"))
-            let urgent: Statement = "select count(*) from errand.job_status where priority = 1 and kind = 'photo'"
+            let urgent: Statement = "select count(*) from errand.jobs where priority = 1 and kind = 'photo'"
             #expect(try await database.query(urgent).scalar(Int.self) == 0)
             _ = try await Program.run(move + ["--no-dry-run"], settings: settings)
             #expect(try await database.query(urgent).scalar(Int.self) > 0)

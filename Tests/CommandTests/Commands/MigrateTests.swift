@@ -13,7 +13,7 @@ import Testing
             try await database.dropSchemas()
             let plan = try await Program.run(["migrate", "--dry-run"], settings: settings)
             #expect(plan.output.hasPrefix("would apply migration 0001_queue\n"))
-            #expect(plan.output.contains("would apply views/queue_status\n"))
+            #expect(plan.output.contains("would apply views/queues\n"))
             let first = try await Program.run(["migrate"], settings: settings)
             #expect(first.code == 0)
             #expect(first.output.hasPrefix("applied migration 0001_queue\n"))
@@ -89,7 +89,7 @@ import Testing
                 ["run"], settings: settings, signals: [("registered", SIGTERM)], after: hasRun)
             #expect(program.code == 0)
             #expect(
-                try await database.query("select name from errand.schedule_status").column(0, as: String.self) == [])
+                try await database.query("select name from errand.schedules").column(0, as: String.self) == [])
 
             let lacking = try await migrate("events")
             #expect(lacking.code == 78)
@@ -138,11 +138,11 @@ import Testing
     @Test("--status lists the applied and the missing steps")
     func status() async throws {
         try await withTestDatabase { database, configuration in
-            try await database.execute("delete from errand.script where name = 'views/queue_status'")
+            try await database.execute("delete from errand.script where name = 'views/queues'")
             let program = try await Program.run(["migrate", "--status"], settings: reaching(configuration))
             #expect(program.code == 0)
             #expect(program.output.hasPrefix("applied migration 0001_queue at 20"))
-            #expect(program.output.hasSuffix("\nmissing views/queue_status\n"))
+            #expect(program.output.hasSuffix("\nmissing views/queues\n"))
         }
     }
 
@@ -151,7 +151,7 @@ import Testing
         let program = try await Program.run(["migrate", "--print"])
         #expect(program.code == 0)
         #expect(program.output.hasPrefix("-- 0001_queue\n"))
-        #expect(program.output.contains("create or replace view errand.queue_status as"))
+        #expect(program.output.contains("create or replace view errand.queues as"))
         #expect(try await Program.run(["migrate", "--print", "--status"]).code == 64)
     }
 }

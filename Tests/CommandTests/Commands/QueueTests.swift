@@ -17,7 +17,7 @@ import Testing
             #expect(
                 try await errand("pause", "images", "--reason", "moves", "--until", "2h").output == "images: paused\n")
             let isSet = try await database.query(
-                "select paused_until - paused_at = interval '2 hours' from errand.queue_status where queue = 'images'")
+                "select paused_until - paused_at = interval '2 hours' from errand.queues where queue = 'images'")
             #expect(try isSet.scalar(Bool.self))
             let list = try await errand("list")
             #expect(list.output.hasPrefix("QUEUE "))
@@ -91,12 +91,12 @@ import Testing
             let open = try await errand("open", "storage", "--reason", "moves", "--until", "10m", "--unused")
             #expect(open.output == "storage: open\n")
             let list = try await errand("list")
-            #expect(list.output.contains("\nstorage  down   2"))
+            #expect(list.output.contains("\nstorage  open   2"))
             #expect(list.output.hasSuffix("  0       moves\n"))
             struct Line: Decodable { let name: String, state: String, opened_by: String?, until: String?, parked: Int }
             let lines = try JSONDecoder().decode(
                 [Line].self, from: Data(try await errand("list", "--json").output.utf8))
-            try #require(lines.map(\.state) == ["down"])
+            try #require(lines.map(\.state) == ["open"])
             #expect(lines[0].opened_by == "ops" && lines[0].until != nil)
             #expect(
                 try await errand("close", "storag").error

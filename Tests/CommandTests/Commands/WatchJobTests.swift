@@ -42,7 +42,7 @@ import Testing
             let isWatched: Statement = """
                 select exists (
                     select from pg_stat_activity
-                    where datname = current_database() and query like '%errand.job_status%' and pid <> pg_backend_pid())
+                    where datname = current_database() and query like '%errand.jobs%' and pid <> pg_backend_pid())
                 """
             while try await !database.query(isWatched).scalar(Bool.self) {}
             try await database.execute("select errand.cancel('{1}', 'wrong customer')")

@@ -18,7 +18,7 @@ import Testing
         try await withTestDatabase { database, configuration in
             try await database.execute("select errand.enqueue('noop') from generate_series(1, 300)")
             let depth: Statement = """
-                select waiting = 300 and is_estimate and not is_floor from errand.queue_status
+                select waiting = 300 and is_estimate and not is_floor from errand.queues
                 """
             #expect(try await !database.query(depth).scalar(Bool.self), "no statistics know of them")
             let counted = Task {

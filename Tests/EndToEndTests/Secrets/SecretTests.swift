@@ -32,7 +32,7 @@ import Testing
                     """
                     exists (select from media.photo_status where state = 'delivered')
                         and (select count(*) from media.photo_status where state = 'failed') = 2
-                        and exists (select from errand.job_status where kind = 'upload_retry' and jsonb_array_length(attempts) > 0)
+                        and exists (select from errand.jobs where kind = 'upload_retry' and jsonb_array_length(attempts) > 0)
                     """, within: .seconds(60)), "\(worker.output.suffix(2000))")
             for command in SecretFixture.commands where Hardness.isFull || command != ["doctor", "--json"] {
                 evidence.add("errand \(command.joined(separator: " "))", try await fixture.says(command))

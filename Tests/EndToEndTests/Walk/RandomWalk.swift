@@ -66,7 +66,7 @@ struct RandomWalk {
         }
         if record.with({ $0.refusals["40P01"] }) != nil { faults.insert(try deadlock(cluster), at: 0) }
         let events = try await database.count("from walk.event")
-        let jobs = try await database.count("from errand.job_status")
+        let jobs = try await database.count("from errand.jobs")
         await database.close()
         let (newest, refusals, chaos) = record.with { ($0.newest, $0.refusals, $0.chaos) }
         return Report(

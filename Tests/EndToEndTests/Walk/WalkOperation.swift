@@ -241,8 +241,8 @@ extension WalkGenerator {
 
     private mutating func circuit() -> WalkOperation {
         switch number(0..<3) {
-        case 0: call("circuit_open", "'wall', now() + interval '\(number(50..<1500)) ms', 'walk'")
-        case 1: call("circuit_open", "'wall', null, 'walk'")
+        case 0: call("circuit_open", "'wall', 'walk', now() + interval '\(number(50..<1500)) ms'")
+        case 1: call("circuit_open", "'wall', 'walk'")
         default: call("circuit_close", "'wall'")
         }
     }

@@ -8,7 +8,7 @@ final class WalkWorker {
 
     static let kinds = JSONB(
         """
-        [{"name": "lean", "queue": "default", "max_attempts": 4, "priority": 2, "is_whole": true, "circuit": "wall"},
+        [{"name": "lean", "queue": "default", "max_attempts": 4, "priority": 2, "is_whole": true, "circuits": ["wall"]},
          {"name": "narrow", "queue": "default", "max_attempts": 4, "priority": 2, "is_whole": true, "max_running": 3}]
         """)
 

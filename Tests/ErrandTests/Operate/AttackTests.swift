@@ -109,8 +109,8 @@ import Testing
         "select activity.end_now(id, $1, why => $1) from activity.activity_status order by id limit 1",
     ]
 
-    /// An escape from a literal, a name, a comment or a dollar quote, and a command after it: each of both once, five for
-    /// each call, and all 200 combinations in the full mode.
+    /// An escape from a literal, a name, a comment or a dollar quote, and a command after it: each of both once, five
+    /// for each call, and all 200 combinations in the full mode.
     private static let strings: [String] = {
         let ways = [
             "'", "\"", "';", "')", "'); ", "\\'", "$$", "$$;", "}'", "'::text", "';--", "0;", "*/", "%", "{",
@@ -181,8 +181,8 @@ import Testing
                     "select errand.schedule_put('a', '* * * * *', 'noop')", "select errand.schedule_pause('a', 'x')",
                     "select errand.schedule_resume('a')", "select errand.schedule_drop('a')", "select errand.health()",
                     "select errand.metrics()", "select errand.schema_version()", "select media.submit('uploads/a.jpg')",
-                    "select * from errand.queue_status", "select * from errand.overdue", "select * from errand.stuck",
-                    "select * from errand.job_status", "select * from pairing.create_invite('anna')",
+                    "select * from errand.queues", "select * from errand.overdue", "select * from errand.stuck",
+                    "select * from errand.jobs", "select * from pairing.create_invite('anna')",
                     "select * from pairing.redeem_invite((select code from pairing.invites_of('anna')), 'ben')",
                     "select * from pairing.disconnect('anna')", "select * from quotes.of_the_day()",
                     "select quotes.put('a', 'b', 'C')", "select quotes.retire(1, 'x')",
@@ -268,9 +268,9 @@ import Testing
                 on conflict do nothing
                 """)
             for view in [
-                "job_status", "queue_status", "kind_status", "worker_status", "stuck", "overdue", "circuits",
-                "limit_status", "recent_errors", "health()", "metrics()", "refresh_statistics_v1('0 s')",
-                "queue_status",
+                "jobs", "queues", "kinds", "workers", "stuck", "overdue", "circuits",
+                "limits", "failures", "health()", "metrics()", "refresh_statistics_v1('0 s')",
+                "queues",
                 "metrics()",
                 "cancel_where('{\"kind\": \"nothing\"}', 'x')", "rescue_v1(0)", "promote_v1(1000, '-infinity')",
                 "release_parked_v1()",

@@ -54,7 +54,7 @@ import Testing
                 try await database.text("select distinct reason from errand.history")
                     == "discarded: bulk 1: they left")
             #expect(
-                try await database.text("select failures, retried, discarded, last_error from errand.recent_errors")
+                try await database.text("select failures, retried, discarded, last_error from errand.failures")
                     == "3|0|3|no such address")
         }
     }

@@ -70,7 +70,7 @@ import Testing
                 let content = """
                     select md5(string_agg(
                         concat(id, kind, state, payload, attempt, attempts, tags, subject), '' order by id))
-                    from errand.job_status
+                    from errand.jobs
                     where unique_key is null and limit_key is null
                     """
                 let before = try await source.query(Statement(content, [])).scalar(String.self)

@@ -186,6 +186,8 @@ extension Document {
                 "insert into errand.job (id, queue_position, queue, kind) values (4711, 1, 'images', 'newsletter')",
                 "select errand.schedule_put('nightly', '0 3 * * *', 'noop')",
             ]
+        case "README.md":
+            ["insert into errand.job (id, queue_position, queue, kind) values (4711, 1, 'images', 'newsletter')"]
         case "docs/apps/quotes.md":
             // The database is a copy of one that may be days old.
             ["select quotes.rotate_v1()"]

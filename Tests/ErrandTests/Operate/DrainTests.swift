@@ -23,7 +23,7 @@ import Testing
                     [[worker.id]])
             ).scalar(Int64.self)
             #expect(try await ManualWorker(database, id: next).claim(3).isEmpty)
-            let status = "select drained_reason from errand.worker_status where drained_at is not null"
+            let status = "select drained_reason from errand.workers where drained_at is not null"
             #expect(try await database.text(status, as: "errand_monitor") == "its host restarts\nits host restarts")
             #expect(try await other.claim(1).count == 1)
             // A restart is a registration without earlier ids.
@@ -42,7 +42,7 @@ import Testing
             try await database.execute(Statement("select errand.drain_worker($1, 'its host restarts')", [worker.id]))
             let reason = try await database.text("select code, hint from errand.explain(1)")
             #expect(reason == "no_worker|select errand.undrain_worker(\(worker.id))")
-            #expect(try await database.text("select workers from errand.queue_status") == "0")
+            #expect(try await database.text("select workers from errand.queues") == "0")
             for _ in 1...2 {
                 try await database.execute(
                     Statement("select errand.undrain_worker($1, reason => 'no restart')", [worker.id]))

@@ -24,7 +24,7 @@ import Testing
             #expect(try await database.count("from errand.payload") == 2)
             try await database.execute("select errand.retry('{1, 3}')")
             try await database.take(worker)
-            let jobs = "select id, state, payload = \(large) from errand.job_status order by id"
+            let jobs = "select id, state, payload = \(large) from errand.jobs order by id"
             #expect(try await database.text(jobs) == "1|running|true\n2|running|true\n3|running|true")
             let audit = """
                 select count(*), min(reason), bool_or(entry::text ~ ('anna|ben|' || md5('1')))
@@ -54,7 +54,7 @@ import Testing
             #expect(await refusal("select errand.edit(1, null, 'wrong')")?.sqlState == "ER422")
             let huge = "select errand.edit(1, to_jsonb(repeat('x', 262143)), 'wrong')"
             #expect(await refusal(huge)?.sqlState == "ER413")
-            #expect(try await database.count("from errand.job_status where payload = '1'") == 0)
+            #expect(try await database.count("from errand.jobs where payload = '1'") == 0)
         }
     }
 

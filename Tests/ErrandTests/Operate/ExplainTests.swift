@@ -95,15 +95,15 @@ import Testing
             #expect(
                 try await database.text(full)
                     == "limit_full|the limit 'tenant/4' allows 2 at once and 2 run: job 1 on host:1, job 2 on host:1")
-            try await database.execute("update errand.kind set circuit = 'apns' where name = 'noop'")
+            try await database.execute("update errand.kind set circuits = '{apns}' where name = 'noop'")
             try await database.execute(
                 "insert into errand.circuit (name, opened_at, opened_by, reason) values ('apns', now(), 'ops', 'down')"
             )
             #expect(try await database.text("select code from errand.explain(3)") == "circuit_open\nlimit_full")
             #expect(
-                try await database.text("select name, state, parked from errand.circuits") == "apns|down|0")
+                try await database.text("select name, state, parked from errand.circuits") == "apns|open|0")
             #expect(
-                try await database.text("select name, allowed, running, is_full from errand.limit_status order by name")
+                try await database.text("select name, allowed, running, is_full from errand.limits order by name")
                     == "tenant/*|2|0|false\ntenant/4|2|2|true")
             try await database.execute("insert into errand.rate (queue, per, allowed) values ('default', '1 min', 5)")
             try await database.execute(

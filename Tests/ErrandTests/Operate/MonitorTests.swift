@@ -28,14 +28,14 @@ import Testing
             }
             let jobs = """
                 select id, state, progress, (payload, attempts, output, progress_message, log) is null
-                from errand.job_status order by id
+                from errand.jobs order by id
                 """
             #expect(
                 try await database.text(jobs, as: "errand_monitor")
                     == "1|failed|0.5|true\n2|scheduled||true\n3|available||true\n4|succeeded||true")
             #expect(
                 try await database.text(
-                    "select kind, failures, fingerprint, last_error from errand.recent_errors", as: "errand_monitor")
+                    "select kind, failures, fingerprint, last_error from errand.failures", as: "errand_monitor")
                     == "noop|1||")
         }
     }
@@ -45,7 +45,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await Self.fill(database)
             for view in [
-                "job_status", "job_progress", "recent_errors", "circuits", "explain(1)", "explain(2)", "audit",
+                "jobs", "job_progress", "failures", "circuits", "explain(1)", "explain(2)", "audit",
                 "bulk_status",
             ] {
                 let all = "select string_agg(row_to_json(seen)::text, ' ') from errand.\(view) as seen"
@@ -181,7 +181,7 @@ import Testing
             insert into errand.circuit (name, opened_at, opened_by, reason)
             values ('mailbox', now(), 'failures', 'no mailbox anna')
             """)
-        try await database.execute("update errand.kind set circuit = 'mailbox' where name = 'noop'")
+        try await database.execute("update errand.kind set circuits = '{mailbox}' where name = 'noop'")
         try await database.execute(
             #"select errand.bulk_start('discard', '{"queue": "mail", "error": "anna", "fingerprint": "anna"}', 'old')"#)
     }

@@ -140,7 +140,7 @@ import Testing
             try await database.fail(worker, with: "no")
             let reply = try await database.text("select * from errand.discard('{1, 2}', 'the customer has left')")
             #expect(reply == "1|failed|cancelled\n2||")
-            let kept = "select state, reason, jsonb_array_length(attempts) from errand.job_status"
+            let kept = "select state, reason, jsonb_array_length(attempts) from errand.jobs"
             #expect(try await database.text(kept) == "cancelled|discarded: the customer has left|1")
         }
     }
@@ -150,7 +150,7 @@ import Testing
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.pause('default', 'storage moves', now() + interval '1 hour')")
             try await database.promote()
-            #expect(try await database.text("select paused_reason from errand.queue_status") == "storage moves")
+            #expect(try await database.text("select paused_reason from errand.queues") == "storage moves")
             try await database.execute("update errand.queue set paused_until = now()")
             try await database.promote()
             #expect(try await database.count("from errand.queue where paused_at is null and paused_until is null") == 1)

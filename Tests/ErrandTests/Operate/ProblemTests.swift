@@ -172,7 +172,7 @@ import Testing
                 try await database.text(overdue) == "kind|orphan|300 jobs wait, and no live worker has the kind")
             let ok = "select check_name from errand.health() where check_name in ('overdue', 'kinds') and not ok"
             #expect(try await database.text(ok) == "kinds")
-            #expect(try await database.text("select waiting, oldest_due_at from errand.queue_status") == "300|")
+            #expect(try await database.text("select waiting, oldest_due_at from errand.queues") == "300|")
 
             try await database.execute("select errand.enqueue('noop')")
             try await database.execute("update errand.job set run_at = now() - interval '10 min' where kind = 'noop'")
@@ -206,8 +206,8 @@ import Testing
                 """
             #expect(
                 try await database.text(samples) == """
-                    errand_circuit_held||storage|1
                     errand_circuit_closed||storage|0
+                    errand_circuit_held||storage|1
                     errand_kind_paused|noop||1
                     errand_overdue|||0
                     """)

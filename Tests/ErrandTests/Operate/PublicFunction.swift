@@ -37,8 +37,8 @@ struct PublicFunction {
         }
     }
 
-    /// A call with these expressions for arguments by their names. Others are left to their defaults, or get a sample of
-    /// their type.
+    /// A call with these expressions for arguments by their names. Others are left to their defaults, or get a sample
+    /// of their type.
     func call(with given: [String: String]) -> String {
         let values = arguments.compactMap { argument in
             given[argument.name].map { "\(argument.name) => \($0)" }

@@ -24,7 +24,7 @@ import Testing
             #expect(
                 try await database.text(progress, as: "errand_ops")
                     == #"1|1|true|0.25|page 1 of 4|{"pages": 1}|info page 1"#)
-            let job = "select state, progress, progress_message, output, log[1] from errand.job_status"
+            let job = "select state, progress, progress_message, output, log[1] from errand.jobs"
             #expect(
                 try await database.text(job, as: "errand_ops")
                     == #"running|0.25|page 1 of 4|{"pages": 1}|info begun"#)
@@ -66,7 +66,7 @@ import Testing
             for _ in 1...2 { try await Queue(database: database).enqueue(Noop()) }
             try await database.take(worker)
             try await database.fail(worker, with: "bucket 17 is gone")
-            let errors = "select fingerprint, failures, retried, last_error from errand.recent_errors"
+            let errors = "select fingerprint, failures, retried, last_error from errand.failures"
             #expect(try await database.text(errors) == "bucket # is gone|2|0|bucket 17 is gone")
             try await database.execute("select errand.retry('{1}')")
             #expect(try await database.text(errors) == "bucket # is gone|2|1|bucket 17 is gone")

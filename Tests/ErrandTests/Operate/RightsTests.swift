@@ -153,9 +153,9 @@ import Testing
                     ]
                 default:
                     [
-                        "audit", "circuits", "horizon_blockers", "kind_status", "limit_status",
-                        "maintenance_status", "overdue", "queue_status", "recent_errors", "schedule_status", "stuck",
-                        "job_status", "job_progress", "table_health", "worker_status", "health()", "metrics()",
+                        "audit", "circuits", "horizon_blockers", "kinds", "limits",
+                        "maintenance_status", "overdue", "queues", "failures", "schedules", "stuck",
+                        "jobs", "job_progress", "table_health", "workers", "health()", "metrics()",
                         "explain(1)",
                     ].map { "select * from errand.\($0)" }
                 }

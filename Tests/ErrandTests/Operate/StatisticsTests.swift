@@ -10,7 +10,7 @@ import Testing
     func depth() async throws {
         try await withTestDatabase { database, _ in
             let queue = Queue(database: database)
-            let depth = "select waiting, running, scheduled, failed, is_estimate, is_floor from errand.queue_status"
+            let depth = "select waiting, running, scheduled, failed, is_estimate, is_floor from errand.queues"
             try await queue.enqueue(all: [Noop](repeating: Noop(), count: 249))
             try await queue.enqueue(Noop(), .after(.seconds(3600)))
             #expect(try await database.text(depth) == "249|0|1|0|false|false")
@@ -114,7 +114,7 @@ import Testing
                     .reduce(0, +)
                 }
             }
-            let read = try await (buffers("select * from errand.health()"), buffers("table errand.queue_status"))
+            let read = try await (buffers("select * from errand.health()"), buffers("table errand.queues"))
             #expect((1...20_000).contains(read.0) && (1...20_000).contains(read.1), "\(read)")
             let size = try await database.query(
                 "select count(*), sum(length(name || labels::text) + 10) from errand.metrics()")
@@ -123,7 +123,7 @@ import Testing
             #expect(
                 try await database.text("select sum(value) from errand.metrics() where name = 'errand_jobs'") == "20000"
             )
-            let depth = "from errand.queue_status where waiting = 20 and workers = 1 and oldest_due_at is not null"
+            let depth = "from errand.queues where waiting = 20 and workers = 1 and oldest_due_at is not null"
             #expect(try await database.count(depth) == 1000)
         }
     }
@@ -144,7 +144,7 @@ import Testing
                 try await database.text("select count(*), sum(jobs) from errand.job_count") == "10001|10501")
             #expect(try await database.text("select kind, jobs from errand.job_count where queue = '*'") == "*|501")
             #expect(try await database.text("select jobs from errand.job_count where queue = 'zulu'") == "1")
-            let zulu = "select waiting, is_estimate, workers from errand.queue_status where queue = 'zulu'"
+            let zulu = "select waiting, is_estimate, workers from errand.queues where queue = 'zulu'"
             #expect(try await database.text(zulu) == "1|false|1")
             try await database.execute("select errand.enqueue('noop', queue => 'zulu')")
             #expect(try await database.text(zulu) == "2|false|1", "counted now")
@@ -155,7 +155,7 @@ import Testing
     func uncounted() async throws {
         try await withTestDatabase { database, _ in
             try await database.execute("select errand.enqueue('fresh')")
-            #expect(try await database.text("select kind, waiting, workers from errand.kind_status") == "fresh|1|0")
+            #expect(try await database.text("select kind, waiting, workers from errand.kinds") == "fresh|1|0")
         }
     }
 
@@ -251,9 +251,9 @@ import Testing
             #expect(
                 try await database.text("select value from errand.metrics() where name = 'errand_wait_seconds_count'")
                     == "3000000000")
-            let hour = "select succeeded_1_h, wait_p50_ms_1_h, run_p95_ms_1_h from errand.queue_status"
+            let hour = "select succeeded_1_h, wait_p50_ms_1_h, run_p95_ms_1_h from errand.queues"
             #expect(try await database.text(hour) == "30|1.21|1.94")
-            #expect(try await database.text("select succeeded_percent_1_h from errand.kind_status") == "100.0")
+            #expect(try await database.text("select succeeded_percent_1_h from errand.kinds") == "100.0")
         }
     }
 
@@ -270,7 +270,7 @@ import Testing
                 try await database.fail(worker, with: error)
             }
             #expect(
-                try await database.text("select fingerprint, failures, last_job_id from errand.recent_errors")
+                try await database.text("select fingerprint, failures, last_job_id from errand.failures")
                     == "decoder: out of memory|1|3\nphoto … (#): # after # s|2|2")
         }
     }

@@ -8,7 +8,7 @@ import Testing
 @Suite("Circuits") struct CircuitTests {
     private static let kinds = #"""
         [{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
-            "circuit": "storage"},
+            "circuits": ["storage"]},
         {"name": "other", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true}]
         """#
     private let down = AttemptResult.parked(circuit: "storage", until: nil, reason: "connection refused")

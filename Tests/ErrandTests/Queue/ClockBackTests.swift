@@ -8,7 +8,7 @@ import Testing
 @Suite("The server's clock is put back by an hour") struct ClockBackTests {
     private static let kinds = #"""
         [{"name": "noop", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
-            "circuit": "storage"}]
+            "circuits": ["storage"]}]
         """#
 
     @Test("jobs of a circuit that was closed before it are released all the same")

@@ -148,11 +148,11 @@ import Testing
                     "limit_key: expected 1 to 500 characters without an asterisk at the end, got 'a*'"
                 ),
                 (
-                    #"options => '{"traceparent": "00-1"}'"#, "ER422",
+                    #"options => '{"traceparent": "00-1"}'::jsonb"#, "ER422",
                     "options.traceparent: expected 00-, 32 hex digits, -, 16 hex digits, -, 2 hex digits, got '00-1'"
                 ),
-                (#"options => '{"trace": "00-1"}'"#, "ER422", "options: expected traceparent, got 'trace'"),
-                ("options => '[]'", "ER422", "options: expected an object, got array"),
+                (#"options => '{"trace": "00-1"}'::jsonb"#, "ER422", "options: expected traceparent, got 'trace'"),
+                ("options => '[]'::jsonb", "ER422", "options: expected an object, got array"),
                 ("run_at => 'infinity'", "ER422", "\(far)infinity"),
                 ("run_at => '-infinity'", "ER422", "\(far)-infinity"),
                 ("run_at => '290000-01-01Z'", "ER422", "\(far)290000-01-01 00:00:00+00"),
@@ -328,7 +328,7 @@ import Testing
                     where tags = '{a,b}' and options = '{"traceparent": "\(trace)"}' and limit_key = 'tenant/1' and subject = 'anna'
                         and not_after = '2031-09-09 01:46:40Z' and run_at - created_at = interval '60 seconds'
                     """) == 10)
-            let shown = try await database.text("select count(subject) from errand.job_status", as: "errand_monitor")
+            let shown = try await database.text("select count(subject) from errand.jobs", as: "errand_monitor")
             #expect(shown == "0")
         }
     }

@@ -65,15 +65,15 @@ private let large = """
             let states = "string_agg(state, ' ' order by id)"
             #expect(
                 try await database.text(
-                    "select \(states) from errand.job_status where payload = \(large)", as: "errand_ops")
+                    "select \(states) from errand.jobs where payload = \(large)", as: "errand_ops")
                     == "obsolete succeeded failed succeeded cancelled cancelled")
             #expect(
                 try await database.text(
-                    "select count(*), count(payload) from errand.job_status", as: "errand_monitor") == "6|0")
+                    "select count(*), count(payload) from errand.jobs", as: "errand_monitor") == "6|0")
             // A failed job doesn't keep the payloads of its day.
             #expect(try await database.count("from errand.payload") == 5)
             try await database.execute("select errand.discard('{3}', 'test')")
-            #expect(try await database.count("from errand.job_status where payload = \(large)") == 6)
+            #expect(try await database.count("from errand.jobs where payload = \(large)") == 6)
         }
     }
 
@@ -85,7 +85,7 @@ private let large = """
             let worker = try await ManualWorker(database)
             for _ in 0..<3 { #expect(try await worker.claim(10).isEmpty) }
             let obsolete = try await database.count(
-                "from errand.job_status where state = 'obsolete' and payload = \(large)")
+                "from errand.jobs where state = 'obsolete' and payload = \(large)")
             #expect(obsolete == 150)
         }
     }
@@ -131,7 +131,7 @@ private let large = """
                 return try await database.text(
                     """
                     select payload = \(large), payload ->> 'n', (select count(*) from errand.payload)
-                    from errand.job_status
+                    from errand.jobs
                     """)
             }
             #expect(try await enqueue("'{\"n\": 1}'", "keep") == "false|1|0")

@@ -321,7 +321,7 @@ import Testing
                 database,
                 kinds: #"""
                     [{"name": "held", "queue": "default", "max_attempts": 3, "priority": 2, "is_whole": true,
-                        "circuit": "store"}]
+                        "circuits": ["store"]}]
                     """#)
             try await database.execute("select errand.circuit_open('store', 'test')")
             #expect(try await database.becomes("min(not_after) < now() is not false from errand.job"))

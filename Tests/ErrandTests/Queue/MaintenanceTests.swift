@@ -162,7 +162,7 @@ import Testing
             _ = try await ManualWorker(
                 database,
                 kinds: """
-                    [{"name": "a", "queue": "default", "max_attempts": 1, "priority": 2, "is_whole": true, "circuit": "needed"}]
+                    [{"name": "a", "queue": "default", "max_attempts": 1, "priority": 2, "is_whole": true, "circuits": ["needed"]}]
                     """)
             for setup: Statement in [
                 """

@@ -11,7 +11,7 @@ import Testing
             try await database.enqueueOld(days: 20)
             try await database.execute("select errand.cancel('{1}', 'test')")
             try await database.dropPartitions()
-            #expect(try await database.count("from errand.job_status where payload ->> 'n' = '1'") == 1)
+            #expect(try await database.count("from errand.jobs where payload ->> 'n' = '1'") == 1)
             try await database.execute("delete from errand.history")
             try await database.dropPartitions()
             #expect(try await database.count("from errand.payload") == 0)
@@ -31,7 +31,7 @@ import Testing
             #expect(try await database.count("from pg_class where relname ~ '^payload_[0-9]{8}$'") == 4)
             if !isRunning { jobs = try await worker.claim(1) }
             #expect(try await worker.end(jobs) == [])
-            let succeeded = "from errand.job_status where state = 'succeeded' and payload ->> 'n' = '1'"
+            let succeeded = "from errand.jobs where state = 'succeeded' and payload ->> 'n' = '1'"
             #expect(try await database.count(succeeded) == 1)
         }
     }

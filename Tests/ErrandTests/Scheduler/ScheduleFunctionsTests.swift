@@ -123,7 +123,7 @@ import Testing
             #expect(try await database.query(nightly).scalar(String.self) == "10-25 00:30, 10-26 01:30")
             let often = Statement("\(ticks)('often', 3, '2026-10-25 00:00+00')")
             #expect(try await database.query(often).scalar(String.self) == "10-25 00:01, 10-25 00:03, 10-25 00:04")
-            let shown = try await database.query("select cron from errand.schedule_status where name = 'often'")
+            let shown = try await database.query("select cron from errand.schedules where name = 'often'")
             #expect(try shown.scalar(String.self) == "every 1 min 30 s")
             // As a program defines it.
             try await database.execute("select errand.schedule_put('seldom', 'every 5400000000 us', 'noop')")

@@ -115,7 +115,7 @@ import Testing
                 for _ in 0..<2 { _ = try await loop.refresh() }
             }
             #expect(try await count("select count(*) from errand.tick", in: database) == 500)
-            let late = "select count(*) from errand.schedule_status where problem = 'late: does a scheduler run?'"
+            let late = "select count(*) from errand.schedules where problem = 'late: does a scheduler run?'"
             #expect(try await count(late, in: database) == 1)
         }
     }
@@ -181,7 +181,7 @@ import Testing
                 """)
             var loop = loop(database)
             _ = try await loop.refresh()
-            let rows = try await database.query("select name, problem from errand.schedule_status order by name")
+            let rows = try await database.query("select name, problem from errand.schedules order by name")
             let problems = try rows.map { try $0.decode(String.self, String?.self) }
             #expect(problems.map(\.0) == ["broken", "never", "refused", "sound"])
             #expect(problems[0].1 == "hour: expected * or 0 to 23, got 25")
@@ -193,7 +193,7 @@ import Testing
             try await database.execute("select errand.schedule_put('broken', '0 23 * * *', 'noop')")
             _ = try await loop.refresh()
             let fixed: Statement = """
-                select count(*) from errand.schedule_status where name = 'broken' and problem is null and next_tick > now()
+                select count(*) from errand.schedules where name = 'broken' and problem is null and next_tick > now()
                 """
             #expect(try await database.query(fixed).scalar(Int.self) == 1)
         }
@@ -240,7 +240,7 @@ import Testing
             // As many as the seconds since the edit, however late this is.
             let before = "select count(*) from errand.schedule_ticks where job_id is not null and tick <= '\(edited)'"
             #expect(try await count(before, in: database) == 3)
-            let next: Statement = "select next_tick - now() <= interval '1 second' from errand.schedule_status"
+            let next: Statement = "select next_tick - now() <= interval '1 second' from errand.schedules"
             #expect(try await database.query(next).scalar(Bool.self))
             try await database.execute("select errand.schedule_drop('one')")
             #expect(try await loop.refresh() == SchedulerLoop.longestDelay)

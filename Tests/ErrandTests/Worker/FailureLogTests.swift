@@ -12,7 +12,7 @@ import Testing
         let handler = ProbeHandler { _, _ in throw WorkerTests.Broken(text: "the secret of the job") }
         try await withFailures(of: handler, attempts: 2) { database, lines in
             #expect(lines.map(\.level) == [.warning, .error])
-            let id = try await database.text("select error_id from errand.recent_errors", as: "errand_monitor")
+            let id = try await database.text("select error_id from errand.failures", as: "errand_monitor")
             #expect(id.count == 8)
             for (attempt, line) in zip(1..., lines) {
                 #expect(line.metadata["job_id"] == .stringConvertible(1) && line.metadata["kind"] == "probe")
@@ -52,7 +52,7 @@ import Testing
             // All but the first differ by a number.
             let ids = try await database.text(
                 """
-                select error_id || ' ' || failures || ' ' || fingerprint from errand.recent_errors order by failures
+                select error_id || ' ' || failures || ' ' || fingerprint from errand.failures order by failures
                 """
             ).split(separator: "\n").map { $0.split(separator: " ", maxSplits: 2) }
             #expect(ids.map { $0[1] } == ["1", "4"] && ids.map(\.last) == ["of no use", "refused for # people"])

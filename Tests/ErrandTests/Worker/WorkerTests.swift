@@ -168,7 +168,7 @@ struct ProbeHandler: JobHandler {
             try await queue.enqueue(all: (0...2).map(Probe.init))
             #expect(try await database.drains())
             let outcomes = try await database.query(
-                "select state, coalesce(output ->> 'answer', reason) from errand.job_status order by id")
+                "select state, coalesce(output ->> 'answer', reason) from errand.jobs order by id")
             #expect(
                 try outcomes.map { try $0.decode(String.self, String.self).1 } == ["42", "of no use", "not wanted"])
             #expect(

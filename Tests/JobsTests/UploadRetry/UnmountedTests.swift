@@ -29,7 +29,7 @@ import Testing
             #expect(
                 try await database.lines(
                     "select state, reason like 'storage: wrong store: %' from errand.circuits where name = 'storage'"
-                ) == ["down|true"])
+                ) == ["open|true"])
             #expect(try FileManager.default.contentsOfDirectory(atPath: service.root) == [])
             #expect(try await database.number("select count(*) from media.upload where bytes is null") == 0)
             #expect(try await database.number("select count(*) from media.removal") == 1)

@@ -281,7 +281,7 @@ create table errand.past_failure (
 create index past_failure_finished_at_index on errand.past_failure (finished_at);
 alter table errand.past_failure replica identity full;
 comment on table errand.past_failure is
-    'The newest failures of jobs that were retried or discarded since, for a week: errand.recent_errors shows them';
+    'The newest failures of jobs that were retried or discarded since, for a week: errand.failures shows them';
 comment on column errand.past_failure.job_id is 'the job that failed';
 comment on column errand.past_failure.finished_at is 'when it failed';
 comment on column errand.past_failure.queue is 'its queue';

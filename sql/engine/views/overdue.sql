@@ -3,7 +3,7 @@
 --
 -- A queue is late after 5 minutes, and after one if nothing keeps its jobs back: errand.stands_still. Kinds are by the
 -- last statistics, some seconds ago.
--- errand: after queue_status, schedule_status
+-- errand: after queues, schedules
 -- errand: for ops, monitor
 -- errand: topic find, health
 create or replace view errand.overdue as
@@ -18,11 +18,11 @@ select
         || case when stands_still then ', and nothing keeps it back: its workers have idle slots' else '' end as detail,
     case
         when paused_at is not null then format('select errand.resume(%L)', queue)
-        when workers = 0 then 'no live worker claims from it: start one, or see drained_at in errand.worker_status'
+        when workers = 0 then 'no live worker claims from it: start one, or see drained_at in errand.workers'
         when stands_still then 'the logs of its workers say why they can''t claim; restart one'
         else 'select * from errand.explain(…) of one of its jobs'
     end as hint
-from errand.queue_status
+from errand.queues
 where stands_still or oldest_age > interval '5 minutes'
 union all
 select
@@ -71,8 +71,8 @@ from (
 -- A queue without workers is late itself.
 where knowing is null or is_served
 union all
-select 'schedule', name, next_tick, now() - next_tick, problem, 'select * from errand.schedule_status'
-from errand.schedule_status
+select 'schedule', name, next_tick, now() - next_tick, problem, 'select * from errand.schedules'
+from errand.schedules
 where problem is not null and paused_at is null
 union all
 select

@@ -96,17 +96,17 @@ struct LatencyImages: Scenario {
         }
     }
 
-    private static let worker: Statement = "select exists (select from errand.worker_status)"
+    private static let worker: Statement = "select exists (select from errand.workers)"
     private static let worked: Statement = "select not exists (select from errand.job where kind = 'noop')"
     private static let compressed: Statement = """
-        select count(*) >= 2 from errand.job_status where kind = 'image_compression' and state = 'succeeded'
+        select count(*) >= 2 from errand.jobs where kind = 'image_compression' and state = 'succeeded'
         """
     private static let noPhotoWaits: Statement = """
         select not exists (select from errand.job where kind = 'image_compression' and state = 'available')
         """
     private static let times = """
         select (extract(epoch from finished_at - created_at) * 1000000)::bigint
-        from errand.job_status
+        from errand.jobs
         where kind = 'noop' and id >= $1 and state = 'succeeded'
         """
 }

@@ -82,7 +82,7 @@ struct SchedulerTicks: Scenario {
     /// Whether a tick before $1 isn't recorded: the scheduler says of each schedule when it ticks next.
     private static let unrecorded = """
         select exists (
-            select from errand.schedule_status
+            select from errand.schedules
             where next_tick is null or next_tick < to_timestamp($1::bigint / 1000000.0))
         """
 

@@ -70,11 +70,11 @@ extension Diagnostics {
         let paused = try await connection.query(
             """
             select 'queue ' || queue, paused_at, paused_by, paused_reason, 'errand queue resume ' || queue
-            from errand.queue_status
+            from errand.queues
             where paused_at is not null
             union all
             select 'schedule ' || name, paused_at, null, paused_reason, 'errand schedule resume ' || name
-            from errand.schedule_status
+            from errand.schedules
             where paused_at is not null
             order by 1
             limit 20

@@ -2,7 +2,7 @@ import ArgumentParser
 import Foundation
 import Postgres
 
-/// `errand job …`: the view errand.job_status, and the functions that explain and change jobs.
+/// `errand job …`: the view errand.jobs, and the functions that explain and change jobs.
 struct JobCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "job",
@@ -70,7 +70,7 @@ struct JobFilter: ParsableArguments {
             if !known.contains(queue) { writeError("errand: \(Failure.unknown("queue", queue, among: known).message)") }
         }
         if let kind {
-            let known = try await connection.query("select kind from errand.kind_status").column(0, as: String.self)
+            let known = try await connection.query("select kind from errand.kinds").column(0, as: String.self)
             if !known.contains(kind) { writeError("errand: \(Failure.unknown("kind", kind, among: known).message)") }
         }
     }

@@ -10,7 +10,7 @@ struct ListJobs: AsyncParsableCommand {
             errand job list --state failed --error NoSuchBucket --count 100 --json
             errand job list --kind image_compression --since 2h
 
-            Reads the view errand.job_status. TIME (UTC) is when a job is due, was started, or has ended. With millions of ended \
+            Reads the view errand.jobs. TIME (UTC) is when a job is due, was started, or has ended. With millions of ended \
             jobs, --state makes the query faster.
             """)
 
@@ -64,7 +64,7 @@ struct ListJobs: AsyncParsableCommand {
                     """
                     select id, queue, kind, state, priority, attempt, max_attempts, run_at, started_at, finished_at,
                         coalesce(reason, attempts -> -1 ->> 'error', parked_for)
-                    from errand.job_status
+                    from errand.jobs
                     where ($1 is null or queue = $1) and ($2 is null or kind = $2) and ($3 is null or state = $3)
                         and ($4 is null or tags @> array[$4]) and ($5 is null or unique_key = $5)
                         and ($6 is null or limit_key = $6)

@@ -6,7 +6,7 @@ struct ShowJob: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "show",
         abstract: "Show a job: its options, attempts, progress, output and log.",
-        discussion: "Reads the view errand.job_status. `errand job explain` says why it isn't running.")
+        discussion: "Reads the view errand.jobs. `errand job explain` says why it isn't running.")
 
     @Argument(help: "The job's id.")
     var id: Int64
@@ -40,7 +40,7 @@ struct ShowJob: AsyncParsableCommand {
                             as field(key, value, place)
                         where field.value is not null
                         order by array_position($2, field.key), place), coalesce(known.log, '{}')
-                    from (select * from errand.job_status where id = $1 order by finished_at desc nulls first limit 1)
+                    from (select * from errand.jobs where id = $1 order by finished_at desc nulls first limit 1)
                         as known
                     cross join lateral (
                         -- Each is in the zone of the session that ended it.

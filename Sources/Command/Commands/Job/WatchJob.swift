@@ -10,7 +10,7 @@ struct WatchJob: AsyncParsableCommand {
             errand job watch 4711
             errand job watch "$(errand enqueue noop)" && echo done
 
-            Reads the view errand.job_status. Exits with 0 if the job succeeded, and with 1 if it ended otherwise.
+            Reads the view errand.jobs. Exits with 0 if the job succeeded, and with 1 if it ended otherwise.
             """)
 
     @Argument(help: "The job's id.")
@@ -50,7 +50,7 @@ struct WatchJob: AsyncParsableCommand {
                 """
                 select state, attempt, max_attempts, coalesce(reason, parked_for), progress::float8, progress_message,
                     coalesce(log, '{}'), run_at, clock_timestamp()
-                from errand.job_status
+                from errand.jobs
                 where id = $1
                 order by finished_at desc nulls first
                 limit 1

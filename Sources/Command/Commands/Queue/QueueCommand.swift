@@ -1,7 +1,7 @@
 import ArgumentParser
 import Postgres
 
-/// `errand queue …`: what the view errand.queue_status shows, errand.pause and errand.resume.
+/// `errand queue …`: what the view errand.queues shows, errand.pause and errand.resume.
 struct QueueCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "queue",
@@ -15,7 +15,7 @@ struct QueueCommand: AsyncParsableCommand {
 
     /// The names of all queues.
     static func names(on connection: Connection) async throws -> [String] {
-        try await connection.query("select queue from errand.queue_status").column(0, as: String.self)
+        try await connection.query("select queue from errand.queues").column(0, as: String.self)
     }
 }
 
@@ -24,7 +24,7 @@ struct ListQueues: AsyncParsableCommand {
         commandName: "list",
         abstract: "Show all queues: waiting, running and failed jobs, and whether each is paused.",
         discussion: """
-            Reads the view errand.queue_status. With hundreds of waiting jobs, their number is an estimate (~). OLDEST: how \
+            Reads the view errand.queues. With hundreds of waiting jobs, their number is an estimate (~). OLDEST: how \
             long the longest-waiting job has been due. DONE and ERRORS: within the last 5 minutes.
             """)
 
@@ -67,7 +67,7 @@ struct ListQueues: AsyncParsableCommand {
                 select queue, waiting, running, scheduled, parked, failed, is_estimate,
                     extract(epoch from oldest_age)::float8, workers, succeeded_5_min, failed_5_min,
                     paused_at, paused_until, paused_by, paused_reason
-                from errand.queue_status
+                from errand.queues
                 order by queue
                 """
             )
@@ -151,7 +151,7 @@ struct ResumeQueue: AsyncParsableCommand {
     func run() async throws {
         let wasPaused = try await Environment.load().withConnection { connection in
             let found = try await connection.query(
-                Statement("select paused_at is not null from errand.queue_status where queue = $1", [name]))
+                Statement("select paused_at is not null from errand.queues where queue = $1", [name]))
             guard let wasPaused = try found.first?.decode(Bool.self) else {
                 throw Failure.unknown("queue", name, among: try await QueueCommand.names(on: connection))
             }

@@ -6,7 +6,7 @@ struct ListSchedules: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "list",
         abstract: "Show all schedules: last tick, next tick and problems.",
-        discussion: "Reads the view errand.schedule_status. Times are in UTC.")
+        discussion: "Reads the view errand.schedules. Times are in UTC.")
 
     @Flag(help: "Print a JSON array.")
     var json = false
@@ -31,7 +31,7 @@ struct ListSchedules: AsyncParsableCommand {
                 select name, cron, time_zone, kind, to_char(last_tick at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'),
                     last_outcome, last_job_id, to_char(next_tick at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), problem,
                     case when paused_at is not null then coalesce(paused_reason, 'no reason given') end
-                from errand.schedule_status
+                from errand.schedules
                 order by name
                 """
             )

@@ -76,7 +76,7 @@ struct PreviewSchedule: AsyncParsableCommand {
 
     private func stored(_ name: String, on connection: Connection) async throws -> (Schedule, Zone) {
         let rows = try await connection.query(
-            Statement("select cron, time_zone from errand.schedule_status where name = $1", [name]))
+            Statement("select cron, time_zone from errand.schedules where name = $1", [name]))
         guard let (cron, timeZone) = try rows.first?.decode(String.self, String.self) else {
             throw Failure(code: Failure.failed, "there is no schedule '\(name)'")
         }

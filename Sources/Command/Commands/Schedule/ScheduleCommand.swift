@@ -32,7 +32,7 @@ struct ScheduleCommand: AsyncParsableCommand {
     /// - Throws: ``Failure`` with the most similar name if none has.
     static func withSchedule<T: Sendable>(_ name: String, _ body: (Connection) async throws -> T) async throws -> T {
         try await Environment.load().withConnection { connection in
-            let known = try await connection.query("select name from errand.schedule_status").column(0, as: String.self)
+            let known = try await connection.query("select name from errand.schedules").column(0, as: String.self)
             guard known.contains(name) else { throw Failure.unknown("schedule", name, among: known) }
             return try await body(connection)
         }
@@ -76,7 +76,7 @@ struct PauseSchedule: AsyncParsableCommand {
     @Argument(help: "The schedule's name.", completion: .schedules)
     var name: String
 
-    @Option(help: "The reason, shown in errand.schedule_status.")
+    @Option(help: "The reason, shown in errand.schedules.")
     var reason: String
 
     @Flag(help: "Print {\"schedule\", \"done\"}.")

@@ -74,9 +74,9 @@ import Testing
             let one = "select job_id from errand.enqueue('noop', unique_key => 'key 17')"
             #expect(try await database.query(Statement(one, [])).scalar(Int64.self) == ids[16])
 
-            let waiting = "select sum(waiting)::bigint from errand.queue_status"
+            let waiting = "select sum(waiting)::bigint from errand.queues"
             #expect(try await database.query(Statement(waiting, [])).scalar(Int.self) == 60)
-            let seen = "select array_agg(id order by id), count(distinct cell) from errand.job_status"
+            let seen = "select array_agg(id order by id), count(distinct cell) from errand.jobs"
             let (shown, cells) = try await database.query(Statement(seen, []))[0].decode([Int64].self, Int.self)
             #expect(shown == ids.sorted() && cells == 3)
             for call in ["errand.cancel($1, 'a try')", "errand.retry($1)"] {
@@ -93,7 +93,7 @@ import Testing
 
             try await database.execute("select errand.schedule_put('nightly', '0 3 * * *', 'noop')")
             try await database.execute("select errand.schedule_pause('nightly', 'a try')")
-            let paused = "select count(*) from errand.schedule_status where name = 'nightly' and paused_at is not null"
+            let paused = "select count(*) from errand.schedules where name = 'nightly' and paused_at is not null"
             #expect(try await database.query(Statement(paused, [])).scalar(Int.self) == 1)
             let error = await #expect(throws: PostgresError.self) {
                 try await database.execute("select errand.drain_worker(1, 'x')")
@@ -128,7 +128,7 @@ import Testing
             #expect(try await front.run(["cells", "drop", "1"]).code == 1, "it still has jobs")
             let moved = try await front.run(["cells", "move", "bulk", "1", "2", "--batch", "7"])
             #expect(moved.code == 0 && moved.output.hasSuffix("jobs of bulk from cell 1 to cell 2\n"))
-            let all = "select array_agg(id order by id), count(distinct id) from errand.job_status where queue = 'bulk'"
+            let all = "select array_agg(id order by id), count(distinct id) from errand.jobs where queue = 'bulk'"
             let (bulk, distinct) = try await database.query(Statement(all, []))[0].decode([Int64].self, Int.self)
             #expect(bulk.count == 200 && distinct == 200)
             let follow = Statement("select count(*) from errand.cancel($1, 'x') where now = 'cancelled'", [bulk])
@@ -218,7 +218,7 @@ import Testing
         function place_of_schedule: monitor ops
         function places_of_ids: monitor ops
         function route: enqueuer monitor ops worker
-        function schedules_on_all: monitor ops
+        function schedule_on_all: monitor ops
         function share_routes: enqueuer ops worker
         function taken_keys_at: enqueuer ops worker
         schema errand_front: enqueuer monitor ops worker
@@ -260,7 +260,7 @@ import Testing
             }
         }
         let reads = ["monitor", "ops"].contains(role)
-        let read = reads ? "table errand.queue_status" : "select errand.enqueue('noop')"
+        let read = reads ? "table errand.queues" : "select errand.enqueue('noop')"
         #expect(try await refusal(read) == "42501", "\(role) has no user on the cells")
         let user = try #require(front.configurations[0].user)
         try await database.execute(Statement("select errand_front.map_login($1, $2, 'se''cret')", [login, user]))
@@ -328,7 +328,7 @@ import Testing
         try await withFront(cells: 1) { front in
             try await front.database.execute("select errand.enqueue('noop')")
             try await front.database.execute("select errand_front.put_cell(9, 'host=/nowhere dbname=gone')")
-            #expect(try await front.database.query("select waiting from errand.queue_status").scalar(Int.self) == 1)
+            #expect(try await front.database.query("select waiting from errand.queues").scalar(Int.self) == 1)
             let status = "select cell from errand_front.cell_status where not is_reachable"
             #expect(try await front.database.query(Statement(status, [])).column(0, as: Int.self) == [9])
             for call in [

@@ -14,6 +14,6 @@ begin
         (select count(*) from errand.worker where heartbeat_at + lease > now()),
         (select count(*) from pg_stat_activity where datname = current_database()),
         pg_database_size(current_database())
-    from errand.queue_status as status;
+    from errand.queues as status;
 end
 $$;

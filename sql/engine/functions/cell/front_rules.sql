@@ -14,9 +14,9 @@
 --              shown; of the columns in `detail`, the smallest
 --   own        the front has its own
 --
--- The signature says it: the name of the first argument, a result that can be merged, a name that begins with schedule_.
--- A function that depends on its arguments alone runs on any cell. Exceptions stand here. A function of which neither
--- says it has a null rule.
+-- The signature says it: the name of the first argument, a result that can be merged, a name that begins with
+-- schedule_. A function that depends on its arguments alone runs on any cell. Exceptions stand here. A function of
+-- which neither says it has a null rule.
 create or replace function errand.front_rules() returns table (object text, rule text, detail text)
 language sql stable set search_path = pg_catalog, errand, pg_temp as $$
     with exception(object, rule, detail) as (
@@ -40,9 +40,9 @@ language sql stable set search_path = pg_catalog, errand, pg_temp as $$
             ('adopt', 'cell', ''),
             ('cell', 'cell', ''),
             ('cell_of', 'copy', ''),
-            ('queue_status', 'merge', 'oldest_due_at counted_at paused_at'),
-            ('kind_status', 'merge', 'counted_at'),
-            ('job_status', 'union', 'order by id desc limit 1000'),
+            ('queues', 'merge', 'oldest_due_at counted_at paused_at'),
+            ('kinds', 'merge', 'counted_at'),
+            ('jobs', 'union', 'order by id desc limit 1000'),
             ('audit', 'union', 'order by done_at desc limit 1000'),
             ('schedule_ticks', 'union', 'order by tick desc limit 1000'),
             ('migration', 'own', ''),

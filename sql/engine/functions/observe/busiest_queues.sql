@@ -9,7 +9,7 @@ language plpgsql stable security definer set search_path = pg_catalog, errand, p
 begin
     return query
     select status.queue
-    from errand.queue_status as status
+    from errand.queues as status
     order by
         status.workers > 0 desc, status.paused_at is not null desc,
         status.waiting + status.running + status.scheduled + status.parked + status.failed desc, status.queue

@@ -1,6 +1,6 @@
 -- error_id: returns the short id of similar errors: the first 32 bits of a keyed hash of their errand.fingerprint.
 --
--- Logs have it instead of the error's text, and errand.recent_errors has both. A fingerprint may hold words of users.
+-- Logs have it instead of the error's text, and errand.failures has both. A fingerprint may hold words of users.
 -- With the key, which is in errand.home and which no role may read, a reader of logs can't confirm a guess of them.
 -- errand: for ops, monitor
 create or replace function errand.error_id(fingerprint text, key uuid) returns text

@@ -7,7 +7,7 @@ declare
     holder record;
 begin
     select state, queue, kind, attempt, max_attempts, crashes, started_at, finished_at, unique_key, reason into ended
-    from errand.job_status as known
+    from errand.jobs as known
     where known.id = explain_ended.job_id
     order by finished_at desc
     limit 1;

@@ -18,7 +18,7 @@ begin
         'workers', count(*) filter (where not is_lost) > 0,
         format('%s alive, %s lost', count(*) filter (where not is_lost), count(*) filter (where is_lost)),
         case when count(*) filter (where not is_lost) = 0 then 'start `errand worker`' end
-    from errand.worker_status
+    from errand.workers
     union all
     select
         'scheduler', coalesce(max(done_at) > now() - interval '1 minute', false),
@@ -106,7 +106,7 @@ begin
     select
         'failures', failed <= greatest(10, 0.1 * succeeded),
         format('%s failed and %s succeeded within 5 minutes', failed, succeeded),
-        case when failed > greatest(10, 0.1 * succeeded) then 'select * from errand.recent_errors' end
+        case when failed > greatest(10, 0.1 * succeeded) then 'select * from errand.failures' end
     from (
         select
             coalesce(sum(jobs) filter (where outcome = 'failed'), 0) as failed,

@@ -4,7 +4,7 @@
 --   select errand.list_jobs('{"state": "failed", "kind": "noop"}', max_jobs => 10);
 --   select errand.list_jobs('{"queue": "images"}', before => 4711);
 --
--- errand.job_filter has the filter's keys; state is any of errand.job_status. An empty filter matches every job.
+-- errand.job_filter has the filter's keys; state is any of errand.jobs. An empty filter matches every job.
 -- created_before begins 1,000 ids above that time: a job whose transaction began long before it may be missing. error
 -- and fingerprint match nothing for errand_monitor, which reads no errors.
 --

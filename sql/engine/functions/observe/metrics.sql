@@ -32,7 +32,7 @@ begin
                 row_number() over (
                     order by workers > 0 desc, paused_at is not null desc,
                         waiting + running + scheduled + parked + failed desc, queue) > 200 as is_folded
-            from errand.queue_status
+            from errand.queues
         ) as ranked
     ),
     kinds as materialized (
@@ -43,7 +43,7 @@ begin
                 row_number() over (
                     order by workers > 0 desc, queue is not null desc,
                         waiting + running + scheduled + parked + failed desc, kind) > 200 as is_folded
-            from errand.kind_status
+            from errand.kinds
         ) as ranked
     ),
     finished as materialized (
@@ -187,7 +187,7 @@ begin
     union all
     select 'errand_workers', 'gauge', jsonb_build_object('version', version),
         count(*) filter (where not is_lost)::float8
-    from errand.worker_status
+    from errand.workers
     group by version
     union all
     select 'errand_last_success_timestamp_seconds', 'gauge', jsonb_build_object('kind', label),
@@ -200,9 +200,9 @@ begin
     from kinds
     group by label
     union all
-    select 'errand_schedule_late', 'gauge', jsonb_build_object('schedule', schedule_status.name),
+    select 'errand_schedule_late', 'gauge', jsonb_build_object('schedule', schedules.name),
         (problem is not null and paused_at is null)::int::float8
-    from errand.schedule_status
+    from errand.schedules
     union all
     select state.name, 'gauge', jsonb_build_object('circuit', circuit.name), state.holds::int::float8
     from errand.circuit

@@ -25,7 +25,7 @@ begin
         select
             known.queue, known.waiting, known.oldest_age, coalesce(rate.per_second, 0) as enqueued,
             round((known.succeeded_5_min + known.failed_5_min) / 300.0, 3) as ended
-        from errand.queue_status as known
+        from errand.queues as known
         left join (
             select queue, sum(per_second) as per_second from errand.enqueue_rates() group by queue
         ) as rate using (queue)

@@ -2,7 +2,8 @@
 --
 --   select * from errand.cancel_job(4711, 'wrong customer');
 --
--- Returns its state before and now; an ended job stays as it is. Raises ER404 for an unknown id, ER422 without a reason.
+-- Returns its state before and now; an ended job stays as it is. Raises ER404 for an unknown id, and ER422
+-- without a reason.
 -- errand: after cancel, one_job
 -- errand: for ops
 -- errand: topic cancel

@@ -2,7 +2,8 @@
 --
 --   select * from errand.discard_job(4711, 'the customer has left');
 --
--- Returns its state before and now; another job stays as it is. Raises ER404 for an unknown id, ER422 without a reason.
+-- Returns its state before and now; another job stays as it is. Raises ER404 for an unknown id, and ER422
+-- without a reason.
 -- errand: after discard, one_job
 -- errand: for ops
 -- errand: topic retry

@@ -1,5 +1,5 @@
 -- discard_jobs: moves failed jobs to the history as cancelled, except those that another session has locked. Their
--- failures stay in errand.recent_errors. Returns the ids.
+-- failures stay in errand.failures. Returns the ids.
 create or replace function errand.discard_jobs(asked bigint[], reason text) returns bigint[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
 #variable_conflict use_column
@@ -13,7 +13,7 @@ begin
     from errand.failed
     where id = any (locked)
     order by finished_at desc
-    -- As many as errand.recent_errors shows.
+    -- As many as errand.failures shows.
     limit 5000;
     with gone as (
         delete from errand.failed where id = any (locked) returning *

@@ -1,7 +1,7 @@
 -- drain_worker: lets a worker claim nothing more, such as before its host restarts. What it has claimed runs on.
 --
 --   select * from errand.drain_worker(17, reason => 'its host restarts');
---   select running, drained_at from errand.worker_status where id = 17;
+--   select running, drained_at from errand.workers where id = 17;
 --
 -- The process stays alive and idle, keeps its lease and does its housekeeping, until it is stopped or
 -- errand.undrain_worker is called. A restarted process is not drained: it has a new id. Neither is one that has lost
@@ -22,7 +22,7 @@ begin
     where known.id = drain_worker.worker_id
     returning known.name, known.running into worker, running;
     if not found then
-        raise exception 'drain_worker: worker_id: expected one of errand.worker_status, got %',
+        raise exception 'drain_worker: worker_id: expected one of errand.workers, got %',
             coalesce(drain_worker.worker_id::text, 'null') using errcode = 'ER404';
     end if;
     perform errand.record_action(

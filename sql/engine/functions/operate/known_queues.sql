@@ -3,6 +3,6 @@ create or replace function errand.known_queues() returns text[]
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 begin
     return array(
-        select 'default' union select queue from errand.queue_status union select unnest(queues) from errand.worker);
+        select 'default' union select queue from errand.queues union select unnest(queues) from errand.worker);
 end
 $$;

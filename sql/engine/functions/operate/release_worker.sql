@@ -21,7 +21,7 @@ begin
     perform errand.check_reason('release_worker', release_worker.reason);
     select * into known from errand.worker where id = release_worker.worker_id for update;
     if not found then
-        raise exception 'release_worker: worker_id: expected one of errand.worker_status, got %',
+        raise exception 'release_worker: worker_id: expected one of errand.workers, got %',
             coalesce(release_worker.worker_id::text, 'null') using errcode = 'ER404';
     elsif known.heartbeat_at + known.lease > now() and not coalesce(force, false) then
         raise exception 'release_worker: worker %: expected a lost one, got one with a heartbeat % s ago',

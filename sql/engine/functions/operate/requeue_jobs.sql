@@ -2,7 +2,7 @@
 --
 -- due_at has an element for each id: when the job is to run. Null is now, or the job's own time if it was cancelled
 -- before that. Only failed and cancelled jobs are changed; other ids are ignored. A last moment that has passed is
--- removed. The failures stay in errand.recent_errors. Returns the ids. Raises ER409, with context in front, if an
+-- removed. The failures stay in errand.failures. Returns the ids. Raises ER409, with context in front, if an
 -- unfinished job has the unique key of one of them; an expired one becomes obsolete.
 create or replace function errand.requeue_jobs(context text, ids bigint[], due_at timestamptz[]) returns bigint[]
 language plpgsql set search_path = pg_catalog, errand, pg_temp as $$
@@ -44,7 +44,7 @@ begin
         delete from errand.failed where id = any (requeue_jobs.ids) returning *
     ),
     remembered as (
-        -- As many as errand.recent_errors shows.
+        -- As many as errand.failures shows.
         insert into errand.past_failure (job_id, finished_at, queue, kind, fingerprint, error, became, subject)
         select id, finished_at, queue, kind, fingerprint, error, 'retried', subject
         from failed

@@ -3,7 +3,7 @@
 --
 --   select * from errand.retry('{4711}', reason => 'the bucket is back');
 --   select * from errand.retry(
---       array(select id from errand.job_status where state = 'failed' and kind = 'noop' limit 100));
+--       array(select id from errand.jobs where state = 'failed' and kind = 'noop' limit 100));
 --
 -- They are due at run_at, by default now. Without run_at, a job that was cancelled before its own time gets that back.
 -- A scheduled job moves to run_at. Returns a row for each id with its state before and now, nulls for an unknown id.

@@ -13,7 +13,7 @@ declare
 begin
     select * into known from errand.worker where id = undrain_worker.worker_id for update;
     if not found then
-        raise exception 'undrain_worker: worker_id: expected one of errand.worker_status, got %',
+        raise exception 'undrain_worker: worker_id: expected one of errand.workers, got %',
             coalesce(undrain_worker.worker_id::text, 'null') using errcode = 'ER404';
     elsif known.drained_at is not null then
         update errand.worker set drained_at = null, drained_by = null, drained_reason = null where id = known.id;

@@ -3,7 +3,7 @@ create or replace function errand.check_known_schedule(action text, schedule tex
 language plpgsql stable set search_path = pg_catalog, errand, pg_temp as $$
 begin
     perform errand.check_known(
-        action || ': name', 'one of errand.schedule_status', check_known_schedule.schedule,
+        action || ': name', 'one of errand.schedules', check_known_schedule.schedule,
         array(select name from errand.schedule));
 end
 $$;

@@ -13,7 +13,7 @@ language plpgsql stable security definer set search_path = pg_catalog, errand, p
 declare
     held record;
 begin
-    select cron, time_zone into held from errand.schedule_status where name = schedule_preview.name;
+    select cron, time_zone into held from errand.schedules where name = schedule_preview.name;
     if not found then
         perform errand.check_known_schedule('schedule_preview', schedule_preview.name);
     end if;

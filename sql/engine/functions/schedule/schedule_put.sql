@@ -79,7 +79,7 @@ begin
     if found then
         perform errand.record_action('schedule_put', asked || (
             select jsonb_build_object('cron', status.cron)
-            from errand.schedule_status as status
+            from errand.schedules as status
             where status.name = schedule_put.name
                 -- In repeatable read, one that another session has dropped since is still there.
                 and status.created_at = now()));
@@ -107,7 +107,7 @@ begin
     where held.name = schedule_put.name;
     perform errand.record_action('schedule_put', asked || (
         select jsonb_build_object('cron', status.cron)
-        from errand.schedule_status as status
+        from errand.schedules as status
         where status.name = schedule_put.name));
     return 'changed';
 end

@@ -8,7 +8,7 @@
 -- is errand.server_start(), under which they were taken.
 --
 -- earlier has the ids of the same process that still have a lease. If one of them is drained, so is the new one.
--- slots is how many jobs it runs at once, for errand.worker_status; queue_slots is the same for each of its queues, for
+-- slots is how many jobs it runs at once, for errand.workers; queue_slots is the same for each of its queues, for
 -- errand.overdue, unless other databases share them. housekeeping says that it also does housekeeping.
 -- housekeepers is how many other live workers do, all of them older: the oldest ones do it for all.
 --

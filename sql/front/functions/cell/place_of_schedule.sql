@@ -10,7 +10,7 @@ begin
     if nullif(current_setting('errand.cell', true), '') is not null then
         return errand_front.chosen_place();
     end if;
-    cells := array(select found_cell from errand_front.schedules_on_all(schedule) as found_cell order by found_cell);
+    cells := array(select found_cell from errand_front.schedule_on_all(schedule) as found_cell order by found_cell);
     if cardinality(cells) > 1 then
         raise exception 'schedule %: expected it on one cell, got it on the cells %', quote_literal(schedule),
             array_to_string(cells, ', ')

@@ -1,10 +1,10 @@
--- kind_status: one row for each kind: its workers, jobs, rates and times.
+-- kinds: one row for each kind: its workers, jobs, rates and times.
 --
 -- Its jobs are counted now if errand.count_now can count all of that state. Otherwise they are from the last
 -- statistics, or there are at least so many.
 -- errand: for ops, monitor
 -- errand: topic rates, pause
-create or replace view errand.kind_status as
+create or replace view errand.kinds as
 with counted_now as materialized (
     select * from errand.count_now()
 ),
@@ -96,31 +96,31 @@ left join (
 ) as ended on ended.kind = named.name
 left join errand.throughput as hour
     on hour.subject = 'kind' and hour.name = named.name and hour.span = interval '1 hour';
-comment on view errand.kind_status is
+comment on view errand.kinds is
     'One row for each kind: live workers that have it (0 = its jobs wait), depth, rates, times, its last success';
-comment on column errand.kind_status.kind is 'the kind''s name';
-comment on column errand.kind_status.queue is 'queue of its jobs, unless an enqueue names one';
-comment on column errand.kind_status.priority is 'priority of its jobs, unless an enqueue names one';
-comment on column errand.kind_status.max_attempts is 'attempts of its jobs, unless an enqueue names a number';
-comment on column errand.kind_status.limit_key is 'limit of its jobs, unless an enqueue names one';
-comment on column errand.kind_status.circuits is 'the circuits of its jobs';
-comment on column errand.kind_status.workers is 'live workers that have it';
-comment on column errand.kind_status.waiting is 'available jobs';
-comment on column errand.kind_status.running is 'running jobs';
-comment on column errand.kind_status.scheduled is 'scheduled jobs';
-comment on column errand.kind_status.parked is 'parked jobs';
-comment on column errand.kind_status.failed is
+comment on column errand.kinds.kind is 'the kind''s name';
+comment on column errand.kinds.queue is 'queue of its jobs, unless an enqueue names one';
+comment on column errand.kinds.priority is 'priority of its jobs, unless an enqueue names one';
+comment on column errand.kinds.max_attempts is 'attempts of its jobs, unless an enqueue names a number';
+comment on column errand.kinds.limit_key is 'limit of its jobs, unless an enqueue names one';
+comment on column errand.kinds.circuits is 'the circuits of its jobs';
+comment on column errand.kinds.workers is 'live workers that have it';
+comment on column errand.kinds.waiting is 'available jobs';
+comment on column errand.kinds.running is 'running jobs';
+comment on column errand.kinds.scheduled is 'scheduled jobs';
+comment on column errand.kinds.parked is 'parked jobs';
+comment on column errand.kinds.failed is
     'failed jobs that were neither retried nor discarded, by the last statistics';
-comment on column errand.kind_status.succeeded_1_h is 'jobs that succeeded within the last hour';
-comment on column errand.kind_status.failed_1_h is 'jobs that failed for good within the last hour';
-comment on column errand.kind_status.retried_1_h is 'attempts that failed and are retried, within the last hour';
-comment on column errand.kind_status.succeeded_percent_1_h is
+comment on column errand.kinds.succeeded_1_h is 'jobs that succeeded within the last hour';
+comment on column errand.kinds.failed_1_h is 'jobs that failed for good within the last hour';
+comment on column errand.kinds.retried_1_h is 'attempts that failed and are retried, within the last hour';
+comment on column errand.kinds.succeeded_percent_1_h is
     'percentage of attempts within the last hour that succeeded';
-comment on column errand.kind_status.wait_p50_ms_1_h is 'from due to started, median, in milliseconds';
-comment on column errand.kind_status.wait_p95_ms_1_h is 'the same, 95th percentile';
-comment on column errand.kind_status.run_p50_ms_1_h is 'from started to completed, median, in milliseconds';
-comment on column errand.kind_status.run_p95_ms_1_h is 'the same, 95th percentile';
-comment on column errand.kind_status.run_p99_ms_1_h is 'the same, 99th percentile';
-comment on column errand.kind_status.last_succeeded is 'the minute of its last success';
-comment on column errand.kind_status.last_failed is 'the minute of its last failure';
-comment on column errand.kind_status.counted_at is 'time of the last statistics';
+comment on column errand.kinds.wait_p50_ms_1_h is 'from due to started, median, in milliseconds';
+comment on column errand.kinds.wait_p95_ms_1_h is 'the same, 95th percentile';
+comment on column errand.kinds.run_p50_ms_1_h is 'from started to completed, median, in milliseconds';
+comment on column errand.kinds.run_p95_ms_1_h is 'the same, 95th percentile';
+comment on column errand.kinds.run_p99_ms_1_h is 'the same, 99th percentile';
+comment on column errand.kinds.last_succeeded is 'the minute of its last success';
+comment on column errand.kinds.last_failed is 'the minute of its last failure';
+comment on column errand.kinds.counted_at is 'time of the last statistics';

@@ -1,12 +1,12 @@
--- recent_errors: the last 5,000 failures, grouped by similar errors, newest first.
+-- failures: the last 5,000 failures, grouped by similar errors, newest first.
 --
 -- Failures of jobs that were retried or discarded since stay for a week. Errors are texts of handlers and may quote the
 -- content of jobs: roles with errand_monitor only see the numbers and the ids, not the texts.
 --
---   select * from errand.recent_errors where error_id = '5b0c9a12';      -- of a log line
+--   select * from errand.failures where error_id = '5b0c9a12';      -- of a log line
 -- errand: for ops, monitor
 -- errand: topic find
-create or replace view errand.recent_errors as
+create or replace view errand.failures as
 select
     kind,
     queue,
@@ -36,19 +36,19 @@ from (
     limit 5000) as recent
 group by kind, queue, recent.fingerprint
 order by last_at desc;
-comment on view errand.recent_errors is
+comment on view errand.failures is
     'The last 5,000 failures, grouped by kind, queue and similar errors; newest first';
-comment on column errand.recent_errors.kind is 'the jobs'' kind';
-comment on column errand.recent_errors.queue is 'the jobs'' queue';
-comment on column errand.recent_errors.fingerprint is
+comment on column errand.failures.kind is 'the jobs'' kind';
+comment on column errand.failures.queue is 'the jobs'' queue';
+comment on column errand.failures.fingerprint is
     'the error without numbers, ids and quotes; null for errand_monitor';
-comment on column errand.recent_errors.failures is 'number of failures among the last 5,000';
-comment on column errand.recent_errors.failures_1_h is 'number within the last hour';
-comment on column errand.recent_errors.retried is 'number of failures of jobs that were retried since';
-comment on column errand.recent_errors.first_at is 'the first of them';
-comment on column errand.recent_errors.last_at is 'the last of them';
-comment on column errand.recent_errors.last_job_id is 'the job of the last one, for errand.explain and errand.retry';
-comment on column errand.recent_errors.last_error is 'its error in full; null for errand_monitor';
-comment on column errand.recent_errors.discarded is 'number of failures of jobs that were discarded since';
-comment on column errand.recent_errors.error_id is
+comment on column errand.failures.failures is 'number of failures among the last 5,000';
+comment on column errand.failures.failures_1_h is 'number within the last hour';
+comment on column errand.failures.retried is 'number of failures of jobs that were retried since';
+comment on column errand.failures.first_at is 'the first of them';
+comment on column errand.failures.last_at is 'the last of them';
+comment on column errand.failures.last_job_id is 'the job of the last one, for errand.explain and errand.retry';
+comment on column errand.failures.last_error is 'its error in full; null for errand_monitor';
+comment on column errand.failures.discarded is 'number of failures of jobs that were discarded since';
+comment on column errand.failures.error_id is
     'the id of these errors in logs: a keyed hash of the fingerprint';

@@ -1,9 +1,9 @@
--- limit_status: the limits that are set or in use, with their running and parked jobs, and the rates of queues.
+-- limits: the limits that are set or in use, with their running and parked jobs, and the rates of queues.
 --
 -- A pattern's own row says that it is set. The keys that it bounds have rows of their own while they are in use.
 -- errand: for ops, monitor
 -- errand: topic limits
-create or replace view errand.limit_status as
+create or replace view errand.limits as
 select
     'limit' as what,
     used.limit_key as name,
@@ -50,14 +50,14 @@ cross join lateral (
     cross join lateral unnest(log.last_at, log.jobs) as started(last_at, jobs)
     where log.queue = rate.queue and started.last_at > now() - rate.per
 ) as used;
-comment on view errand.limit_status is
+comment on view errand.limits is
     'Limits: running jobs under each key and parked ones (counted up to 10,000). Rates: jobs started within the span';
-comment on column errand.limit_status.what is 'limit, or rate';
-comment on column errand.limit_status.name is 'the limit''s key or pattern, or the rate''s queue';
-comment on column errand.limit_status.set_as is 'the key or pattern that was set';
-comment on column errand.limit_status.allowed is 'jobs that may run at once, or start within per';
-comment on column errand.limit_status.per is 'the span of the rate';
-comment on column errand.limit_status.running is 'jobs that run, or that started within per';
-comment on column errand.limit_status.is_full is 'whether no more may run or start';
-comment on column errand.limit_status.parked is 'parked jobs, counted up to 10,000';
-comment on column errand.limit_status.job_ids is 'the running jobs under the key, the first 20';
+comment on column errand.limits.what is 'limit, or rate';
+comment on column errand.limits.name is 'the limit''s key or pattern, or the rate''s queue';
+comment on column errand.limits.set_as is 'the key or pattern that was set';
+comment on column errand.limits.allowed is 'jobs that may run at once, or start within per';
+comment on column errand.limits.per is 'the span of the rate';
+comment on column errand.limits.running is 'jobs that run, or that started within per';
+comment on column errand.limits.is_full is 'whether no more may run or start';
+comment on column errand.limits.parked is 'parked jobs, counted up to 10,000';
+comment on column errand.limits.job_ids is 'the running jobs under the key, the first 20';

@@ -1,7 +1,7 @@
--- schedule_status: one row for each schedule: its times, its last and next tick, and its problem.
+-- schedules: one row for each schedule: its times, its last and next tick, and its problem.
 -- errand: for ops, monitor
 -- errand: topic schedules
-create or replace view errand.schedule_status as
+create or replace view errand.schedules as
 select
     known.name,
     coalesce(
@@ -40,20 +40,20 @@ left join lateral (
     order by past.tick desc
     limit 1
 ) as latest on true;
-comment on view errand.schedule_status is
+comment on view errand.schedules is
     'One row for each schedule: its times, its last tick and job, its next tick, its pause, and why it does not tick';
-comment on column errand.schedule_status.name is 'the schedule''s name';
-comment on column errand.schedule_status.cron is 'its cron expression or interval';
-comment on column errand.schedule_status.time_zone is 'the time zone of its clock';
-comment on column errand.schedule_status.kind is 'the kind of its jobs';
-comment on column errand.schedule_status.queue is 'the queue of its jobs; null = the kind''s default';
-comment on column errand.schedule_status.missed is 'what happens to missed ticks: skip, latest or all';
-comment on column errand.schedule_status.last_tick is 'its last recorded tick';
-comment on column errand.schedule_status.last_outcome is 'the outcome of that tick, as in errand.tick';
-comment on column errand.schedule_status.last_job_id is 'the job of that tick';
-comment on column errand.schedule_status.next_tick is 'the next tick';
-comment on column errand.schedule_status.problem is 'why it does not tick; null = it does';
-comment on column errand.schedule_status.paused_at is 'when it was paused; null = it is not paused';
-comment on column errand.schedule_status.paused_reason is 'why, in the words of the operator';
-comment on column errand.schedule_status.created_at is 'when it was created';
-comment on column errand.schedule_status.changed_at is 'when it was last changed, paused or resumed';
+comment on column errand.schedules.name is 'the schedule''s name';
+comment on column errand.schedules.cron is 'its cron expression or interval';
+comment on column errand.schedules.time_zone is 'the time zone of its clock';
+comment on column errand.schedules.kind is 'the kind of its jobs';
+comment on column errand.schedules.queue is 'the queue of its jobs; null = the kind''s default';
+comment on column errand.schedules.missed is 'what happens to missed ticks: skip, latest or all';
+comment on column errand.schedules.last_tick is 'its last recorded tick';
+comment on column errand.schedules.last_outcome is 'the outcome of that tick, as in errand.tick';
+comment on column errand.schedules.last_job_id is 'the job of that tick';
+comment on column errand.schedules.next_tick is 'the next tick';
+comment on column errand.schedules.problem is 'why it does not tick; null = it does';
+comment on column errand.schedules.paused_at is 'when it was paused; null = it is not paused';
+comment on column errand.schedules.paused_reason is 'why, in the words of the operator';
+comment on column errand.schedules.created_at is 'when it was created';
+comment on column errand.schedules.changed_at is 'when it was last changed, paused or resumed';

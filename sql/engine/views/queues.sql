@@ -1,4 +1,4 @@
--- queue_status: one row for each queue: its depth, throughput and pause.
+-- queues: one row for each queue: its depth, throughput and pause.
 --
 -- The cost has a bound for any number of queues and jobs: errand.count_now. waiting and running are exact if all jobs
 -- of the queue were counted now. Otherwise is_estimate is true, and they are from the last statistics
@@ -9,7 +9,7 @@
 -- smallest of more than 10,000 pairs of queue and kind are counted under the name *: errand.count_jobs.
 -- errand: for ops, monitor
 -- errand: topic rates, pause
-create or replace view errand.queue_status as
+create or replace view errand.queues as
 with now_by_queue as materialized (
     select
         queue,
@@ -132,49 +132,49 @@ left join errand.throughput as minutes
     on minutes.subject = 'queue' and minutes.name = depth.queue and minutes.span = interval '5 minutes'
 left join errand.throughput as hour
     on hour.subject = 'queue' and hour.name = depth.queue and hour.span = interval '1 hour';
-comment on view errand.queue_status is
+comment on view errand.queues is
     'One row for each queue: depth by state, oldest due job, rates, times, pause. Takes milliseconds for any length of '
     'queue';
-comment on column errand.queue_status.queue is 'the queue''s name';
-comment on column errand.queue_status.waiting is 'available jobs';
-comment on column errand.queue_status.running is 'running jobs';
-comment on column errand.queue_status.scheduled is 'scheduled jobs';
-comment on column errand.queue_status.parked is
+comment on column errand.queues.queue is 'the queue''s name';
+comment on column errand.queues.waiting is 'available jobs';
+comment on column errand.queues.running is 'running jobs';
+comment on column errand.queues.scheduled is 'scheduled jobs';
+comment on column errand.queues.parked is
     'parked jobs: they wait for a limit, a circuit, or after two crashes of their worker';
-comment on column errand.queue_status.failed is 'failed jobs that were neither retried nor discarded';
-comment on column errand.queue_status.is_estimate is
+comment on column errand.queues.failed is 'failed jobs that were neither retried nor discarded';
+comment on column errand.queues.is_estimate is
     'whether waiting and running are not exact: they are from the last statistics, or a floor';
-comment on column errand.queue_status.is_floor is
+comment on column errand.queues.is_floor is
     'whether there are at least so many waiting and running jobs: the last statistics know of fewer';
-comment on column errand.queue_status.oldest_due_at is
+comment on column errand.queues.oldest_due_at is
     'since when the oldest waiting job is due, among kinds that a live worker of the queue has; all kinds if it has no '
     'worker';
-comment on column errand.queue_status.oldest_age is 'how long that is';
-comment on column errand.queue_status.workers is 'live workers that claim from it, without drained ones';
-comment on column errand.queue_status.succeeded_5_min is 'jobs that succeeded within the last 5 minutes';
-comment on column errand.queue_status.failed_5_min is 'jobs that failed for good within the last 5 minutes';
-comment on column errand.queue_status.retried_5_min is
+comment on column errand.queues.oldest_age is 'how long that is';
+comment on column errand.queues.workers is 'live workers that claim from it, without drained ones';
+comment on column errand.queues.succeeded_5_min is 'jobs that succeeded within the last 5 minutes';
+comment on column errand.queues.failed_5_min is 'jobs that failed for good within the last 5 minutes';
+comment on column errand.queues.retried_5_min is
     'attempts that failed and are retried, within the last 5 minutes';
-comment on column errand.queue_status.succeeded_1_h is 'jobs that succeeded within the last hour';
-comment on column errand.queue_status.failed_1_h is 'jobs that failed for good within the last hour';
-comment on column errand.queue_status.retried_1_h is 'attempts that failed and are retried, within the last hour';
-comment on column errand.queue_status.wait_p50_ms_5_min is
+comment on column errand.queues.succeeded_1_h is 'jobs that succeeded within the last hour';
+comment on column errand.queues.failed_1_h is 'jobs that failed for good within the last hour';
+comment on column errand.queues.retried_1_h is 'attempts that failed and are retried, within the last hour';
+comment on column errand.queues.wait_p50_ms_5_min is
     'from due to started, last 5 minutes, median, in milliseconds';
-comment on column errand.queue_status.wait_p95_ms_5_min is 'the same, 95th percentile';
-comment on column errand.queue_status.run_p50_ms_5_min is
+comment on column errand.queues.wait_p95_ms_5_min is 'the same, 95th percentile';
+comment on column errand.queues.run_p50_ms_5_min is
     'from started to completed, last 5 minutes, median, in milliseconds';
-comment on column errand.queue_status.run_p95_ms_5_min is 'the same, 95th percentile';
-comment on column errand.queue_status.wait_p50_ms_1_h is 'from due to started, last hour, median, in milliseconds';
-comment on column errand.queue_status.wait_p95_ms_1_h is 'the same, 95th percentile';
-comment on column errand.queue_status.wait_p99_ms_1_h is 'the same, 99th percentile';
-comment on column errand.queue_status.run_p50_ms_1_h is 'from started to completed, last hour, median, in milliseconds';
-comment on column errand.queue_status.run_p95_ms_1_h is 'the same, 95th percentile';
-comment on column errand.queue_status.run_p99_ms_1_h is 'the same, 99th percentile';
-comment on column errand.queue_status.paused_at is 'when it was paused; null = it is not paused';
-comment on column errand.queue_status.paused_until is 'when the pause ends; null = at errand.resume';
-comment on column errand.queue_status.paused_by is 'who paused it';
-comment on column errand.queue_status.paused_reason is 'why, in the words of the operator';
-comment on column errand.queue_status.stands_still is
+comment on column errand.queues.run_p95_ms_5_min is 'the same, 95th percentile';
+comment on column errand.queues.wait_p50_ms_1_h is 'from due to started, last hour, median, in milliseconds';
+comment on column errand.queues.wait_p95_ms_1_h is 'the same, 95th percentile';
+comment on column errand.queues.wait_p99_ms_1_h is 'the same, 99th percentile';
+comment on column errand.queues.run_p50_ms_1_h is 'from started to completed, last hour, median, in milliseconds';
+comment on column errand.queues.run_p95_ms_1_h is 'the same, 95th percentile';
+comment on column errand.queues.run_p99_ms_1_h is 'the same, 99th percentile';
+comment on column errand.queues.paused_at is 'when it was paused; null = it is not paused';
+comment on column errand.queues.paused_until is 'when the pause ends; null = at errand.resume';
+comment on column errand.queues.paused_by is 'who paused it';
+comment on column errand.queues.paused_reason is 'why, in the words of the operator';
+comment on column errand.queues.stands_still is
     'whether a job has been due for a minute and none has started, though a worker has an idle slot and nothing on '
     'record keeps the jobs back';
-comment on column errand.queue_status.counted_at is 'time of the last statistics';
+comment on column errand.queues.counted_at is 'time of the last statistics';
