@@ -168,6 +168,27 @@ import Testing
         }
     }
 
+    @Test("a kind that needs several services waits while the circuit of any of them is open, and says of which")
+    func several() async throws {
+        try await withTestDatabase { database, _ in
+            let worker = try await ManualWorker(
+                database, kinds: Self.kinds.replacing(#"["storage"]"#, with: #"["storage", "index"]"#))
+            for name in ["storage", "index"] {
+                let id = try await Queue(database: database).enqueue(Noop()).id
+                try await database.execute(Statement("select errand.circuit_open('\(name)', 'test')"))
+                let waiting = try await database.text("select code, hint from errand.explain(\(id)) limit 1")
+                #expect(waiting == "circuit_open|select errand.circuit_close('\(name)')")
+                #expect(try await worker.claim(10).isEmpty)
+                #expect(try await database.word("select parked_for from errand.job") == "circuit:\(name)")
+                try await database.execute(Statement("select errand.circuit_close('\(name)')"))
+                #expect(
+                    try await database.becomes(
+                        "count(*) = 1 from errand.job where state = 'available'", after: database.promote))
+                try await worker.end(worker.claim(10))
+            }
+        }
+    }
+
     @Test("a handler with a known end opens the circuit immediately; a lost probe is repeated")
     func until() async throws {
         try await withTestDatabase { database, _ in
