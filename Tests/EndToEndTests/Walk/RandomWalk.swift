@@ -99,7 +99,8 @@ struct RandomWalk {
         record.with { $0.acknowledged[0] = WalkRecord.now }
     }
 
-    /// Waits for the quiet period, removes all limits and pauses, and waits until all jobs are finished.
+    /// Waits for the quiet period, removes all limits and pauses, and waits until all jobs are finished: first those of
+    /// queues with workers, then the others.
     private func drain(_ database: Database, _ record: WalkRecord) async throws -> Bool {
         while record.phase == .chaos { try await Task.sleep(for: .milliseconds(20)) }
         // Some sessions are inside a transaction.
@@ -108,10 +109,19 @@ struct RandomWalk {
             "select errand.schedule_drop(name) from errand.schedule", "select errand.resume(name) from errand.queue",
             "select errand.set_rate(queue, null, null) from errand.rate", "select errand.circuit_close('wall')",
             "select errand.set_limit(limit_key, 2) from errand.limit",
+            // As if the transaction that reported it had been rolled back.
+            "delete from errand.circuit where name = 'fence'",
         ] {
             try await database.execute(statement)
         }
         let start = ContinuousClock.now
+        let areServed = try await database.becomes(
+            "not exists (select from errand.job where queue <> 'idle')", within: .seconds(150))
+        if !areServed { record.with { $0.surprises.append("jobs of queues with workers did not end") } }
+        try await database.transaction { transaction in
+            try await transaction.execute("select set_config('walk.cause', 'operation 0 move', true)")
+            try await transaction.execute("update errand.job set queue = 'default' where queue = 'idle'")
+        }
         let isDrained = try await database.becomes("not exists (select from errand.job)", within: .seconds(150))
         record.with { $0.chaos["seconds until all had ended"] = Int((ContinuousClock.now - start).components.seconds) }
         return isDrained

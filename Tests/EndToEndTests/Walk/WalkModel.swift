@@ -179,6 +179,10 @@ extension WalkModel {
         case ("running", _), (_, "running"): report(new.id, "\(old.state) became \(new.state)")
         case ("available", "available"):
             expect(operation != nil, new, "a waiting job was changed")
+        case ("scheduled", "available") where operation == nil:
+            let visible = old.cause.number.flatMap { acknowledged[$0] } ?? old.at
+            let late = (new.at - max(old.runAt, visible)) / 1_000_000
+            expect(late < 30, new, "it became available \(late) s late")
         case (_, "scheduled"): expect(operation != nil, new, "a waiting job was put off")
         default: break
         }

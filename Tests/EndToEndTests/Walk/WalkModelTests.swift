@@ -166,6 +166,14 @@ import Testing
             ])
     }
 
+    @Test("a scheduled job that is promoted late is found, counted from when its enqueue was acknowledged")
+    func late() {
+        let scheduled = row(1, "scheduled", by: Self.enqueue, .insert) { $0.runAt = 5 }
+        let promoted = row(40_000_000, "available") { ($0.runAt, $0.position) = (5, 11) }
+        #expect(faults([scheduled, promoted]) == ["it became available 39 s late"])
+        #expect(faults(acknowledged: [1: 12_000_000], [scheduled, promoted]) == [])
+    }
+
     @Test("an operation's result is compared with its effect")
     func results() {
         var model = WalkModel(acknowledged: [:])

@@ -30,6 +30,8 @@ struct WalkGenerator {
         default: operation.heldMilliseconds = number(200..<2500)
         }
         operation.commits = number(0..<100) >= 8
+        // It becomes visible far behind the jobs that have been promoted.
+        if operation.name == "enqueue_late" { operation.heldMilliseconds = number(11_000..<14_000) }
         operation.isRepeatableRead = number(0..<100) < 10
         return operation
     }
@@ -39,7 +41,7 @@ struct WalkGenerator {
 
     private mutating func draw() -> WalkOperation {
         switch number(0..<100) {
-        case ..<28: enqueue()
+        case ..<28: number(0..<100) == 0 ? enqueueLate() : enqueue()
         case ..<36: enqueueMany()
         case ..<40: enqueueBulk()
         case ..<48: enqueueInOrder()
@@ -86,7 +88,11 @@ extension WalkGenerator {
             all.append(("unique_key", "\"key \(key)\""))
             all.append(("on_conflict", "\"\(onConflict)\""))
         }
-        if number(0..<4) == 0 { all.append(("limit_key", "\"\(pick(["tenant/1", "tenant/2", "tenant/3", "solo"]))\"")) }
+        if number(0..<4) == 0 {
+            all.append(("limit_key", "\"\(pick(["tenant/1", "tenant/2", "tenant/3", "solo"]))\""))
+            // Nobody claims there: it may hold a slot for a second only.
+            if number(0..<6) == 0 { all[2].1 = "\"idle\"" }
+        }
         if number(0..<5) == 0 { all.append(("run_at", "+\(number(1..<2500))")) }
         if number(0..<12) == 0 { all.append(("not_after", "+\(number(2500..<6000))")) }
         if number(0..<8) == 0 { all.append(("guard", "\"walk\"")) }
@@ -105,6 +111,14 @@ extension WalkGenerator {
         let key = number(0..<2) == 0 ? number(0..<20) : nil
         let call = arguments(onConflict: conflict, key: key).map { "\($0) => \(sql($1))" }.joined(separator: ", ")
         return enqueued("enqueue", "errand.enqueue(\(call))", changes: ["replace", "reschedule"].contains(conflict))
+    }
+
+    private mutating func enqueueLate() -> WalkOperation {
+        content += 1
+        return enqueued(
+            "enqueue_late",
+            "errand.enqueue('noop', '{\"content\": \(content)}', run_at => now() + interval '\(number(1..<500)) ms')",
+            changes: false)
     }
 
     private mutating func enqueueMany() -> WalkOperation {

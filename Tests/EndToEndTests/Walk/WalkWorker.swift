@@ -178,7 +178,7 @@ final class WalkWorker {
                     from errand.complete_v1(
                         $1, $2, $3, $4, array_fill('walk'::text, array[$5::int4]), $6,
                         array_fill(null::jsonb, array[$5::int4]), array_fill(null::timestamptz, array[$5::int4]),
-                        array_fill('wall'::text, array[$5::int4]))
+                        array(select (array['wall', 'fence'])[1 + id % 2] from unnest($2) as id))
                     """,
                     [
                         worker, others.map(\.job.id), others.map(\.job.position), others.map(\.outcome.outcome),
