@@ -143,6 +143,8 @@ private final class Times: Sendable {
             try await database.execute("select errand.resume('default')")
             try await database.execute("select errand.circuit_open('store', 'test', now())")
             try await fill(queue, 100)
+            // Before the probe: a free slot would start it at once.
+            #expect(try await database.becomes("count(*) >= 4 from errand.job where state = 'running'"))
             try await database.execute(
                 "insert into errand.job (queue, kind, state, parked_for) values ('default', 'needy', 'parked', 'circuit:store')"
             )
