@@ -2,7 +2,8 @@
 -- of sql/engine/columns.sql, which psql has read before. Nothing if all is well.
 with listed as (
     select btrim(name) as name
-    from unnest(string_to_array(:'request_columns' || ', ' || :'attempt_columns' || ', id, payload', ',')) as name
+    from unnest(string_to_array(
+        :'request_columns' || ', ' || :'attempt_columns' || ', id, payload, attempts', ',')) as name
 ),
 columns as (
     select attrelid::regclass::text as object, attname as name, format_type(atttypid, atttypmod) as type, attnum

@@ -5,5 +5,6 @@
 -- What its enqueue asked for.
 \set request_columns 'queue, kind, priority, max_attempts, unique_key, limit_key, guard, tags, subject, options'
 
--- When it runs, and what became of it so far.
-\set attempt_columns 'created_at, run_at, not_after, worker_id, started_at, attempt, crashes, attempts'
+-- When it runs, and how far it is. Its payload and its record of attempts change where it moves, so each move names
+-- them itself.
+\set attempt_columns 'created_at, run_at, not_after, worker_id, started_at, attempt, crashes'

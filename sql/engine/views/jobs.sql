@@ -33,18 +33,18 @@ select
         then (select log from errand.progress where job_id = either.id) end as log
 from (
     select
-        id, :request_columns, :attempt_columns, payload, payload_day, state, null::timestamptz as finished_at,
+        id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, null::timestamptz as finished_at,
         false as has_ended, null::jsonb as output, null::text as reason, null::text as error, parked_for
     from errand.job
     union all
     select
-        id, :request_columns, :attempt_columns, payload, null::date, 'failed', finished_at, false, null::jsonb,
-        null::text, error, null::text
+        id, :request_columns, :attempt_columns, attempts, payload, null::date, 'failed', finished_at, false,
+        null::jsonb, null::text, error, null::text
     from errand.failed
     union all
     select
-        id, :request_columns, :attempt_columns, payload, payload_day, state, finished_at, true, output, reason,
-        null::text, null::text
+        id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, finished_at, true, output,
+        reason, null::text, null::text
     from errand.history) as either;
 comment on view errand.jobs is 'All jobs: waiting, running, failed and ended ones';
 comment on column errand.jobs.id is 'the job''s id';

@@ -8,7 +8,7 @@ language sql volatile set search_path = pg_catalog, errand, pg_temp as $$
         where job.ctid = asked.row_id
         returning job.*, asked.reason
     )
-    insert into errand.history (id, :request_columns, :attempt_columns, payload, payload_day, state, reason)
-    select id, :request_columns, :attempt_columns, payload, payload_day, 'obsolete', left(reason, 4000)
+    insert into errand.history (id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, reason)
+    select id, :request_columns, :attempt_columns, attempts, payload, payload_day, 'obsolete', left(reason, 4000)
     from gone
 $$;

@@ -19,16 +19,19 @@ begin
     perform errand.notify('errand_cancel', id::text)
     from unnest(ids, states) as found(id, state)
     where state = 'running';
-    update errand.job as running
-    set attempts = errand.attempt_record(
-        running, (select name from errand.worker where worker.id = running.worker_id), 'cancelled', cancel_jobs.reason)
-    where id = any (cancel_jobs.ids) and state = 'running';
     with ended as (
         delete from errand.job where id = any (cancel_jobs.ids) returning *
     )
-    insert into errand.history (id, :request_columns, :attempt_columns, payload, payload_day, state, reason)
+    insert into errand.history (id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, reason)
     select
-        id, :request_columns, :attempt_columns, payload, payload_day, 'cancelled', left(cancel_jobs.reason, 4000)
+        id, :request_columns, :attempt_columns,
+        case
+            when state = 'running' then errand.attempt_record(
+                ended, (select name from errand.worker where worker.id = ended.worker_id), 'cancelled',
+                cancel_jobs.reason)
+            else attempts
+        end,
+        payload, payload_day, 'cancelled', left(cancel_jobs.reason, 4000)
     from ended;
 end
 $$;

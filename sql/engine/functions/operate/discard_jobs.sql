@@ -18,9 +18,10 @@ begin
     with gone as (
         delete from errand.failed where id = any (locked) returning *
     )
-    insert into errand.history (id, :request_columns, :attempt_columns, payload, state, reason)
+    insert into errand.history (id, :request_columns, :attempt_columns, attempts, payload, state, reason)
     select
-        id, :request_columns, :attempt_columns, payload, 'cancelled', left('discarded: ' || discard_jobs.reason, 4000)
+        id, :request_columns, :attempt_columns, attempts, payload, 'cancelled',
+        left('discarded: ' || discard_jobs.reason, 4000)
     from gone;
     return locked;
 end

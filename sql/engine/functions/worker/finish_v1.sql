@@ -38,8 +38,8 @@ begin
         returning *
     ),
     kept as (
-        insert into errand.history (id, :request_columns, :attempt_columns, payload, payload_day, state)
-        select id, :request_columns, :attempt_columns, payload, payload_day, 'succeeded'
+        insert into errand.history (id, :request_columns, :attempt_columns, attempts, payload, payload_day, state)
+        select id, :request_columns, :attempt_columns, attempts, payload, payload_day, 'succeeded'
         from ended
         returning id
     )

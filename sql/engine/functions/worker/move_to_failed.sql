@@ -4,9 +4,9 @@
 create or replace function errand.move_to_failed(job errand.job, error text) returns void
 language sql set search_path = pg_catalog, errand, pg_temp as $$
     delete from errand.job as live where live.id = job.id;
-    insert into errand.failed (id, :request_columns, :attempt_columns, payload, error)
+    insert into errand.failed (id, :request_columns, :attempt_columns, attempts, payload, error)
     select
-        id, :request_columns, :attempt_columns, coalesce(payload, errand.take_payload(payload_day, id)),
+        id, :request_columns, :attempt_columns, attempts, coalesce(payload, errand.take_payload(payload_day, id)),
         left(coalesce(move_to_failed.error, 'no reason given'), 4000)
     from (select job.*) as given;
 $$;

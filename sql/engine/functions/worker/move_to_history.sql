@@ -3,9 +3,9 @@ create or replace function errand.move_to_history(job errand.job, state text, ou
 language sql set search_path = pg_catalog, errand, pg_temp as $$
     delete from errand.job as live where live.id = job.id;
     insert into errand.history (
-        id, :request_columns, :attempt_columns, payload, payload_day, state, output, reason)
+        id, :request_columns, :attempt_columns, attempts, payload, payload_day, state, output, reason)
     select
-        id, :request_columns, :attempt_columns, payload, payload_day, move_to_history.state, move_to_history.output,
-        left(move_to_history.reason, 4000)
+        id, :request_columns, :attempt_columns, attempts, payload, payload_day, move_to_history.state,
+        move_to_history.output, left(move_to_history.reason, 4000)
     from (select job.*) as given;
 $$;
