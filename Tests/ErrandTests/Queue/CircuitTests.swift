@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test("a probe that is snoozed has found the circuit up: the circuit closes, and its job and the others go on")
+    @Test("a probe that is snoozed has found its service up: the circuit closes, and its job and the others go on")
     func snoozedProbe() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)

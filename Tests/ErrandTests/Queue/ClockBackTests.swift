@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("jobs that found a circuit down before it come back")
+    @Test("jobs that found a service down before it come back")
     func failed() async throws {
         try await withTestDatabase { database, _ in
             let worker = try await ManualWorker(database, kinds: Self.kinds)

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Errand
 
-/// A job of a kind that needs a circuit.
+/// A job of a kind with a circuit.
 private struct Needy: Job {
     static let kind: JobKind = "needy"
     static let policy = JobPolicy(circuits: ["store"])
@@ -136,7 +136,7 @@ private final class Times: Sendable {
         }
     }
 
-    @Test("that tries a circuit, which closes after it though it waited in the queue for 12 s")
+    @Test("that probes a service, whose circuit closes after it though it waited in the queue for 12 s")
     func probe() async throws {
         try await behindBacklog { database, queue, times in
             times.hold(true)

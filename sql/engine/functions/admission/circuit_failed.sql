@@ -2,7 +2,7 @@
 -- the handler names a time (until), the circuit opens at once.
 --
 -- While the circuit is open because of failures, each further failure postpones the next probe. A running or waiting
--- probe goes on. The time to the next probe counts from the start of the one that failed, so a circuit that accepts
+-- probe goes on. The time to the next probe counts from the start of the one that failed, so a service that accepts
 -- no connection is probed as often as one that refuses.
 --
 -- If another session has locked the circuit's row, nothing is counted and nothing waits.

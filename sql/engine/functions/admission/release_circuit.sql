@@ -61,7 +61,7 @@ begin
         and not exists (
             select from errand.job where parked_for = 'circuit:' || known.name or id = known.probe_job_id)
     then
-        -- They were cancelled, or ended without a use of the circuit.
+        -- They were cancelled, or ended without a use of the service.
         perform errand.circuit_closed(known.name);
         return 0;
     end if;
